@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "db/console/run_program.h"
+#include "moe/command/conversion.h"
 #include "moe/command/lists.h"
 #include "moe/command/training.h"
 #include "moe/communicator/launch.h"
@@ -19,12 +20,12 @@ namespace {
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
 moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
-  const tuner::PlanInTraining plan =
-      tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
-                               arguments.cluster == "measured" ? arguments.database : "",
-                               arguments.ranks.value_or(moe::mpi_job_size().value_or(1)),
-                               arguments.layout, arguments.plan_every, arguments.memory_limit_bytes,
-                               [](const std::string& text) { spdlog::info(text); }});
+  const tuner::PlanInTraining plan = tuner::plan_in_training(
+      {arguments.planner, arguments.model, arguments.settings, arguments.cluster,
+       arguments.cluster == "measured" ? arguments.database : "",
+       arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
+       arguments.plan_every, arguments.memory_limit_bytes,
+       [](const std::string& text) { spdlog::info(text); }});
   const bool measures = arguments.micro_profile_steps > 0;
   if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
   moe::SchedulePlan result{.schedules = {plan({})}};
@@ -65,6 +66,7 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && moe::is_conversion(argv[1])) return moe::run_conversion(argc, argv);
   CLI::App app("Trains a Mixture-of-Experts transformer for real, under any schedule.",
                "moe-train");
   moe::TrainArguments arguments;

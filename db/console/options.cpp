@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -77,6 +78,17 @@ CLI::Validator share() {
     const auto number = all_of<double>(text);
     if (number && *number >= 0 && *number <= 1) return std::string();
     return fmt::format("expected a share from 0 to 1{}", got(text));
+  };
+  return {check, ""};
+}
+
+CLI::Validator number_from_zero() {
+  const auto check = [](const std::string& text) {
+    const auto number = all_of<double>(text);
+    if (number && *number >= 0 && *number <= std::numeric_limits<double>::max()) {
+      return std::string();
+    }
+    return fmt::format("expected a number of at least 0{}", got(text));
   };
   return {check, ""};
 }

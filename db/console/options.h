@@ -32,6 +32,8 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most = kAnyInteger)
 CLI::Validator seconds(bool zero = false);
 /// Accepts a number from 0 to 1; never NaN.
 CLI::Validator share();
+/// Accepts a number of at least 0; never NaN nor infinity.
+CLI::Validator number_from_zero();
 /// Accepts Gbit/s of a link, at least 0.001, or 0, which means that there is no such link.
 CLI::Validator gigabits_per_second();
 /// Replaces "2G" by its number of bytes; at least 1.

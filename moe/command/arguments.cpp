@@ -15,7 +15,9 @@ const char* const kExamples =
     "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
     "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
     "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv\n"
-    "moe-train --model tiny --steps 9000 --checkpoint run --resume";
+    "moe-train --model tiny --steps 9000 --checkpoint run --resume\n"
+    "moe-train export run -o hf          # for the library transformers; --help\n"
+    "moe-train import hf --model tiny --checkpoint run";
 
 CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
 
@@ -70,6 +72,30 @@ void declare_data(CLI::App& app, TrainArguments& a) {
       ->capture_default_str()
       ->check(iterations(0))
       ->type_name("N")
+      ->group(group);
+  app.add_flag("--evaluate-only", a.evaluate_only,
+               "compute the held-out loss of the parameters of a checkpoint (--resume), or of the "
+               "first ones, and end")
+      ->group(group);
+  auto* sample = app.add_option("--sample", a.sample,
+                                "let the model write N tokens at the end; where the data are token "
+                                "files, their numbers are printed")
+                     ->check(iterations(0))
+                     ->type_name("N")
+                     ->group(group);
+  app.add_option("--prompt", a.prompt,
+                 "the text before them, or numbers of tokens where the data are token files "
+                 "[default: the end of a line, or token 0]")
+      ->needs(sample)
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--temperature", a.temperature,
+                 "what logits are divided by before one of them is drawn; 0: the most probable "
+                 "token always")
+      ->capture_default_str()
+      ->check(options::number_from_zero())
+      ->needs(sample)
+      ->type_name("T")
       ->group(group);
 }
 

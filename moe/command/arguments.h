@@ -40,6 +40,10 @@ struct TrainArguments {
   bool check_each_op = false;
   int evaluate_every = 0;
   int evaluate_batches = 4;
+  bool evaluate_only = false;
+  int sample = 0;
+  std::optional<std::string> prompt;
+  double temperature = 1;
   int log_every = 10;
   int timelines = 1;
   std::optional<int> loads_every;

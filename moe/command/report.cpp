@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/console/shown_text.h"
 #include "db/console/statistics.h"
 #include "moe/outcome.h"
 
@@ -19,13 +20,15 @@ double TrainReport::Summary::median_s() const {
 }
 
 TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
-                         const StepScale& scale, std::vector<std::string> schedules)
+                         const StepScale& scale, std::vector<std::string> schedules,
+                         bool only_evaluates)
     : format_(*db::parse_format(arguments.output.format)),
       database_(arguments.database),
       log_every_(arguments.log_every),
       scale_(scale),
       clips_(model.clip_norm.has_value()),
-      weighs_z_loss_(model.z_loss_weight > 0) {
+      weighs_z_loss_(model.z_loss_weight > 0),
+      only_evaluates_(only_evaluates) {
   for (std::string& name : schedules) summaries_.push_back({.name = std::move(name)});
   if (format_ == db::Format::json) return;
   std::vector<std::string> columns{"iteration",   "loss",         "heldout_loss", "auxiliary_loss",
@@ -38,6 +41,7 @@ TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
   if (has_all_columns()) {
     columns.insert(columns.end(), {"flops", "peak_bytes", "exposed_s", "max_over_mean"});
   }
+  if (only_evaluates_) columns = {"iteration", "heldout_loss"};
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
 }
 
@@ -51,7 +55,7 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t sched
                               step.dropped,
                               step.learning_rate};
   if (take_turns()) cells.insert(cells.begin() + 1, summaries_[schedule].name);
-  if (clips_) cells.emplace_back(step.gradient_norm.value_or(0));
+  if (clips_) cells.push_back(step.gradient_norm ? db::Cell(*step.gradient_norm) : db::Cell());
   if (weighs_z_loss_) cells.emplace_back(step.z_loss);
   cells.emplace_back(flops_per_s(step));
   if (const auto share = peak_share(scale_, step)) cells.emplace_back(*share);
@@ -84,13 +88,29 @@ void TrainReport::observe(const StepReport& step, std::size_t schedule) {
   }
 }
 
+void TrainReport::evaluated(int iteration, double heldout_loss) {
+  summaries_.front().last.iteration = iteration;
+  summaries_.front().last.heldout_loss = heldout_loss;
+  if (writer_) writer_->row({std::int64_t{iteration}, heldout_loss});
+}
+
+void TrainReport::sampled(const std::string& prompt, const std::string& text) {
+  prompt_ = db::escaped(prompt, true);
+  sample_ = db::escaped(text, true);
+}
+
+void TrainReport::print_sample() const {
+  if (format_ == db::Format::table) std::cout << '\n' << *prompt_ << *sample_ << std::endl;
+  if (format_ == db::Format::csv) spdlog::info("{}{}", *prompt_, *sample_);
+}
+
 void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {
   if (writer_) writer_->finish();
   for (std::size_t i = 0; i < summaries_.size(); ++i) {
     const auto run_id = run_ids.empty() ? std::nullopt : std::optional(run_ids.at(i));
     if (format_ == db::Format::json) {
       std::cout << json_summary(summaries_[i], run_id) << '\n';
-    } else if (format_ == db::Format::table) {
+    } else if (format_ == db::Format::table && !only_evaluates_) {
       print_summary(summaries_[i], run_id);
     }
   }
@@ -99,6 +119,7 @@ void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {
                  100 * balanced_->share(), db::format_cell("usual_s", balanced_->usual_s),
                  db::format_cell("balanced_s", balanced_->balanced_s));
   }
+  if (sample_) print_sample();
   if (planning_.plans > 0 && format_ == db::Format::table) {
     spdlog::info("{} plans in {}, {} of it between iterations", planning_.plans,
                  db::format_cell("total_s", planning_.total_s),
@@ -121,19 +142,23 @@ void TrainReport::print_summary(const Summary& summary, std::optional<std::int64
 std::string TrainReport::json_summary(const Summary& summary,
                                       std::optional<std::int64_t> run_id) const {
   const StepReport& last = summary.last;
-  nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)},
-                      {"steps", last.iteration},
-                      {"iteration_s", summary.median_s()},
-                      {"loss", last.loss},
-                      {"auxiliary_loss", last.auxiliary_loss},
-                      {"flops", last.flops},
-                      {"planned_peak_bytes", summary.planned_peak_bytes},
-                      {"measured_peak_bytes", summary.touched_peak_bytes}};
+  nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)}, {"steps", last.iteration}};
+  if (sample_) json["prompt"] = *prompt_;
+  if (sample_) json["sample"] = *sample_;
+  if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
+  if (only_evaluates_) return json.dump();
+  json.update({{"iteration_s", summary.median_s()},
+               {"loss", last.loss},
+               {"auxiliary_loss", last.auxiliary_loss},
+               {"flops", last.flops},
+               {"planned_peak_bytes", summary.planned_peak_bytes},
+               {"measured_peak_bytes", summary.touched_peak_bytes}});
   if (take_turns()) json["schedule"] = summary.name;
   if (summary.planned_host_peak_bytes > 0) {
     json["planned_host_peak_bytes"] = summary.planned_host_peak_bytes;
   }
   if (weighs_z_loss_) json["z_loss"] = last.z_loss;
+  if (last.skipped > 0) json["skipped"] = last.skipped;
   if (last.gradient_norm) json["gradient_norm"] = *last.gradient_norm;
   if (const double median_s = summary.median_s(); median_s > 0) {
     json["tokens_per_s"] = static_cast<double>(scale_.tokens) / median_s;
@@ -145,7 +170,6 @@ std::string TrainReport::json_summary(const Summary& summary,
   json["dropped"] = last.dropped;
   if (last.exposed_s) json["exposed_s"] = *last.exposed_s;
   if (last.max_over_mean) json["max_over_mean"] = *last.max_over_mean;
-  if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
   if (balanced_) {
     json["balanced_share"] = balanced_->share();
     json["balanced_iteration_s"] = balanced_->balanced_s;

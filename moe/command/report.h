@@ -19,14 +19,19 @@ namespace moe {
 class TrainReport {
  public:
   /// `schedules`: the names of those that take turns, or of the one that there is.
+  /// `only_evaluates`: there is no iteration, and at most one held-out loss.
   TrainReport(const TrainArguments& arguments, const Model& model, const StepScale& scale,
-              std::vector<std::string> schedules);
+              std::vector<std::string> schedules, bool only_evaluates = false);
 
   /// An iteration of schedule number `schedule`, with its number among those of this schedule.
   void observe(const StepReport& step, std::size_t schedule = 0);
   void observe(const PlanningTime& time) { planning_ = time; }
   void observe(const BalancedTurns& turns) { balanced_ = turns; }
-  /// Prints the summaries; `run_ids` are the stored runs, by schedule, or empty.
+  /// The held-out loss of parameters that are only evaluated, and their iteration.
+  void evaluated(int iteration, double heldout_loss);
+  /// What the model wrote after the prompt.
+  void sampled(const std::string& prompt, const std::string& text);
+  /// Prints the summaries and the sample; `run_ids` are the stored runs, by schedule, or empty.
   void finish(const std::vector<std::int64_t>& run_ids);
 
  private:
@@ -48,6 +53,7 @@ class TrainReport {
   bool take_turns() const { return summaries_.size() > 1; }
   std::vector<db::Cell> row(const StepReport& step, std::size_t schedule) const;
   void print_summary(const Summary& summary, std::optional<std::int64_t> run_id) const;
+  void print_sample() const;
   std::string json_summary(const Summary& summary, std::optional<std::int64_t> run_id) const;
 
   db::Format format_;
@@ -56,6 +62,8 @@ class TrainReport {
   StepScale scale_;
   bool clips_;
   bool weighs_z_loss_;
+  bool only_evaluates_;
+  std::optional<std::string> prompt_, sample_;
   std::vector<Summary> summaries_;  ///< by schedule
   std::optional<db::RowWriter> writer_;
   PlanningTime planning_;

@@ -33,6 +33,7 @@ void StepLog::write(const StepReport& step, const std::string& schedule) {
   if (!schedule.empty()) line["schedule"] = schedule;
   if (step.z_loss != 0) line["z_loss"] = step.z_loss;
   if (step.heldout_loss) line["heldout_loss"] = *step.heldout_loss;
+  if (step.outlier) line["skipped"] = step.outlier->quantity;
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   const std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) {

@@ -17,6 +17,7 @@
 #include "moe/backend/cuda_module.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/report.h"
+#include "moe/command/sample_text.h"
 #include "moe/command/step_figures.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
@@ -66,15 +67,41 @@ std::optional<CheckpointOptions> checkpoint_options(const TrainArguments& argume
 }
 
 /// The schedule that the training begins with. One that plans between iterations goes on with the
-/// plan in force, where the ranks are divided as they were.
+/// plan in force, where the ranks are divided as they were and the plan is still legal: other keys
+/// of [training] may make another program.
 Schedule first_schedule(const TrainArguments& arguments, const TrainInputs& inputs,
-                        const Groups& groups) {
+                        const Groups& groups, const Program& program, bool tells) {
   const Schedule& planned = inputs.plan.schedules.front();
   if (!inputs.resume || arguments.plan_every == 0) return planned;
   const CheckpointIndex& index = inputs.resume->index;
-  const bool fits_on =
-      index.layout == to_text(groups.layout) && index.schedule.planner == planned.planner;
-  return fits_on ? index.schedule : planned;
+  if (index.layout != to_text(groups.layout) || index.schedule.planner != planned.planner) {
+    return planned;
+  }
+  try {
+    check_applies(program, index.schedule, inputs.resume->folder.string());
+  } catch (const Refusal& refusal) {
+    if (tells) spdlog::warn("the plan in {} is not taken over", refusal.what());
+    return planned;
+  }
+  return index.schedule;
+}
+
+/// True where the checkpoint to go on from has all iterations that are asked for.
+bool nothing_is_left(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return inputs.resume && inputs.resume->index.iteration >= arguments.steps;
+}
+
+/// True where parameters are evaluated, or write, without an iteration.
+bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return arguments.evaluate_only || (arguments.sample > 0 && nothing_is_left(arguments, inputs));
+}
+
+/// What the model is to write at the end; none without --sample.
+std::optional<SampleOptions> sample_options(const TrainArguments& arguments,
+                                            const TrainInputs& inputs) {
+  if (arguments.sample == 0) return std::nullopt;
+  return SampleOptions{prompt_tokens(arguments.prompt, inputs.corpus, inputs.model),
+                       arguments.sample, arguments.temperature};
 }
 
 TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& inputs,
@@ -85,6 +112,8 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.resume = inputs.resume;
   options.data = inputs.data;
   options.balanced_steps = arguments.balanced_steps;
+  options.only_evaluates = only_evaluates(arguments, inputs);
+  options.sample = sample_options(arguments, inputs);
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   options.schedules_in_turns = plan.schedules.size();
@@ -100,11 +129,6 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.replan = turns > 1 ? in_turns(plan.schedules) : plan.replan;
   options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
   return options;
-}
-
-/// True where the checkpoint to go on from has all iterations that are asked for.
-bool nothing_is_left(const TrainArguments& arguments, const TrainInputs& inputs) {
-  return inputs.resume && inputs.resume->index.iteration >= arguments.steps;
 }
 
 /// What a person calls each schedule: its planner, or its file.
@@ -136,7 +160,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
   if (inputs.resume) {
     spdlog::info("goes on from iteration {} of {}{}", inputs.resume->index.iteration,
                  inputs.resume->folder.string(),
-                 nothing_is_left(arguments, inputs) ? ": nothing is left to do" : "");
+                 nothing_is_left(arguments, inputs) && !only_evaluates(arguments, inputs)
+                     ? ": nothing is left to do"
+                     : "");
     for (const std::string& remark : inputs.resume->remarks) spdlog::warn(remark);
   } else if (arguments.resume) {
     spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
@@ -153,8 +179,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
 using Stores = std::deque<TrainStore>;
 
 Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs,
-                   const StepScale& scale, const Groups& groups, const std::vector<RankInfo>& ranks,
-                   const OpenDevice& device, int argc, char** argv) {
+                   const StepScale& scale, const Groups& groups, const Schedule& begins,
+                   const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
+                   char** argv) {
   db::Run run = db::this_run("train", inputs.model.name, argc, argv);
   run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
   run.ranks = static_cast<int>(ranks.size());
@@ -164,7 +191,6 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs,
   run.peak_flops_per_s = scale.peak_flops_per_s;
   Stores stores;
   const bool takes_turns = inputs.plan.schedules.size() > 1;
-  const Schedule begins = first_schedule(arguments, inputs, groups);
   for (const Schedule& schedule : inputs.plan.schedules) {
     stores.emplace_back(TrainStoreOptions{.database = arguments.database,
                                           .timelines = arguments.timelines,
@@ -189,6 +215,14 @@ StepScale scale_of(const TrainArguments& arguments, const Model& model, const Op
           measured_peak(arguments.database, model, arguments.device, threads, ranks)};
 }
 
+/// Says why an iteration made no update.
+void say_outlier(const StepReport& step) {
+  if (!step.outlier) return;
+  spdlog::warn("iteration {}: no update: the {} is {:.6g}, an outlier above {:.6g}; {} so far",
+               step.iteration, step.outlier->quantity, step.outlier->value, step.outlier->limit,
+               step.skipped);
+}
+
 /// What rank 0 tells a person and a database of a training; empty on other ranks.
 struct Told {
   std::optional<TrainReport> report;
@@ -210,6 +244,7 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
   if (told.log) {
     told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
   }
+  say_outlier(step);
   say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
@@ -256,6 +291,13 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
     told.report->observe(turns);
     for (TrainStore& store : told.stores) store.observe(turns);
   };
+  observer.evaluated = [&told](int iteration, double heldout_loss) {
+    told.report->evaluated(iteration, heldout_loss);
+  };
+  observer.sampled = [&arguments, &inputs, &told](const std::vector<std::int32_t>& tokens) {
+    const auto prompt = prompt_tokens(arguments.prompt, inputs.corpus, inputs.model);
+    told.report->sampled(said_by(prompt, inputs.corpus), said_by(tokens, inputs.corpus));
+  };
   observer.step = [&arguments, &inputs, &told](const StepReport& step) {
     tell_step(arguments, inputs, told, step);
   };
@@ -275,6 +317,32 @@ void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
         fmt::format("--checkpoint: {} has checkpoints up to iteration {}: expected --resume beside "
                     "it, or another folder",
                     directory.string(), complete.back()));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// Refuses options that a training without iterations has no use for.
+void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs) {
+  if (arguments.sample > 0) prompt_tokens(arguments.prompt, inputs.corpus, inputs.model);
+  if (!arguments.evaluate_only) return;
+  if (arguments.evaluate_batches == 0 && arguments.sample == 0) {
+    throw InputError(
+        "--evaluate-only: with --evaluate-batches 0 there is nothing to do: expected 1 or more");
+  }
+  if (arguments.balanced_steps > 0) {
+    throw InputError("--balanced-steps: --evaluate-only has no iteration: expected one of them");
+  }
+  if (!arguments.database.empty()) {
+    throw InputError("--db: --evaluate-only has no iteration to store: expected no --db");
+  }
+  if (arguments.resume && !inputs.resume) {
+    throw InputError(
+        fmt::format("--evaluate-only: {} has no checkpoint: expected one, or no "
+                    "--resume for the first parameters",
+                    arguments.checkpoint.string()));
   }
 }
 
@@ -318,6 +386,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   }
   inputs.corpus = open_data(arguments, inputs.model);
   read_checkpoint(arguments, inputs);
+  check_evaluation(arguments, inputs);
   inputs.data = data_options(arguments, inputs.corpus, inputs.resume);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
@@ -375,24 +444,26 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
   }
-  if (nothing_is_left(arguments, inputs)) {
+  if (nothing_is_left(arguments, inputs) && !only_evaluates(arguments, inputs)) {
     const bool tells = world.rank == 0 && arguments.output.format == "json";
     if (tells) std::cout << to_json(Outcome{OutcomeStatus::done}) << '\n';
     return;
   }
+  const Schedule begins = first_schedule(arguments, inputs, groups, program, world.rank == 0);
   Told told;
   if (world.rank == 0) {
     const StepScale scale = scale_of(arguments, inputs.model, device, world.size);
-    told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan));
+    told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan),
+                        only_evaluates(arguments, inputs));
     if (!arguments.log.empty()) told.log.emplace(arguments.log, scale);
     if (!arguments.database.empty()) {
-      told.stores = open_stores(arguments, inputs, scale, groups, ranks, device, argc, argv);
+      told.stores =
+          open_stores(arguments, inputs, scale, groups, begins, ranks, device, argc, argv);
     }
   }
   try {
-    train(inputs.model, program, first_schedule(arguments, inputs, groups), inputs.corpus, groups,
-          *device.backend, world, ranks, train_options(arguments, inputs, groups, device),
-          observer_of(arguments, inputs, told));
+    train(inputs.model, program, begins, inputs.corpus, groups, *device.backend, world, ranks,
+          train_options(arguments, inputs, groups, device), observer_of(arguments, inputs, told));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);

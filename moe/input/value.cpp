@@ -122,6 +122,8 @@ bool InputValue::boolean() const {
   return *value;
 }
 
+bool InputValue::is_null() const { return std::holds_alternative<std::monostate>(node_->value); }
+
 std::size_t InputValue::one_of(const std::vector<std::string_view>& choices) const {
   const auto* value = std::get_if<std::string>(&node_->value);
   const auto found =

@@ -50,6 +50,8 @@ class InputValue {
   std::string text(std::string_view expected = "a text") const;
   bool is(std::string_view text) const;
   bool boolean() const;
+  /// True of JSON's null.
+  bool is_null() const;
   /// The index of the value among `choices`.
   std::size_t one_of(const std::vector<std::string_view>& choices) const;
   /// Bytes: a whole number, or a text such as "48G".

@@ -49,6 +49,7 @@ struct AdamBody {
     const Real new1 = static_cast<Real>(1 - op.beta1), new2 = static_cast<Real>(1 - op.beta2);
     const Real epsilon = static_cast<Real>(op.epsilon);
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
+    if (factor < 0) return;  // no step
     const Real kept = static_cast<Real>(1 - learning_rate * op.weight_decay);
     team.for_each(size, [=](std::int64_t i) {
       const Real clipped = factor * g[i];

@@ -49,11 +49,12 @@ struct AddSquaresBody {
   }
 };
 
-/// norm = sqrt(sum), factor = min(1, largest_norm / (norm + 1e-6)).   [Pascanu et al. 2013; the
-/// 1e-6 as in PyTorch]
+/// norm = sqrt(sum), factor = min(1, largest_norm / (norm + 1e-6)), or -1 where the norm is above
+/// the limit.   [Pascanu et al. 2013; the 1e-6 as in PyTorch]
 template <class Real>
 struct ClipFactorBody {
   const Real* sum;
+  const Real* limit;  ///< may be null
   Real* norm;
   Real* factor;
   double largest_norm;
@@ -62,7 +63,8 @@ struct ClipFactorBody {
     const double root = std::sqrt(static_cast<double>(*sum));
     const double wanted = largest_norm / (root + 1e-6);
     *norm = static_cast<Real>(root);
-    *factor = static_cast<Real>(wanted < 1 ? wanted : 1);
+    const bool outlier = limit != nullptr && *norm > *limit;
+    *factor = static_cast<Real>(outlier ? -1 : wanted < 1 ? wanted : 1);
   }
 };
 
@@ -94,9 +96,10 @@ void launch(Exec& exec, const AddSquares&, const BoundOp& bound) {
 
 template <class Real, class Exec>
 void launch(Exec& exec, const ClipFactor& op, const BoundOp& bound) {
-  exec.elements(1,
-                ClipFactorBody<Real>{data_of<Real>(bound.reads[0]), data_of<Real>(bound.writes[0]),
-                                     data_of<Real>(bound.writes[1]), op.largest_norm});
+  const Real* limit = bound.reads.size() > 1 ? data_of<Real>(bound.reads[1]) : nullptr;
+  exec.elements(
+      1, ClipFactorBody<Real>{data_of<Real>(bound.reads[0]), limit, data_of<Real>(bound.writes[0]),
+                              data_of<Real>(bound.writes[1]), op.largest_norm});
 }
 
 }  // namespace moe

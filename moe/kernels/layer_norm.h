@@ -7,9 +7,6 @@
 
 namespace moe {
 
-/// Added to the variance.
-inline constexpr double kLayerNormEpsilon = 1e-5;
-
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. A team per row. The statistics are
 /// kept for backward. The variance is a mean of (x - mean)^2, which avoids cancellation.
 template <class Stored>
@@ -21,6 +18,7 @@ struct LayerNormBody {
   Stored* y;
   Real* statistics;
   std::int64_t width;
+  double epsilon;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
@@ -34,7 +32,7 @@ struct LayerNormBody {
       const Real centred = in[c] - mean;
       return centred * centred;
     }) / static_cast<Real>(width);
-    const Real inverse = Real(1) / std::sqrt(variance + static_cast<Real>(kLayerNormEpsilon));
+    const Real inverse = Real(1) / std::sqrt(variance + static_cast<Real>(epsilon));
     team.for_each(width,
                   [=](std::int64_t c) { out[c] = (in[c] - mean) * inverse * gain[c] + offset[c]; });
     if (team.leader()) {
@@ -92,12 +90,12 @@ struct LayerNormWeightGradientTerms {
 };
 
 template <class Stored, class Exec>
-void launch(Exec& exec, const LayerNorm&, const BoundOp& bound) {
+void launch(Exec& exec, const LayerNorm& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
   exec.rows(x.rows, x.columns,
             LayerNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
                                   data_of<Stored>(bound.reads[2]), data_of<Stored>(bound.writes[0]),
-                                  data_of<Wide<Stored>>(bound.writes[1]), x.columns});
+                                  data_of<Wide<Stored>>(bound.writes[1]), x.columns, op.epsilon});
 }
 
 template <class Stored, class Exec>

@@ -7,9 +7,6 @@
 
 namespace moe {
 
-/// Added to the mean square.
-inline constexpr double kRmsNormEpsilon = 1e-5;
-
 /// y = x / sqrt(mean(x^2) + epsilon) * scale. A team per row. The reciprocal root is kept for
 /// backward.
 template <class Stored>
@@ -20,6 +17,7 @@ struct RmsNormBody {
   Stored* y;
   Real* statistics;
   std::int64_t width;
+  double epsilon;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
@@ -28,7 +26,7 @@ struct RmsNormBody {
     const Stored* const gain = scale;
     const Real square =
         team.sum(width, [=](std::int64_t c) { return in[c] * in[c]; }) / static_cast<Real>(width);
-    const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(kRmsNormEpsilon));
+    const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(epsilon));
     team.for_each(width, [=](std::int64_t c) { out[c] = in[c] * inverse * gain[c]; });
     if (team.leader()) statistics[row] = inverse;
   }
@@ -76,12 +74,12 @@ struct RmsNormWeightGradientTerms {
 };
 
 template <class Stored, class Exec>
-void launch(Exec& exec, const RmsNorm&, const BoundOp& bound) {
+void launch(Exec& exec, const RmsNorm& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
   exec.rows(x.rows, x.columns,
             RmsNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
                                 data_of<Stored>(bound.writes[0]),
-                                data_of<Wide<Stored>>(bound.writes[1]), x.columns});
+                                data_of<Wide<Stored>>(bound.writes[1]), x.columns, op.epsilon});
 }
 
 template <class Stored, class Exec>

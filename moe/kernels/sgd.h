@@ -43,6 +43,7 @@ struct SgdBody {
       return;
     }
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
+    if (factor < 0) return;  // no step
     const Real decay = static_cast<Real>(op.weight_decay);
     // What an update takes of the gradient and of the new momentum.
     const Real of_gradient = op.nesterov ? Real(1) : Real(0);

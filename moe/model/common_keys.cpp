@@ -156,13 +156,25 @@ constexpr std::array kWithDecay{KeyCondition{
                                  "optimizer = \"adamw\" or \"sgd\"");
     }}};
 
-constexpr std::array kAfterWarmup{KeyCondition{
-    "warmup_steps", "fewer warmup_steps",
-    [](const Model& model, const KeyValue& steps) -> std::string {
-      const auto last = std::get<std::int64_t>(steps);
-      if (last == 0 || last > model.warmup_steps) return "";
-      return fmt::format("expected more than warmup_steps = {}, got {}", model.warmup_steps, last);
-    }}};
+constexpr std::array kWithEnd{
+    KeyCondition{
+        "learning_rate_schedule", "learning_rate_schedule = \"linear\" or \"cosine\"",
+        [](const Model& model, const KeyValue& steps) -> std::string {
+          if (std::get<std::int64_t>(steps) == 0 || falls_to_an_end(model)) return "";
+          return fmt::format(
+              "{} has no such end; \"linear\" and \"cosine\" have",
+              quoted_choice(
+                  "learning_rate_schedule",
+                  kWordsOf<RateSchedule>[static_cast<std::size_t>(model.learning_rate_schedule)]));
+        }},
+    KeyCondition{"warmup_steps", "fewer warmup_steps",
+                 [](const Model& model, const KeyValue& steps) -> std::string {
+                   const auto last = std::get<std::int64_t>(steps);
+                   if (last == 0 || last > model.warmup_steps) return "";
+                   return fmt::format("expected more than warmup_steps = {}, got {}",
+                                      model.warmup_steps, last);
+                 }}};
+
 constexpr std::array kBelowRate{
     KeyCondition{"learning_rate", "no smaller learning_rate",
                  [](const Model& model, const KeyValue& least) -> std::string {
@@ -171,13 +183,14 @@ constexpr std::array kBelowRate{
                    return fmt::format("expected at most learning_rate = {}, got {}",
                                       model.learning_rate, number);
                  }}};
-constexpr std::array kWithEnd{KeyCondition{
-    "decay_steps", "decay_steps where linear or cosine",
-    [](const Model& model, const KeyValue& schedule) -> std::string {
-      const auto& word = std::get<std::string>(schedule);
-      if (model.decay_steps > 0 || (word != "linear" && word != "cosine")) return "";
-      return fmt::format("\"{}\" ends at an iteration: expected decay_steps beside it", word);
-    }}};
+
+constexpr std::array kWithOutliers{
+    KeyCondition{"outlier_z_score", "an outlier_z_score",
+                 [](const Model& model, const KeyValue&) -> std::string {
+                   if (model.outlier_z_score) return "";
+                   return "no iteration is an outlier: expected an outlier_z_score beside it, or "
+                          "no such key";
+                 }}};
 
 constexpr std::array kWithChosenActivation{KeyCondition{
     "expert", "expert = \"gpt\"", [](const Model& model, const KeyValue&) -> std::string {
@@ -319,6 +332,8 @@ constexpr std::array kKeys{
                                "Transformer blocks.", kRequired),
     member_key<&Model::norm>("model", "norm", WordRange{words_of_enum<Norm>},
                              "Normalisation before attention and before the network."),
+    member_key<&Model::norm_epsilon>("model", "norm_epsilon", kAboveZero,
+                                     "Added to the variance, or to the mean square, in it."),
     member_key<&Model::positions>(
         "model", "positions", WordRange{words_of_enum<Positions>},
         "How positions enter: a learned table, or queries and keys turned by angles."),
@@ -405,16 +420,15 @@ constexpr std::array kKeys{
     member_key<&Model::warmup_steps>(
         "training", "warmup_steps", IntegerRange{0, kLargestInt},
         "Iterations in which the learning rate rises in proportion to their number."),
+    member_key<&Model::learning_rate_schedule>(
+        "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
+        "How it falls after the warm-up; linear and cosine need decay_steps."),
     member_key<&Model::decay_steps>(
         "training", "decay_steps", IntegerRange{0, kLargestInt},
-        "Iteration from which on it is at its least; 0: it has no such end.", kOptional,
-        kAfterWarmup),
+        "Iteration from which on it is at its least; 0: it has no such end.", kOptional, kWithEnd),
     member_key<&Model::least_learning_rate>("training", "least_learning_rate", kFromZero,
                                             "Learning rate that it does not fall below.", kOptional,
                                             kBelowRate),
-    member_key<&Model::learning_rate_schedule>(
-        "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
-        "How it falls after the warm-up.", kOptional, kWithEnd),
     member_key<&Model::beta1>("training", "beta1", kFromZeroToBelowOne,
                               "Share of the mean gradient that an iteration keeps.", kOptional,
                               kWithAdam),
@@ -440,6 +454,15 @@ constexpr std::array kKeys{
              .range = or_word(kAboveZero, "none"),
              .get = OptionalNumber<&Model::clip_norm>::get,
              .set = OptionalNumber<&Model::clip_norm>::set},
+    ModelKey{.name = "outlier_z_score",
+             .table = "training",
+             .meaning = "Iterations whose loss, or with clip_norm whose norm of gradients, has a "
+                        "larger z-score among those of the last ones make no update.",
+             .range = or_word(kAboveZero, "none"),
+             .get = OptionalNumber<&Model::outlier_z_score>::get,
+             .set = OptionalNumber<&Model::outlier_z_score>::set},
+    member_key<&Model::outlier_window>("training", "outlier_window", IntegerRange{2, 1 << 20},
+                                       "How many last ones these are.", kOptional, kWithOutliers),
     member_key<&Model::seed>("training", "seed", IntegerRange{0},
                              "Seed of parameters, batches and draws."),
 };

@@ -209,6 +209,10 @@ TensorId LayerBuilder::like(const std::string& name, TensorId x) {
 
 TensorId LayerBuilder::result(const std::string& name) { return build_.result(label(name)); }
 
+TensorId LayerBuilder::wide_input(const std::string& name) {
+  return build_.wide_input(label(name));
+}
+
 TensorId LayerBuilder::narrowed(const std::string& name, TensorId x) {
   if (!narrows()) return x;
   const Tensor& wide_tensor = build_.program.tensors[x];

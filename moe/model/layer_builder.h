@@ -92,6 +92,8 @@ class LayerBuilder {
   /// As many rows and columns as `x`, an activation.
   TensorId like(const std::string& name, TensorId x);
   TensorId result(const std::string& name);
+  /// [1,1], in the type that sums have: a number that the trainer writes.
+  TensorId wide_input(const std::string& name);
 
   /// True where activations are stored in fewer bits than sums need.
   bool narrows() const { return wide_of(model.dtype) != model.dtype; }

@@ -14,6 +14,12 @@ std::int64_t expert_hidden(const Model& model) { return model.d_expert.value_or(
 double weight_decay(const Model& model) {
   return model.weight_decay.value_or(model.optimizer == Optimizer::adamw ? 0.1 : 0);
 }
+
+bool falls_to_an_end(const Model& model) {
+  return model.learning_rate_schedule == RateSchedule::linear ||
+         model.learning_rate_schedule == RateSchedule::cosine;
+}
+
 bool has_experts(const Model& model, int block) {
   return model.moe_every > 0 && block >= model.dense_blocks &&
          (block - model.dense_blocks + 1) % model.moe_every == 0;

@@ -48,6 +48,7 @@ struct Model {
   std::optional<int> key_value_heads;  ///< heads of keys and values; none = as many as `heads`
   int blocks = 2;
   Norm norm = Norm::layer_norm;
+  double norm_epsilon = 1e-5;
   Positions positions = Positions::learned;
   double rotary_base = 10000;
   Head head = Head::untied;
@@ -88,6 +89,10 @@ struct Model {
   double momentum = 0.9;                              ///< of SGD
   bool nesterov = false;
   std::optional<double> clip_norm;  ///< none = gradients are not clipped
+  /// Steps that lie above the last `outlier_window` ones by more than so many standard deviations
+  /// make no update; none = all do.
+  std::optional<double> outlier_z_score;
+  std::int64_t outlier_window = 128;
   std::int64_t seed = 1;
   DType dtype = DType::f32;  ///< key "precision"
 };
@@ -97,6 +102,8 @@ int key_value_heads(const Model& model);
 /// Hidden width of an expert.
 std::int64_t expert_hidden(const Model& model);
 double weight_decay(const Model& model);
+/// True where the learning rate falls until iteration decay_steps.
+bool falls_to_an_end(const Model& model);
 /// True where the feed-forward network of the block is a mixture of experts.
 bool has_experts(const Model& model, int block);
 int blocks_with_experts(const Model& model);

@@ -83,6 +83,11 @@ void check_together(const InputObject& training, const InputObject& moe, const M
     training.member("micro_batches")
         .fail(fmt::format("a divisor of global_batch = {}", model.global_batch));
   }
+  if (falls_to_an_end(model) && model.decay_steps == 0) {
+    const InputValue schedule = training.member("learning_rate_schedule");
+    schedule.refuse(fmt::format("\"{}\" ends at an iteration: expected decay_steps beside it",
+                                schedule.text()));
+  }
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   if (tokens > kMostTokens) {
     training.member("global_batch")

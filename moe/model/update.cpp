@@ -49,12 +49,15 @@ std::vector<TensorId> clip_gradients(LayerBuilder& build, double largest_norm) {
   }
   build.stage = 0;
   if (build.groups.ranks > 1) build.op(ReduceNorm{}, "all_reduce norm", squares, squares);
+  TensorId& limit = build.program().norm_limit;
+  if (build.model.outlier_z_score) limit = build.wide_input("norm_limit");
   for (build.stage = 0; build.stage < stages; ++build.stage) {
     const TensorId norm = build.result(fmt::format("gradient_norm.stage{}", build.stage));
     factors.push_back(build.wide(fmt::format("clip_factor.stage{}", build.stage), 1, 1));
     build.program().gradient_norms.push_back(norm);
-    build.op(ClipFactor{largest_norm}, "clip factor", {squares[build.stage]},
-             {norm, factors.back()});
+    std::vector<TensorId> reads{squares[build.stage]};
+    if (limit >= 0) reads.push_back(limit);
+    build.op(ClipFactor{largest_norm}, "clip factor", reads, {norm, factors.back()});
   }
   return factors;
 }

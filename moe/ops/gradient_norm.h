@@ -40,11 +40,13 @@ struct ReduceNorm {
   /// As AllReduce, of one number.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
-/// sum of squares[1,1] -> norm[1,1], factor[1,1]: the norm is the root of the sum, and the factor
-/// that takes a gradient to at most `largest_norm` is largest_norm / (norm + 1e-6), at most 1
+/// sum of squares[1,1], (limit[1,1]) -> norm[1,1], factor[1,1]: the norm is the root of the sum,
+/// and the factor that takes a gradient to at most `largest_norm` is largest_norm / (norm + 1e-6),
+/// at most 1. It is -1, with which no step is made, where the norm is above the limit.
 struct ClipFactor {
-  static constexpr OpFacts facts = kernel_op("clip_factor", CostUnit::bytes, {wide(Cut::whole)},
-                                             {wide(Cut::whole), wide(Cut::whole)});
+  static constexpr OpFacts facts =
+      kernel_op("clip_factor", CostUnit::bytes, {wide(Cut::whole), wide(Cut::whole)},
+                {wide(Cut::whole), wide(Cut::whole)});
   double largest_norm = 1;
   Work work(const OpSizes& sizes) const;
 };

@@ -4,11 +4,13 @@
 
 namespace moe {
 
-/// x[T,M], scale[M], shift[M] -> y[T,M], statistics[T,2] (mean, reciprocal standard deviation)
+/// x[T,M], scale[M], shift[M] -> y[T,M], statistics[T,2] (mean, reciprocal standard deviation).
+/// `epsilon` is added to the variance.
 struct LayerNorm {
   static constexpr OpFacts facts =
       kernel_op("layer_norm", CostUnit::bytes, {Cut::rows, Cut::whole, Cut::whole},
                 {Cut::rows, wide(Cut::rows)});
+  double epsilon = 1e-5;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,M], x[T,M], scale[M], statistics[T,2] -> dx[T,M]

@@ -4,10 +4,12 @@
 
 namespace moe {
 
-/// x[T,M], scale[M] -> y[T,M] = x / rms(x) * scale, statistics[T,1] (reciprocal root mean square)
+/// x[T,M], scale[M] -> y[T,M] = x / rms(x) * scale, statistics[T,1] (reciprocal root mean square).
+/// `epsilon` is added to the mean square.
 struct RmsNorm {
   static constexpr OpFacts facts =
       kernel_op("rms_norm", CostUnit::bytes, {Cut::rows, Cut::whole}, {Cut::rows, wide(Cut::rows)});
+  double epsilon = 1e-5;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,M], x[T,M], scale[M], statistics[T,1] -> dx[T,M]

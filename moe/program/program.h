@@ -91,6 +91,8 @@ struct Program {
   /// gradients are clipped.
   std::vector<TensorId> gradient_norms;
   TensorId step = -1;  ///< i32[1,1]: the number of this iteration, from 1
+  /// [1,1]: a norm of gradients above it makes no update; -1 where all norms do.
+  TensorId norm_limit = -1;
   /// The homes of experts in every MoE layer where they are not in order (passes/place_experts.h).
   HomesByLayer homes;
 

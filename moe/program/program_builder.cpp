@@ -59,6 +59,10 @@ TensorId ProgramBuilder::input(const std::string& name, std::int64_t rows) {
   return add({name, DType::i32, Role::input, Rows::fixed, rows, 1, -1});
 }
 
+TensorId ProgramBuilder::wide_input(const std::string& name) {
+  return add({name, wide(), Role::input, Rows::fixed, 1, 1, -1});
+}
+
 TensorId ProgramBuilder::result(const std::string& name) {
   return add({name, wide(), Role::result, Rows::fixed, 1, 1, -1});
 }

@@ -37,6 +37,8 @@ class ProgramBuilder {
   TensorId state_like(TensorId parameter, const std::string& name);
 
   TensorId input(const std::string& name, std::int64_t rows);
+  /// A number that the trainer writes, in the type that sums have.
+  TensorId wide_input(const std::string& name);
   TensorId result(const std::string& name);
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
   TensorId wide(const std::string& name, std::int64_t rows, std::int64_t columns);

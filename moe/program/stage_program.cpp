@@ -67,6 +67,7 @@ StageProgram stage_program(const Program& whole, int stage) {
     for (const TensorId state : parameter.optimizer_state) tensors.use(state);
   }
   tensors.use(whole.step);
+  tensors.use(whole.norm_limit);
   // Also where the Program has no update phase, so that all have the same tensors.
   if (!whole.gradient_norms.empty()) {
     tensors.use(whole.gradient_norms.at(static_cast<std::size_t>(stage)));
@@ -96,6 +97,7 @@ StageProgram stage_program(const Program& whole, int stage) {
   program.z_losses = tensors.present(whole.z_losses);
   program.gradient_norms = tensors.present(whole.gradient_norms);
   program.step = tensors.at(whole.step);
+  program.norm_limit = tensors.at(whole.norm_limit);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "moe/communicator/cores.h"
@@ -166,6 +167,20 @@ std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Co
   return schedule_from_json(text);
 }
 
+/// Tells the device which norm of gradients is an outlier of this iteration.
+void write_norm_limit(Runner& runner, const OutlierHistory& history, const Model& model) {
+  const TensorId tensor = runner.program().norm_limit;
+  if (tensor < 0) return;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double limit = outlier_limits(history, model).gradient_norm.value_or(kNone);
+  const auto narrow = static_cast<float>(limit);
+  if (runner.program().tensors[tensor].dtype == DType::f64) {
+    runner.write(tensor, std::as_bytes(std::span(&limit, 1)));
+  } else {
+    runner.write(tensor, std::as_bytes(std::span(&narrow, 1)));
+  }
+}
+
 /// The norm of all gradients, where they are clipped. Throws NotFinite, on all ranks, where
 /// parameters were updated with one that is not finite.
 std::optional<double> gradient_norm(const Runner& runner, int step) {
@@ -192,7 +207,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     first = options.resume->index.iteration + 1;
   }
   std::optional<Checkpoints> checkpoints;
-  if (options.checkpoint) {
+  if (options.checkpoint && !options.only_evaluates) {
     checkpoints.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
                         observer.checkpoint);
   }
@@ -202,9 +217,10 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   Batches batches(corpus, model.seed, model.global_batch, options.data);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
+  OutlierHistory outliers = options.resume ? options.resume->index.outliers : OutlierHistory{};
   runner.set_before_update([&] {
     agreement = agree(runner, world, options.run.time_limit_s);
-    return agreement.is_finite();
+    return agreement.is_finite() && !is_outlier(outliers, model, agreement.cross_entropy);
   });
   const auto iterate = [&](const std::string& what, bool measure_memory) {
     IterationResult result = runner.iterate(measure_memory);
@@ -230,22 +246,34 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(scheduled);
     return sum / options.evaluate_batches;
   };
-  for (std::int32_t step = first; step <= options.steps; ++step) {
+  const auto write_step = [&](std::int32_t step) {
+    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
+  };
+  if (options.only_evaluates) {
+    write_step(first - 1);
+    const auto loss = options.evaluate_batches > 0 ? evaluate(first - 1) : std::nullopt;
+    if (loss && world.rank == 0) observer.evaluated(first - 1, *loss);
+  }
+  for (std::int32_t step = first; step <= options.steps && !options.only_evaluates; ++step) {
     const bool warms_up =
         turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
     StepReport report;
     report.epoch_ends = batches.begin(step);
     load_batch(runner, model, groups, world.rank,
                [&](SampleRange samples) { return batches.read(samples); });
-    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
+    write_step(step);
+    write_norm_limit(runner, outliers, model);
     wait_for_others(world, options.run.time_limit_s);
     IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
 
     report.iteration = step;
     report.warms_up = warms_up;
     report.learning_rate = rate_at(learning_rate(model), step);
-    report.gradient_norm = gradient_norm(runner, step);
     report.loss = agreement.cross_entropy;
+    const bool has_norm = !is_outlier(outliers, model, report.loss);  // else nothing worked it out
+    if (has_norm) report.gradient_norm = gradient_norm(runner, step);
+    report.outlier = remember(outliers, model, report.loss, report.gradient_norm);
+    report.skipped = outliers.skipped;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
     merge_timelines(report, mine, flops->under(mine.routing), scheduled, groups, world, ranks,
@@ -262,7 +290,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     if (const int signal = agreement.stop_signal) {
       if (checkpoints) {
         finish_together();
-        checkpoints->after(step, true, runner, schedule, batches.cursors());
+        checkpoints->after(step, true, runner, schedule, batches.cursors(), outliers);
       }
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
@@ -291,7 +319,20 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         observer.schedule(step + 1, schedule, scheduled);
       }
     }
-    if (checkpoints) checkpoints->after(step, is_last, runner, schedule, batches.cursors());
+    if (checkpoints) {
+      checkpoints->after(step, is_last, runner, schedule, batches.cursors(), outliers);
+    }
+  }
+  if (options.sample && agreement.stop_signal == 0) {
+    runner.reschedule(without_noise(forward_only(scheduled)));
+    const std::vector<std::int32_t> tokens =
+        sample_tokens(runner, model, groups, backend, world, *options.sample,
+                      options.run.time_limit_s, [&] { return agreement.stop_signal != 0; });
+    if (world.rank == 0) observer.sampled(tokens);
+  }
+  if (const int signal = agreement.stop_signal) {
+    const std::int32_t last = options.only_evaluates ? first - 1 : options.steps;
+    throw Stopped(fmt::format("stopped after iteration {}: {}", last, stop_reason(signal)), signal);
   }
   if (options.balanced_steps == 0) return;
   // Nothing looks at the parameters after this.

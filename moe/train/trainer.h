@@ -17,7 +17,9 @@
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/move_experts.h"
+#include "moe/train/outliers.h"
 #include "moe/train/planning.h"
+#include "moe/train/text_sample.h"
 
 namespace moe {
 
@@ -34,7 +36,9 @@ struct TrainOptions {
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
   PlanningTurn planning = PlanningTurn::between;
   std::optional<CheckpointOptions> checkpoint;
-  std::optional<ResumePoint> resume;  ///< `steps` counts the iterations before it too
+  std::optional<ResumePoint> resume;    ///< `steps` counts the iterations before it too
+  bool only_evaluates = false;          ///< no iteration: only the held-out loss, and the sample
+  std::optional<SampleOptions> sample;  ///< tokens for the model to add at the end
 };
 
 /// One iteration over all ranks, as rank 0 reports it.
@@ -47,6 +51,8 @@ struct StepReport {
   std::optional<double> heldout_loss;
   double learning_rate = 0;
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
+  std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
+  std::int64_t skipped = 0;             ///< steps so far that made none
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   double flops = 0;       ///< of matrix products, all ranks (step_flops.h)
   /// The mean over ranks of exposed_communication_s(); none where spans are not recorded.
@@ -79,6 +85,11 @@ struct TrainObserver {
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
   /// After the last iteration, where balanced steps are measured.
   std::function<void(const BalancedTurns&)> balanced = [](const BalancedTurns&) {};
+  /// The held-out loss of parameters that are only evaluated, and their iteration.
+  std::function<void(int iteration, double heldout_loss)> evaluated = [](int, double) {};
+  /// The tokens that were asked for at the end.
+  std::function<void(const std::vector<std::int32_t>&)> sampled =
+      [](const std::vector<std::int32_t>&) {};
   /// When a checkpoint is complete.
   std::function<void(const CheckpointReport&)> checkpoint = [](const CheckpointReport&) {};
 };

@@ -165,6 +165,76 @@ done
 losses --checkpoint shared_kept --resume >onward
 paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
   fail "other losses from a checkpoint of four ranks: $(paste rest onward) $(cat err)"
+# A plan that is no longer legal, a cut of batches that have become one sequence, gives way to a new one.
+lancet() {
+  "$moe_train" --model tiny --data corpus.txt --threads 1 --ranks 2 --evaluate-batches 0 --planner lancet --cluster box \
+    --plan-every 1 --set moe.capacity_groups=0 --checkpoint planned --resume "$@" >out 2>err
+}
+lancet --steps 2 && lancet --steps 3 --set training.micro_batches=8 || fail "a plan kept a training from going on: $(cat err)"
+grep -q "the plan in planned/iteration-00000002: partition_range: .* is not taken over" err || fail "no new plan: $(cat err)"
+# Another number of micro-batches has the same batch.
+rm -rf on && cp -r kept on
+losses --checkpoint on --resume --set training.micro_batches=2 >onward
+paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+  fail "other losses from a checkpoint, in micro-batches: $(paste rest onward) $(cat err)"
+grep -q "micro_batches was 1 up to iteration 2, and is 2 from there on" err || fail "micro-batches are not told: $(cat err)"
+# A checkpoint is evaluated, and writes, without an iteration.
+held_out() {
+  "$moe_train" --model tiny --data corpus.txt --threads 1 --format json "$@" 2>err | grep -o '"heldout_loss":[0-9.]*'
+}
+rm -rf on && cp -r kept on
+trained=$(held_out --checkpoint on --resume --steps 4)
+for on in "--threads 1" "--ranks 2"; do
+  # shellcheck disable=SC2086
+  evaluated=$(held_out --checkpoint on --resume --evaluate-only $on)
+  echo "$trained $evaluated" | tr -c '0-9.\n' ' ' | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-12 { exit 1 }' ||
+    fail "other held-out losses: $trained, $evaluated: $(cat err)"
+done
+[ "$(ls on)" = "iteration-00000002
+iteration-00000004" ] || fail "an evaluation has written checkpoints: $(ls on)"
+write="$moe_train --model tiny --data corpus.txt --threads 1 --steps 2 --checkpoint kept --resume --temperature 0 --quiet"
+$write --sample 9 --prompt "a fox" >sample
+$write --sample 9 --prompt "a fox" --ranks 2 >sample_of_two
+tail -n 1 sample | grep -q "^a fox" || fail "the prompt does not begin the sample: $(cat sample)"
+cmp -s sample sample_of_two || fail "two ranks write another sample: $(cat sample sample_of_two)"
+expect 0 out '"prompt":"a fox","sample":"' "$moe_train" --model micro --data corpus.txt --evaluate-only --sample 3 \
+  --prompt "a fox" --format json
+expect 0 out "iteration,heldout_loss" "$moe_train" --model micro --data corpus.txt --evaluate-only --format csv
+expect 2 err "--evaluate-only: none has no checkpoint" "$moe_train" --model micro --data corpus.txt --evaluate-only \
+  --checkpoint none --resume
+expect 2 err "--db: --evaluate-only has no iteration to store" "$moe_train" --model micro --data corpus.txt --evaluate-only --db e.db
+expect 2 err "with --evaluate-batches 0 there is nothing to do" "$moe_train" --model micro --data corpus.txt --evaluate-only \
+  --evaluate-batches 0
+expect 2 err "requires --sample" "$moe_train" --model micro --prompt x
+expect 2 err "expected a number of at least 0" "$moe_train" --model micro --sample 1 --temperature -1
+head -c 4000 corpus.txt | tr '\n' ' ' >tokens.bin
+expect 2 err 'expected numbers of tokens, as in "15 2 7", got "fox"' "$moe_train" --model micro --data tokens.bin \
+  --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 fox"
+expect 2 err "--prompt: token 65536 is not one of the 65536 of the model" "$moe_train" --model micro --data tokens.bin \
+  --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 65536"
+expect 0 out '"prompt":"15 7"' "$moe_train" --model micro --data tokens.bin --set model.vocabulary=65536 --evaluate-only \
+  --evaluate-batches 0 --sample 2 --prompt "15 7" --format json
+# Outliers are passed over, told and remembered.
+expect 0 err "no update: the loss is " "$moe_train" --model tiny --data corpus.txt --threads 1 --steps 8 --evaluate-batches 0 \
+  --set training.outlier_z_score=0.001 --set training.outlier_window=2 --set training.learning_rate=2 --log outliers.jsonl \
+  --checkpoint outliers
+grep -q '"skipped":"loss"' outliers.jsonl || fail "no outlier in the log: $(cat outliers.jsonl)"
+grep -q '"skipped": [1-9]' outliers/iteration-00000008/index.json || fail "no outlier in the checkpoint"
+# To the library transformers and back: the same parameters.
+printf 'base = "tiny"\n[model]\nnorm = "rms_norm"\npositions = "rotary"\nbiases = false\n[moe]\nexpert = "mixtral"\n' >qwen.toml
+"$moe_train" --model qwen.toml --data corpus.txt --threads 1 --steps 2 --evaluate-batches 0 --checkpoint qwen --quiet >out
+expect 2 err "capacity_factor = 1.25 (expected \"dropless\")" "$moe_train" export qwen -o hf
+expect 2 err "mixtral has no moe_every = 2 (expected 1)" "$moe_train" export qwen -o hf --drop-nothing --as mixtral
+expect 0 err "hf: class qwen2_moe, " "$moe_train" export qwen -o hf --drop-nothing
+expect 2 err "hf: is there already" "$moe_train" export qwen -o hf --drop-nothing
+expect 0 err "train with --model back/model.toml --checkpoint back --resume" "$moe_train" import hf --model tiny --checkpoint back
+"$moe_train" export back -o hf2 --drop-nothing 2>err
+cmp -s hf/model.safetensors hf2/model.safetensors || fail "other parameters after export and import: $(cat err)"
+expect 0 err "goes on from iteration 0 of back" "$moe_train" --model back/model.toml --data corpus.txt --steps 1 \
+  --checkpoint back --resume
+expect 2 err "--checkpoint is required" "$moe_train" import hf --model tiny
+expect 2 err "expected mixtral, qwen2_moe, got" "$moe_train" export qwen -o other --as llama
+
 expect 0 err "nothing is left to do" "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume
 expect 0 out '{"status":"done"}' "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume --format json
 expect 1 err "has a value that is not finite" "$moe_train" --model micro --data corpus.txt --steps 1 --evaluate-batches 0 \

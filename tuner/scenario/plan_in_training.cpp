@@ -20,6 +20,7 @@ Scenario scenario_of(const PlanRequest& request) {
   options.database = request.database;
   options.ranks = request.ranks;
   options.layout = request.layout;
+  options.settings = request.settings;
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) request.say(remark);
   if (request.memory_limit_bytes > 0) scenario.cluster.memory_bytes = request.memory_limit_bytes;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "moe/model/listing.h"
 #include "tuner/planners/situation/planner.h"
@@ -11,10 +12,11 @@ namespace tuner {
 
 /// The settings with which moe-train plans; texts are as on moe-tune's command line.
 struct PlanRequest {
-  std::string planner;   ///< "pipemoe", "tutel:4"
-  std::string model;     ///< name or file
-  std::string cluster;   ///< name, file, or "measured"
-  std::string database;  ///< the database for "measured"
+  std::string planner;                  ///< "pipemoe", "tutel:4"
+  std::string model;                    ///< name or file
+  std::vector<std::string> settings{};  ///< keys of the model with other values
+  std::string cluster;                  ///< name, file, or "measured"
+  std::string database;                 ///< the database for "measured"
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations

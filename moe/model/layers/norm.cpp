@@ -12,7 +12,7 @@ Layer layer_norm(LayerBuilder& build, const std::string& name, const std::string
   const TensorId shift = build.bias(parameter + ".shift", width);
   const TensorId y = build.activation(parameter, width);
   const TensorId statistics = build.wide(parameter + ".statistics", 2);
-  build.op(LayerNorm{}, name, {x, scale, shift}, {y, statistics});
+  build.op(LayerNorm{build.model.norm_epsilon}, name, {x, scale, shift}, {y, statistics});
 
   const auto backward = [=, &build](TensorId dy) {
     const TensorId dx = build.activation("d_input." + parameter, width);
@@ -30,7 +30,7 @@ Layer rms_norm(LayerBuilder& build, const std::string& name, const std::string& 
   const TensorId scale = build.scale(parameter + ".scale", width);
   const TensorId y = build.activation(parameter, width);
   const TensorId statistics = build.wide(parameter + ".statistics", 1);
-  build.op(RmsNorm{}, name, {x, scale}, {y, statistics});
+  build.op(RmsNorm{build.model.norm_epsilon}, name, {x, scale}, {y, statistics});
 
   const auto backward = [=, &build](TensorId dy) {
     const TensorId dx = build.activation("d_input." + parameter, width);

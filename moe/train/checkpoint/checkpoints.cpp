@@ -113,22 +113,23 @@ void Checkpoints::fail(const std::string& why) const {
 }
 
 void Checkpoints::after(int iteration, bool is_last, const Runner& runner, const Schedule& schedule,
-                        const std::vector<SourceCursor>& cursors) {
+                        const std::vector<SourceCursor>& cursors, const OutlierHistory& outliers) {
   const bool is_due = is_last || (options_.every > 0 && iteration % options_.every == 0);
   if (under_way_) look_after(is_due);
   if (!is_due) return;
-  begin(iteration, runner, schedule, cursors);
+  begin(iteration, runner, schedule, cursors, outliers);
   if (is_last) look_after(true);
 }
 
 void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& schedule,
-                        const std::vector<SourceCursor>& cursors) {
+                        const std::vector<SourceCursor>& cursors, const OutlierHistory& outliers) {
   under_way_ = std::make_unique<UnderWay>();
   under_way_->begin = Clock::now();
   under_way_->index = options_.about;
   under_way_->index.iteration = iteration;
   under_way_->index.schedule = schedule;
   under_way_->index.cursors = cursors;
+  under_way_->index.outliers = outliers;
   const auto folder = partial_folder(options_.directory, iteration);
   std::string error;
   try {

@@ -46,12 +46,12 @@ class Checkpoints {
   /// After an iteration: begins a checkpoint where one is due or `is_last`, and looks after the one
   /// under way. After the last one it waits until it is complete.
   void after(int iteration, bool is_last, const Runner& runner, const Schedule& schedule,
-             const std::vector<SourceCursor>& cursors = {});
+             const std::vector<SourceCursor>& cursors = {}, const OutlierHistory& outliers = {});
 
  private:
   struct UnderWay;
   void begin(int iteration, const Runner& runner, const Schedule& schedule,
-             const std::vector<SourceCursor>& cursors);
+             const std::vector<SourceCursor>& cursors, const OutlierHistory& outliers);
   void look_after(bool waits);
   std::vector<std::string> told(const std::string& mine, const char* what) const;
   void complete_checkpoint(const std::vector<std::string>& told_by_ranks);

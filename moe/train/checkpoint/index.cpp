@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <vector>
 
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
@@ -43,6 +44,12 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
     }
   }
   index.schedule = schedule_from_json(json.at("schedule").dump());
+  if (json.contains("outliers")) {
+    const Json& outliers = json["outliers"];
+    index.outliers = {outliers.at("losses").get<std::vector<double>>(),
+                      outliers.at("gradient_norms").get<std::vector<double>>(),
+                      outliers.at("skipped").get<std::int64_t>()};
+  }
   for (const auto& [name, seal] : json.at("files").items()) {
     index.files[name] = {seal.at("bytes").get<std::int64_t>(),
                          seal.at("header_checksum").get<std::string>()};
@@ -71,6 +78,11 @@ std::string to_text(const CheckpointIndex& index) {
                {"weight_map", weight_map}};
   for (const SourceCursor& one : index.cursors) {
     content["cursors"].push_back({{"source", one.name}, {"drawn", one.drawn}});
+  }
+  if (index.model.outlier_z_score) {
+    content["outliers"] = {{"losses", index.outliers.losses},
+                           {"gradient_norms", index.outliers.gradient_norms},
+                           {"skipped", index.outliers.skipped}};
   }
   const Json whole{
       {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};

@@ -10,6 +10,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/train/batches.h"
 #include "moe/train/checkpoint/safetensors.h"
+#include "moe/train/outliers.h"
 
 namespace moe {
 
@@ -21,6 +22,7 @@ struct CheckpointIndex {
   std::uint64_t corpus_fingerprint = 0;
   std::vector<SourceCursor> cursors;      ///< [source]; empty where samples are drawn at random
   Schedule schedule;                      ///< the one in force
+  OutlierHistory outliers;                ///< of a model that passes over outliers
   std::map<std::string, FileSeal> files;  ///< by name of the file
   std::map<std::string, std::string> file_of;  ///< by name of the tensor
 };

@@ -38,7 +38,8 @@ std::vector<std::string> compared(const CheckpointIndex& index, const std::files
           folder.string(), one.key, one.first, one.second));
     }
   }
-  if (index.corpus_fingerprint != corpus.fingerprint) {
+  const bool had_text = index.iteration > 0;  // else its parameters were imported
+  if (had_text && index.corpus_fingerprint != corpus.fingerprint) {
     remarks.emplace_back("the text is not the one that the checkpoint was trained on");
   }
   return remarks;

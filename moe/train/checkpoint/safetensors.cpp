@@ -42,7 +42,7 @@ constexpr std::array kElementTypes{ElementType{"F64", 8}, ElementType{"F32", 4},
 }
 
 std::string header_of(const std::vector<StoredTensor>& tensors) {
-  nlohmann::ordered_json metadata = nlohmann::ordered_json::object();
+  nlohmann::ordered_json metadata{{"format", "pt"}};
   for (const StoredTensor& tensor : tensors) {
     metadata[std::string(kChecksum) + tensor.name] = checksum_text(checksum(tensor.bytes));
   }

@@ -13,7 +13,8 @@
 
 /// Files of named tensors, as the library safetensors writes them: 8 bytes with the length of a
 /// header, the header in JSON, then the tensors one after the other, little endian and row-major.
-/// Each tensor's checksum is in the header's __metadata__.
+/// Each tensor's checksum is in the header's __metadata__, beside the format "pt" that transformers
+/// asks for.
 namespace moe {
 
 /// One tensor of a file. Who holds the bytes is said where it comes from.

@@ -497,6 +497,14 @@ std::vector<KernelCase> kernel_cases() {
                    {random_tensor(21, 1, 1), random_tensor(1300, 1, 2)},
                    {blank(1, 1)}});
   cases.push_back({"clip_factor", ClipFactor{0.5}, {factor}, {blank(1, 1), blank(1, 1)}});
+  const HostTensor limit{1, 1, {0.5}}, no_step{1, 1, {-1}};  // the norm is the root of 0.375
+  cases.push_back(
+      {"clip_factor of an outlier", ClipFactor{0.5}, {factor, limit}, {blank(1, 1), blank(1, 1)}});
+  cases.push_back({"adam passed over",
+                   AdamStep{},
+                   {random_tensor(21, 13, 1), step_number(5), random_tensor(21, 13, 2),
+                    random_tensor(21, 13, 3), squares, no_step},
+                   {random_tensor(21, 13, 2), random_tensor(21, 13, 3), squares}});
   return cases;
 }
 

@@ -112,6 +112,35 @@ struct Trained {
   }
 };
 
+TEST(OptimizerSteps, ChangeNothingWhereTheNormIsAnOutlier) {
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const HostTensor squares{1, 1, {9}}, below{1, 1, {2.5}}, equal{1, 1, {3}};
+    const auto factor_above = [&](const HostTensor& limit) {
+      return out_of(ClipFactor{6}, {squares, limit}, {blank(1, 1), blank(1, 1)}, dtype);
+    };
+    EXPECT_EQ(factor_above(equal)[1].values[0], 1);
+    const auto outlier = factor_above(below);
+    EXPECT_EQ(outlier[0].values[0], 3);
+    EXPECT_EQ(outlier[1].values[0], -1);
+
+    const HostTensor gradient{1, 2, {4, -5}}, parameter{1, 2, {1.5, 2.5}}, state{1, 2, {0.5, 0.25}};
+    const std::vector<HostTensor> adam{parameter, state, state}, sgd{parameter, state};
+    const auto after = [&](const OpKind& kind, const std::vector<HostTensor>& tensors) {
+      std::vector<HostTensor> reads{gradient, step_number(3)};
+      reads.insert(reads.end(), tensors.begin(), tensors.end());
+      reads.push_back(outlier[1]);
+      return out_of(kind, reads, tensors, dtype);
+    };
+    const AdamStep adam_step{.weight_decay = 0.5};
+    const SgdStep sgd_step{.weight_decay = 0.5, .nesterov = true};
+    const auto after_adam = after(adam_step, adam), after_sgd = after(sgd_step, sgd);
+    for (std::size_t i = 0; i < adam.size(); ++i) {
+      EXPECT_EQ(after_adam[i].values, adam[i].values);
+    }
+    for (std::size_t i = 0; i < sgd.size(); ++i) EXPECT_EQ(after_sgd[i].values, sgd[i].values);
+  }
+}
+
 TEST(OptimizerSteps, FollowTheirEquationsWithSchedulesAndClippingOverTwelveSteps) {
   for (const OptimizerCase& with : optimizer_cases()) {
     for (const DType dtype : {DType::f64, DType::f32}) {

@@ -106,6 +106,7 @@ heads = 3
 blocks = 6
 key_value_heads = 1
 norm = "rms_norm"
+norm_epsilon = 0.25
 positions = "rotary"
 rotary_base = 1000
 head = "tied"
@@ -139,8 +140,8 @@ seed = 9
   EXPECT_EQ(
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary",)"
-      R"("rotary_base":1000.0,)"
+      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","norm_epsilon":0.25,)"
+      R"("positions":"rotary","rotary_base":1000.0,)"
       R"("head":"tied","shard_vocabulary":false,"biases":false,)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
@@ -151,10 +152,10 @@ seed = 9
       R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
-      R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,"decay_steps":0,)"
-      R"("least_learning_rate":0.0,"learning_rate_schedule":"constant","beta1":0.9,)"
-      R"("beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
-      R"("clip_norm":"none","seed":9})");
+      R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,)"
+      R"("learning_rate_schedule":"constant","decay_steps":0,"least_learning_rate":0.0,)"
+      R"("beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
+      R"("clip_norm":"none","outlier_z_score":"none","outlier_window":128,"seed":9})");
 }
 
 TEST_F(ModelFile, ReadsThePrecisionUnderTheNameThatItHadBefore) {
@@ -402,8 +403,17 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
                         "\"adamw\" does"));
   EXPECT_THAT(refusal("global_batch = 4", "learning_rate_schedule = \"cosine\""),
               HasSubstr("\"cosine\" ends at an iteration: expected decay_steps beside it"));
-  EXPECT_THAT(refusal("global_batch = 4", "warmup_steps = 10\ndecay_steps = 10"),
+  EXPECT_THAT(refusal("global_batch = 4",
+                      "warmup_steps = 10\ndecay_steps = 10\n"
+                      "learning_rate_schedule = \"linear\""),
               HasSubstr("decay_steps: expected more than warmup_steps = 10, got 10"));
+  for (const std::string word : {"\"constant\"", "\"inverse_square_root\""}) {
+    const std::string schedule = "learning_rate_schedule = " + word;
+    EXPECT_THAT(
+        refusal("global_batch = 4", "decay_steps = 10\n" + schedule),
+        HasSubstr("decay_steps: " + schedule + " has no such end; \"linear\" and \"cosine\" have"));
+    EXPECT_EQ(refusal("global_batch = 4", "decay_steps = 0\n" + schedule), "no InputError");
+  }
   EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
               HasSubstr("least_learning_rate: expected at most learning_rate = 0.001, got 0.5"));
   for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {

@@ -12,6 +12,7 @@
 #include "moe/errors.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/model_json.h"
+#include "moe/model/model_toml.h"
 #include "tests/moe/model/random_model.h"
 
 namespace moe::model_key_test {
@@ -69,8 +70,8 @@ TEST(ModelKeys, OfRandomModelsReadFromAFileAreWhatTheFileSays) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     // Reading settles the keys that a gate rules over, such as the weight of a loss that it lacks.
-    const Model model = load_text(test::model_file_text(test::random_model(random)));
-    const std::string text = test::model_file_text(model);
+    const Model model = load_text(to_toml(test::random_model(random)));
+    const std::string text = to_toml(model);
     EXPECT_EQ(to_json(load_text(text)), to_json(model)) << text;
     EXPECT_EQ(to_json(model_from_json(to_json(model))), to_json(model));
   }
@@ -81,21 +82,22 @@ TEST(ModelKeys, AreOneForEveryMember) {
   // compile.
   const Model model;
   const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks,
-               norm, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks,
-               moe_every, experts, choices, gate, order, hooks, expert, activation, d_expert,
-               shared_experts, capacity_factor, capacity_groups, drop, exchange, auxiliary_weight,
-               z_loss_weight, own, global_batch, batch_per, micro_batches, optimizer, learning_rate,
-               warmup_steps, decay_steps, least_learning_rate, learning_rate_schedule, beta1, beta2,
-               epsilon, weight_decay, momentum, nesterov, clip_norm, seed, dtype] = model;
+               norm, norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases,
+               dense_blocks, moe_every, experts, choices, gate, order, hooks, expert, activation,
+               d_expert, shared_experts, capacity_factor, capacity_groups, drop, exchange,
+               auxiliary_weight, z_loss_weight, own, global_batch, batch_per, micro_batches,
+               optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
+               learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov,
+               clip_norm, outlier_z_score, outlier_window, seed, dtype] = model;
   const auto count = [](const auto&... member) { return sizeof...(member); };
-  const std::size_t members_with_a_key =
-      count(name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks,
-            norm, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every,
-            experts, choices, gate, order, expert, activation, d_expert, shared_experts,
-            capacity_factor, capacity_groups, drop, exchange, auxiliary_weight, z_loss_weight,
-            global_batch, batch_per, micro_batches, optimizer, learning_rate, warmup_steps,
-            decay_steps, least_learning_rate, learning_rate_schedule, beta1, beta2, epsilon,
-            weight_decay, momentum, nesterov, clip_norm, seed, dtype);
+  const std::size_t members_with_a_key = count(
+      name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks, norm,
+      norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every,
+      experts, choices, gate, order, expert, activation, d_expert, shared_experts, capacity_factor,
+      capacity_groups, drop, exchange, auxiliary_weight, z_loss_weight, global_batch, batch_per,
+      micro_batches, optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
+      learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov, clip_norm,
+      outlier_z_score, outlier_window, seed, dtype);
   std::size_t of_hooks = 0;
   for (const ModelKey& key : common_keys()) of_hooks += key.table == "moe.hooks" ? 1 : 0;
   EXPECT_EQ(common_keys().size() - of_hooks, members_with_a_key);
@@ -119,12 +121,12 @@ TEST(ModelKeys, HaveAMeaningAndANameOfTheirOwn) {
   }
 }
 
-/// Those that are not: sizes and rates that have no part in what schedules must keep, and hooks
-/// that do not give the same on any ranks.
+/// Those that are not: sizes and rates that have no part in what schedules must keep, hooks that do
+/// not give the same on any ranks, and outliers, which the trainer looks for.
 TEST(ModelKeys, AreDrawnByThePropertyTests) {
   const std::set<std::string_view> never{
-      "name",           "vocabulary",     "learning_rate",   "after_combine",
-      "after_dispatch", "before_combine", "before_dispatch", "before_moe_end"};
+      "name",           "vocabulary",      "learning_rate",  "after_combine",   "after_dispatch",
+      "before_combine", "before_dispatch", "before_moe_end", "outlier_z_score", "outlier_window"};
   std::map<std::string_view, std::set<std::string>> drawn;
   std::mt19937 random(3);
   for (int i = 0; i < 500; ++i) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
@@ -15,11 +14,27 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 20> kDrawnByRange{
-    "norm",      "positions",        "rotary_base",      "head",        "expert",
-    "biases",    "activation",       "shard_vocabulary", "batch_per",   "exchange",
-    "optimizer", "auxiliary_weight", "momentum",         "nesterov",    "epsilon",
-    "clip_norm", "weight_decay",     "warmup_steps",     "decay_steps", "learning_rate_schedule"};
+constexpr std::array<std::string_view, 21> kDrawnByRange{"norm",
+                                                         "norm_epsilon",
+                                                         "positions",
+                                                         "rotary_base",
+                                                         "head",
+                                                         "expert",
+                                                         "biases",
+                                                         "activation",
+                                                         "shard_vocabulary",
+                                                         "batch_per",
+                                                         "exchange",
+                                                         "optimizer",
+                                                         "auxiliary_weight",
+                                                         "momentum",
+                                                         "nesterov",
+                                                         "epsilon",
+                                                         "clip_norm",
+                                                         "weight_decay",
+                                                         "warmup_steps",
+                                                         "decay_steps",
+                                                         "learning_rate_schedule"};
 
 struct DrawByRange {
   std::mt19937& random;
@@ -105,22 +120,8 @@ Model random_model(std::mt19937& random) {
     const KeyValue value = drawn_value(random, *key);
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
   }
+  if (falls_to_an_end(model) && model.decay_steps == 0) model.decay_steps = model.warmup_steps + 5;
   return model;
-}
-
-std::string model_file_text(const Model& model) {
-  std::map<std::string_view, std::string> tables;
-  for (const ModelKey* key : keys_of(model)) {
-    const KeyValue value = key->get(*key, model);
-    if (value == KeyValue(std::string()) || !refusal_of(*key, model, value).empty()) continue;
-    tables[key->table] += fmt::format("{} = {}\n", key->name, value_text(value));
-  }
-  std::string text;
-  for (const auto& [table, lines] : tables) {
-    if (!table.empty()) text += fmt::format("[{}]\n", table);
-    text += lines;
-  }
-  return text;
 }
 
 }  // namespace moe::test

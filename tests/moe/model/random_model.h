@@ -17,7 +17,4 @@ std::string refusal_of(const ModelKey& key, const Model& model, const KeyValue& 
 /// A small model: sizes that 1 to 8 ranks divide, all other keys as drawn_value says.
 Model random_model(std::mt19937& random);
 
-/// A model file with every key that the model has a use for.
-std::string model_file_text(const Model& model);
-
 }  // namespace moe::test

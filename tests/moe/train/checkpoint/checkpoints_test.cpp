@@ -133,6 +133,8 @@ std::vector<Model> models() {
   models.back().gate = "bias_adjusted";
   models.back().own["bias_speed"] = 0.125;
   models[1].clip_norm = 0.5;
+  models[1].outlier_z_score = 0.5;  // the last steps are, by what the checkpoint remembers
+  models[1].outlier_window = 2;
   models[1].gate = "gshard";  // it draws
   return models;
 }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/train/data.h"
+
+namespace moe {
+
+/// The tokens of `--prompt`: the bytes of a text, or the numbers in it where the corpus consists of
+/// token files. Without a prompt the end of a line, or token 0. Throws InputError for what is no
+/// token of the model.
+std::vector<std::int32_t> prompt_tokens(const std::optional<std::string>& prompt,
+                                        const Corpus& corpus, const Model& model);
+
+/// What the tokens say: bytes where the corpus is text, else their numbers.
+std::string said_by(const std::vector<std::int32_t>& tokens, const Corpus& corpus);
+
+}  // namespace moe

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "moe/train/hugging_face/family.h"
+
+namespace moe {
+
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kTensorsFile = "model.safetensors";
+
+/// The text of config.json for a model that fits the family.
+std::string config_text(const Model& model, Family family);
+
+/// A model as a config.json describes it.
+struct ConfiguredModel {
+  Model model;
+  Family family = Family::mixtral;
+};
+
+/// Reads config.json in `folder`. What it does not say, such as the batch and the optimizer, is
+/// that of `base`. Throws InputError with the file and the line for a class that is none of
+/// kFamilyNames, for a key whose value has no counterpart here, and for a key of `base` that is
+/// none of its choices there.
+ConfiguredModel read_config(const std::filesystem::path& folder, Model base);
+
+}  // namespace moe

@@ -1,0 +1,103 @@
+#include "moe/train/hugging_face/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "moe/errors.h"
+#include "moe/train/checkpoint/checkpoint_files.h"
+#include "moe/train/checkpoint/folder.h"
+#include "moe/train/checkpoint/names.h"
+#include "moe/train/checkpoint/written_file.h"
+#include "moe/train/hugging_face/config.h"
+#include "moe/train/hugging_face/counterparts.h"
+#include "moe/train/hugging_face/elements.h"
+
+namespace moe {
+namespace {
+
+/// The folder of the one checkpoint that is meant.
+std::filesystem::path folder_of(const std::filesystem::path& given) {
+  if (std::filesystem::exists(given / kIndexFile)) return given;
+  const std::vector<int> complete = checkpoints_in(given);
+  if (complete.empty()) {
+    throw InputError(fmt::format("{}: has no checkpoint: expected a folder that --checkpoint wrote",
+                                 given.string()));
+  }
+  return checkpoint_folder(given, complete.back());
+}
+
+void expect_free(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::exists(folder, none)) return;
+  if (std::filesystem::is_directory(folder, none) && std::filesystem::is_empty(folder, none)) {
+    return;
+  }
+  throw InputError(fmt::format("{}: is there already: expected a new folder", folder.string()));
+}
+
+std::vector<double> written_values(const Counterpart& one, CheckpointFiles& files) {
+  const std::int64_t rows = one.shape.size() > 1 ? one.shape.front() : 1,
+                     columns = one.shape.back();
+  std::vector<double> values(static_cast<std::size_t>(rows * columns));
+  if (one.ours.empty()) return values;
+  const StoredTensor& ours = files.tensor(one.ours);
+  const std::vector<double> from = elements_of(ours, files.path_of(one.ours));
+  const std::int64_t stride = ours.shape.back();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::int64_t at =
+          one.transposed ? c * stride + one.first_column + r : r * stride + one.first_column + c;
+      values[static_cast<std::size_t>(r * columns + c)] =
+          one.factor * from[static_cast<std::size_t>(at)];
+    }
+  }
+  return values;
+}
+
+void expect_zeros(const std::vector<std::string>& names, CheckpointFiles& files, Family family) {
+  for (const std::string& name : names) {
+    const auto values = elements_of(files.tensor(name), files.path_of(name));
+    if (std::ranges::all_of(values, [](double value) { return value == 0; })) continue;
+    throw InputError(
+        fmt::format("{}: tensor {}: {} has no such tensor: expected zeros, or a model "
+                    "with biases = false",
+                    files.path_of(name).string(), name, name_of(family)));
+  }
+}
+
+}  // namespace
+
+ExportReport export_checkpoint(const ExportOptions& options) {
+  expect_free(options.to);
+  const std::filesystem::path folder = folder_of(options.checkpoint);
+  CheckpointIndex index = read_index(folder);
+  if (options.drop_nothing) index.model.capacity_factor.reset();
+  const Family family = fitting_family(index.model, options.family);
+  const Counterparts list = counterparts(index.model, family);
+  CheckpointFiles files(index, folder);
+  expect_zeros(list.zeros, files, family);
+
+  const std::string dtype(stored_type(index.model.dtype));
+  std::vector<std::vector<std::byte>> storage;
+  std::vector<StoredTensor> tensors;
+  for (const Counterpart& one : list.tensors) {
+    storage.push_back(stored_as(dtype, written_values(one, files)));
+    tensors.push_back({one.theirs, dtype, one.shape, storage.back()});
+  }
+  const std::filesystem::path partial = options.to.string() + ".partial";
+  std::filesystem::remove_all(partial);
+  std::filesystem::create_directories(partial);
+  const FileSeal seal = write_safetensors(partial / kTensorsFile, tensors);
+  const std::string config = config_text(index.model, family);
+  WrittenFile file(partial / kConfigFile);
+  file.write(std::as_bytes(std::span(config)), "config");
+  file.close();
+  std::filesystem::remove(options.to);  // an empty folder
+  std::filesystem::rename(partial, options.to);
+  return {family, index.iteration, tensors.size(), seal.bytes};
+}
+
+}  // namespace moe

@@ -1,0 +1,79 @@
+#include "moe/train/hugging_face/family.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "moe/errors.h"
+#include "moe/model/model_key.h"
+
+namespace moe {
+namespace {
+
+/// `KEY = VALUE` of the model.
+std::string shown(const Model& model, std::string_view name) {
+  for (const ModelKey* key : keys_of(model)) {
+    if (key->name == name) return fmt::format("{} = {}", name, value_text(key->get(*key, model)));
+  }
+  return std::string(name);
+}
+
+struct Need {
+  bool is_met;
+  std::string_view key, expected;
+};
+
+/// Both families have these.
+std::vector<Need> common_needs(const Model& model) {
+  // Without a capacity batch_prioritized computes what softmax does.
+  const bool softmax = model.gate == "softmax" || model.gate == "batch_prioritized";
+  return {{model.norm == Norm::rms_norm, "norm", "\"rms_norm\""},
+          {model.positions == Positions::rotary, "positions", "\"rotary\""},
+          {model.moe_every > 0, "moe_every", "1 or more"},
+          {model.expert == "mixtral", "expert", "\"mixtral\""},
+          {softmax, "gate", "\"softmax\""},
+          {!model.capacity_factor, "capacity_factor", "\"dropless\""}};
+}
+
+std::vector<Need> own_needs(const Model& model, Family family) {
+  if (family == Family::qwen2_moe) return {};
+  const bool only_experts = blocks_with_experts(model) == model.blocks;
+  // The weight of an only expert is 1 there, and its probability here.
+  return {{!model.biases, "biases", "false"},
+          {only_experts || model.dense_blocks > 0, "moe_every", "1"},
+          {only_experts, "dense_blocks", "0"},
+          {model.choices > 1, "choices", "2 or more"},
+          {model.shared_experts == 0, "shared_experts", "0"}};
+}
+
+}  // namespace
+
+std::string_view name_of(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
+
+std::optional<Misfit> misfit(const Model& model, Family family) {
+  std::vector<Need> needs = common_needs(model);
+  for (const Need& need : own_needs(model, family)) needs.push_back(need);
+  for (const Need& need : needs) {
+    if (!need.is_met) return Misfit{shown(model, need.key), std::string(need.expected)};
+  }
+  for (const auto& [place, hook] : model.hooks) {
+    if (hook.empty() || hook == "jitter") continue;  // which held-out losses do without
+    return Misfit{fmt::format("hooks.{} = \"{}\"", place, hook), "no such hook"};
+  }
+  return std::nullopt;
+}
+
+Family fitting_family(const Model& model, std::optional<Family> asked) {
+  std::string reasons;
+  for (std::size_t i = 0; i < kFamilyNames.size(); ++i) {
+    const auto family = static_cast<Family>(i);
+    if (asked && *asked != family) continue;
+    const auto unfit = misfit(model, family);
+    if (!unfit) return family;
+    reasons += fmt::format("{}{} has no {} (expected {})", reasons.empty() ? "" : "; ",
+                           name_of(family), unfit->key, unfit->expected);
+  }
+  throw Refusal(fmt::format("model {}", model.name), reasons, "");
+}
+
+}  // namespace moe

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "moe/train/hugging_face/family.h"
+
+namespace moe {
+
+struct ImportOptions {
+  std::filesystem::path from;        ///< a folder as transformers writes it
+  Model base;                        ///< has what config.json does not say
+  std::filesystem::path checkpoint;  ///< the folder of a training's checkpoints, which has none
+};
+
+/// What was read.
+struct ImportReport {
+  Model model;
+  Family family = Family::mixtral;
+  std::filesystem::path model_file;  ///< to train with
+  std::int64_t parameters = 0;
+};
+
+/// Writes the checkpoint of iteration 0 of a training that begins with the parameters in `from`,
+/// and its model file beside it. States of the optimizer are zeros. Throws InputError with file and
+/// line, or file and tensor, for what has no counterpart, and std::runtime_error for what cannot be
+/// written.
+ImportReport import_parameters(const ImportOptions& options);
+
+}  // namespace moe

@@ -1,0 +1,289 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "moe/errors.h"
+#include "moe/input/read_file.h"
+#include "moe/model/iteration.h"
+#include "moe/model/model_json.h"
+#include "moe/train/checkpoint/folder.h"
+#include "moe/train/hugging_face/config.h"
+#include "moe/train/hugging_face/counterparts.h"
+#include "moe/train/hugging_face/elements.h"
+#include "moe/train/hugging_face/export.h"
+#include "moe/train/hugging_face/import.h"
+#include "moe/train/trainer.h"
+
+/// tests/golden/make_hugging_face_golden.py wrote the folders that are read here.
+namespace moe::hugging_face_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const std::filesystem::path kGolden =
+    std::filesystem::path(MOELAB_SOURCE_DIR) / "tests" / "golden" / "hugging_face";
+
+/// A folder that is gone at the end.
+struct Scratch {
+  std::filesystem::path root =
+      std::filesystem::path(::testing::TempDir()) / ("hugging_face" + std::to_string(getpid()));
+  Scratch() {
+    std::filesystem::remove_all(root);
+    std::filesystem::create_directories(root);
+  }
+  ~Scratch() { std::filesystem::remove_all(root); }
+};
+
+/// What config.json does not say.
+Model base_model(DType dtype = DType::f32) {
+  Model model;
+  model.sequence_length = 8;
+  model.global_batch = 4;
+  model.dtype = dtype;
+  return model;
+}
+
+nlohmann::json json_of(const std::filesystem::path& file) {
+  return nlohmann::json::parse(read_file(file));
+}
+
+/// The loss of the golden text, of which nothing else is held out.
+double loss_of(const std::filesystem::path& checkpoints, const Model& model,
+               const std::vector<int>& text, const Layout& layout) {
+  const auto file = checkpoints / "text";
+  {
+    std::ofstream out(file, std::ios::binary);
+    for (std::size_t i = 0; i < 9 * text.size(); ++i) out.put(0);
+    for (const int token : text) out.put(static_cast<char>(token));
+  }
+  const Corpus corpus = open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
+  const Groups groups = make_groups(layout);
+  TrainOptions options;
+  options.only_evaluates = true;
+  options.evaluate_batches = 1;
+  options.run.memory_limit_bytes = 1 << 28;
+  options.resume = find_resume_point(checkpoints, model, corpus);
+  EXPECT_TRUE(options.resume && options.resume->remarks.empty());
+  double loss = 0;
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    TrainObserver observer;
+    observer.evaluated = [&](int iteration, double heldout_loss) {
+      EXPECT_EQ(iteration, 0);
+      loss = heldout_loss;
+    };
+    train(model, build_iteration(model, groups, world.rank), {}, corpus, groups, *backend, world,
+          std::vector<RankInfo>(static_cast<std::size_t>(groups.ranks)), options, observer);
+  });
+  return loss;
+}
+
+class HuggingFace : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  std::filesystem::path golden = kGolden / GetParam();
+  nlohmann::json expected = json_of(golden / "expected.json");
+  Scratch scratch;
+};
+
+TEST_P(HuggingFace, ImportedModelsHaveTheLossesOfTransformersOnAnyLayout) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    const auto folder = scratch.root / std::string(name_of(dtype));
+    const ImportReport report = import_parameters({golden, base_model(dtype), folder});
+    EXPECT_EQ(name_of(report.family), GetParam());
+    const double tolerance = dtype == DType::bf16 ? 0.05 : 2e-6;
+    // A tied head is in one stage with the table of tokens.
+    const int stages = report.model.head == Head::tied ? 1 : 2;
+    for (const Layout& layout : {Layout{1, 1, 1}, Layout{1, 1, 2}, Layout{2, 1, 1, 1, stages}}) {
+      EXPECT_NEAR(loss_of(folder, report.model, expected["tokens"], layout), expected["loss"],
+                  tolerance)
+          << name_of(dtype) << " " << to_text(layout);
+    }
+  }
+}
+
+TEST_P(HuggingFace, ExportedModelsAreThoseThatWereImported) {
+  const ImportReport report = import_parameters({golden, base_model(), scratch.root / "run"});
+  const ExportReport written = export_checkpoint({scratch.root / "run", scratch.root / "hf"});
+  EXPECT_EQ(name_of(written.family), GetParam());
+  const SafetensorsFile back(scratch.root / "hf" / kTensorsFile);
+  EXPECT_THAT(back.names(), SizeIs(written.tensors));
+  std::size_t compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(golden)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const SafetensorsFile original(entry.path());
+    for (const std::string& name : original.names()) {
+      const StoredTensor &a = original.tensor(name), &b = back.tensor(name);
+      EXPECT_EQ(a.shape, b.shape) << name;
+      EXPECT_EQ(elements_of(a, golden), elements_of(b, golden)) << name;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, written.tensors);
+  const ConfiguredModel again = read_config(scratch.root / "hf", base_model());
+  EXPECT_EQ(again.family, report.family);
+  Model named = again.model;
+  named.name = report.model.name;
+  EXPECT_TRUE(differing_keys(named, report.model).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kFamilyNames),
+                         [](const auto& info) { return std::string(info.param); });
+
+template <class Work>
+std::string refusal(const Work& work) {
+  try {
+    work();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
+  const Scratch scratch;
+  const auto refusal_of = [&](const char* golden, const std::string& key,
+                              const nlohmann::json& value) {
+    nlohmann::json config = json_of(kGolden / golden / kConfigFile);
+    config[key] = value;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    return refusal([&] { read_config(scratch.root, base_model()); });
+  };
+  EXPECT_EQ(refusal_of("mixtral", "attention_dropout", 0.5), "nothing is refused");
+  EXPECT_EQ(refusal_of("mixtral", "sliding_window", 8), "nothing is refused");
+  EXPECT_THAT(refusal_of("mixtral", "sliding_window", 7),
+              HasSubstr("sliding_window: expected null, or at least sequence_length = 8, got 7"));
+  EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
+              HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", got \"llama\""));
+  EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
+              HasSubstr("hidden_act: expected \"silu\", got \"gelu\""));
+  EXPECT_THAT(refusal_of("mixtral", "head_dim", 8),
+              HasSubstr("head_dim: expected hidden_size / num_attention_heads = 4, got 8"));
+  EXPECT_THAT(
+      refusal_of("mixtral", "rope_scaling", {{"rope_type", "yarn"}}),
+      HasSubstr("rope_scaling.rope_type: expected \"default\": angles that are not scaled"));
+  EXPECT_THAT(refusal_of("mixtral", "layer_types", {"full_attention", "sliding_attention"}),
+              HasSubstr("layer_types[1]: expected \"full_attention\", got \"sliding_att"));
+  EXPECT_THAT(refusal_of("mixtral", "num_experts_per_tok", 1),
+              HasSubstr("num_experts_per_tok: expected 2 or more"));
+  EXPECT_THAT(refusal_of("mixtral", "max_position_embeddings", 4),
+              HasSubstr("max_position_embeddings: expected at least sequence_length = 8, got 4"));
+  EXPECT_THAT(refusal_of("qwen2_moe", "norm_topk_prob", false),
+              HasSubstr("norm_topk_prob: expected true: with num_experts_per_tok = 2 weights are "
+                        "divided by their sum here"));
+  EXPECT_THAT(refusal_of("qwen2_moe", "shared_expert_intermediate_size", 7),
+              HasSubstr("expected a multiple of moe_intermediate_size = 4, got 7"));
+  EXPECT_THAT(refusal_of("qwen2_moe", "mlp_only_layers", {1}),
+              HasSubstr("mlp_only_layers: expected some first layers"));
+
+  Model sigmoid = base_model();
+  sigmoid.gate = "sigmoid";
+  EXPECT_THAT(refusal([&] { read_config(kGolden / "mixtral", sigmoid); }),
+              HasSubstr("class mixtral, which has no gate = \"sigmoid\": expected \"softmax\""));
+}
+
+TEST(HuggingFaceConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
+  const Scratch scratch;
+  nlohmann::json config = json_of(kGolden / "qwen2_moe" / kConfigFile);
+  const auto blocks_with = [&](int step, const std::vector<int>& dense) {
+    config["num_hidden_layers"] = 7;
+    config["decoder_sparse_step"] = step;
+    config["mlp_only_layers"] = dense;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    const Model model = read_config(scratch.root, base_model()).model;
+    std::vector<int> with;
+    for (int block = 0; block < model.blocks; ++block) {
+      if (has_experts(model, block)) with.push_back(block);
+    }
+    return with;
+  };
+  EXPECT_THAT(blocks_with(2, {}), ::testing::ElementsAre(1, 3, 5));
+  EXPECT_THAT(blocks_with(1, {0, 1, 3, 5}), ::testing::ElementsAre(2, 4, 6));
+  EXPECT_THAT(blocks_with(3, {2}), ::testing::ElementsAre(5));
+}
+
+/// A model that is a Mixtral but for what `change` does.
+template <class Change>
+std::string misfit_after(const Change& change) {
+  Model model = read_config(kGolden / "mixtral", base_model()).model;
+  change(model);
+  return refusal([&] { fitting_family(model, Family::mixtral); });
+}
+
+TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
+  EXPECT_EQ(misfit_after([](Model&) {}), "nothing is refused");
+  EXPECT_EQ(misfit_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
+            "nothing is refused");
+  EXPECT_THAT(misfit_after([](Model& model) { model.norm = Norm::layer_norm; }),
+              HasSubstr("mixtral has no norm = \"layer_norm\" (expected \"rms_norm\")"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.positions = Positions::learned; }),
+              HasSubstr("positions = \"learned\" (expected \"rotary\")"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.expert = "gpt"; }),
+              HasSubstr("expert = \"gpt\" (expected \"mixtral\")"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.gate = "gshard"; }),
+              HasSubstr("gate = \"gshard\" (expected \"softmax\")"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.capacity_factor = 1.25; }),
+              HasSubstr("capacity_factor = 1.25 (expected \"dropless\")"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.biases = true; }),
+              HasSubstr("biases = true (expected false)"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.choices = 1; }),
+              HasSubstr("choices = 1 (expected 2 or more)"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.shared_experts = 1; }),
+              HasSubstr("shared_experts = 1 (expected 0)"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.dense_blocks = 1; }),
+              HasSubstr("dense_blocks = 1 (expected 0)"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.moe_every = 2; }),
+              HasSubstr("moe_every = 2 (expected 1)"));
+  EXPECT_THAT(misfit_after([](Model& model) { model.hooks["before_dispatch"] = "round_bf16"; }),
+              HasSubstr("hooks.before_dispatch = \"round_bf16\" (expected no such hook)"));
+
+  Model neither = base_model();
+  EXPECT_THAT(
+      refusal([&] { fitting_family(neither, std::nullopt); }),
+      ::testing::AllOf(HasSubstr("mixtral has no norm"), HasSubstr("qwen2_moe has no norm")));
+}
+
+TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from", to = scratch.root / "to", run = scratch.root / "run";
+  std::filesystem::copy(kGolden / "mixtral", from);
+  const auto imports = [&] { import_parameters({from, base_model(), run}); };
+  nlohmann::json config = json_of(from / kConfigFile);
+  const auto write_with = [&](const char* key, int value) {
+    nlohmann::json other = config;
+    other[key] = value;
+    std::ofstream(from / kConfigFile) << other.dump(2);
+  };
+  write_with("intermediate_size", 5);
+  EXPECT_THAT(refusal(imports), HasSubstr("w1.weight: is [6, 8]: expected [5, 8]"));
+  write_with("num_local_experts", 2);
+  EXPECT_THAT(refusal(imports), HasSubstr("block_sparse_moe"));
+  write_with("num_hidden_layers", 3);
+  EXPECT_THAT(refusal(imports), HasSubstr("tensor model.layers.2."));
+  write_with("num_hidden_layers", 1);
+  EXPECT_THAT(refusal(imports), HasSubstr("has no counterpart in the model that config.json says"));
+  EXPECT_TRUE(checkpoints_in(run).empty()) << "nothing is half written";
+  write_with("num_hidden_layers", 2);
+  imports();
+  EXPECT_THAT(refusal(imports), HasSubstr("has checkpoints up to iteration 0"));
+  export_checkpoint({run, to});
+  EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("is there already"));
+  EXPECT_THAT(refusal([&] {
+                export_checkpoint({from, scratch.root / "new"});
+              }),
+              HasSubstr("has no checkpoint"));
+}
+
+TEST(HuggingFaceElements, OfHalvesAreReadExactly) {
+  const std::vector<std::uint16_t> halves{0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff, 0x0000};
+  const StoredTensor tensor{"x", "F16", {6}, std::as_bytes(std::span(halves))};
+  EXPECT_THAT(elements_of(tensor, "f"),
+              ::testing::ElementsAre(1, -2, 0.333251953125, 0x1p-24, 65504, 0));
+}
+
+}  // namespace
+}  // namespace moe::hugging_face_test
