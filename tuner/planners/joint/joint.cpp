@@ -79,8 +79,8 @@ bool fits(const Situation& situation, const moe::Schedule& schedule) {
 }
 
 /// The candidates of other planners, and lighter ones where they need more memory than a rank has.
-/// One that refuses the situation is left out; any other error is a bug in the planner and is passed
-/// on with its name.
+/// One that refuses the situation is left out; any other error is a bug in the planner and is
+/// passed on with its name.
 std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options,
                                  std::span<const Planner> others) {
   situation.measure = nullptr;  // the search simulates, so its seeds are chosen by simulation too

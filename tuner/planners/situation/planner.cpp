@@ -24,10 +24,14 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// A planner's parameters, and whether the optimizer is sharded.
-std::string with_sharding(const std::string& own, const moe::Schedule& schedule) {
-  const auto sharding = moe::decisions_of<moe::ShardOptimizer>(schedule);
-  return sharding.empty() ? own : join_parameters(own, R"({"shard_optimizer": true})");
+/// A planner's parameters, whether the optimizer is sharded, and how many blocks are restored.
+std::string with_memory_decisions(std::string own, const moe::Schedule& schedule) {
+  if (!moe::decisions_of<moe::ShardOptimizer>(schedule).empty()) {
+    own = join_parameters(own, R"({"shard_optimizer": true})");
+  }
+  const auto restored = moe::decisions_of<moe::RestoreBlock>(schedule);
+  if (restored.empty()) return own;
+  return join_parameters(own, fmt::format(R"({{"restored_blocks": {}}})", restored.size()));
 }
 
 /// True for failures that no contract foresees, of the planner or of a library. Refusals, wrong
@@ -79,7 +83,8 @@ moe::Schedule plan_with(const Planner& planner, const Situation& situation,
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule) {
   return with_asked(
-      options, with_sharding(planner.parameters ? planner.parameters(schedule) : "{}", schedule));
+      options,
+      with_memory_decisions(planner.parameters ? planner.parameters(schedule) : "{}", schedule));
 }
 
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
@@ -99,7 +104,8 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
     return planned;
   });
   for (Candidate& one : candidates) {
-    one.parameters_json = with_asked(options, with_sharding(one.parameters_json, one.schedule));
+    one.parameters_json =
+        with_asked(options, with_memory_decisions(one.parameters_json, one.schedule));
   }
   return candidates;
 }

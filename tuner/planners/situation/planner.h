@@ -72,7 +72,7 @@ struct Planner {
   bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
   bool measures = false;    ///< chooses by Situation::measure where it can
   /// Deals with the memory of a rank in its own way. A plan of any other planner that exceeds it is
-  /// replaced by the same with shard_optimizer, where that fits (within_memory.h).
+  /// replaced by a lighter one with the same decisions, where that fits (within_memory.h).
   bool keeps_to_memory = false;
 };
 

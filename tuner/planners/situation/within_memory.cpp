@@ -1,17 +1,37 @@
 #include "tuner/planners/situation/within_memory.h"
 
+#include <set>
 #include <utility>
 
 #include "tuner/planners/situation/sharded_optimizer.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
+namespace {
+
+std::set<int> blocks_of(const moe::Program& program) {
+  std::set<int> blocks;
+  for (const moe::Op& op : program.ops) {
+    if (op.layer >= 0) blocks.insert(op.layer);
+  }
+  return blocks;
+}
+
+}  // namespace
 
 std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
                                              const moe::Schedule& schedule) {
   std::vector<moe::Schedule> lighter;
   auto sharded = with_sharded_optimizer(program, schedule);
   if (sharded) lighter.push_back(std::move(*sharded));
+  moe::Schedule lightest = lighter.empty() ? schedule : lighter.back();
+  for (const int block : blocks_of(program)) {
+    moe::Schedule more = lightest;
+    more.decisions.push_back(moe::RestoreBlock{block, moe::RestoreDense::recompute});
+    if (!moe::is_legal(program, more)) continue;
+    lighter.push_back(more);
+    lightest = std::move(more);
+  }
   return lighter;
 }
 

@@ -8,7 +8,8 @@
 namespace tuner {
 
 /// Legal schedules with the same decisions that need less memory of a rank, the fastest first: with
-/// shard_optimizer.
+/// shard_optimizer, then with more and more blocks, from the first on, whose attention and dense
+/// layers are computed again in backward (restore_block).
 std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
                                              const moe::Schedule& schedule);
 
