@@ -27,7 +27,7 @@ std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key)
   if (index < 0 || index >= count) {
     throw std::invalid_argument(fmt::format("permuted: {} of {}", index, count));
   }
-  const int bits = std::bit_width(static_cast<std::uint64_t>(count - 1));
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1)));
   const int half_bits = (bits + 1) / 2;
   auto value = static_cast<std::uint64_t>(index);
   do {
