@@ -46,9 +46,9 @@ struct GatherShares {
 /// gradient[n], step i32[1,1] (1 in the first iteration), parameter[n], first_moment[n],
 /// second_moment[n], (clip_factor[1,1]) -> parameter[n], first_moment[n], second_moment[n]. The
 /// gradient is taken times the factor; below 0 nothing changes. The moments are corrected for their
-/// start at zero. The parameter first shrinks to 1 - learning rate * weight_decay of itself, which is no part of the
-/// moments (AdamW). Where the parameter is stored in fewer bits, its master is read in its place,
-/// and is one more state read and written.
+/// start at zero. The parameter first shrinks to 1 - learning rate * weight_decay of itself, which
+/// is no part of the moments (AdamW). Where the parameter is stored in fewer bits, its master is
+/// read in its place, and is one more state read and written.
 struct AdamStep {
   static constexpr OpFacts facts =
       kernel_op("adam_step", CostUnit::bytes,

@@ -168,10 +168,10 @@ paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' |
 # A plan that is no longer legal, a cut of batches that have become one sequence, gives way to a new one.
 lancet() {
   "$moe_train" --model tiny --data corpus.txt --threads 1 --ranks 2 --evaluate-batches 0 --planner lancet --cluster box \
-    --plan-every 1 --set moe.capacity_groups=0 --checkpoint planned --resume "$@" >out 2>err
+    --plan-every 1 --set moe.capacity_groups=0 --checkpoint lancet_kept --resume "$@" >out 2>err
 }
 lancet --steps 2 && lancet --steps 3 --set training.micro_batches=8 || fail "a plan kept a training from going on: $(cat err)"
-grep -q "the plan in planned/iteration-00000002: partition_range: .* is not taken over" err || fail "no new plan: $(cat err)"
+grep -q "the plan in lancet_kept/iteration-00000002: partition_range: .* is not taken over" err || fail "no new plan: $(cat err)"
 # Another number of micro-batches has the same batch.
 rm -rf on && cp -r kept on
 losses --checkpoint on --resume --set training.micro_batches=2 >onward
@@ -184,7 +184,7 @@ held_out() {
 }
 rm -rf on && cp -r kept on
 trained=$(held_out --checkpoint on --resume --steps 4)
-for on in "--threads 1" "--ranks 2"; do
+for on in "--log-every 1" "--ranks 2"; do
   # shellcheck disable=SC2086
   evaluated=$(held_out --checkpoint on --resume --evaluate-only $on)
   echo "$trained $evaluated" | tr -c '0-9.\n' ' ' | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-12 { exit 1 }' ||

@@ -154,8 +154,9 @@ seed = 9
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
       R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,)"
       R"("learning_rate_schedule":"constant","decay_steps":0,"least_learning_rate":0.0,)"
-      R"("beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
-      R"("clip_norm":"none","outlier_z_score":"none","outlier_window":128,"seed":9})");
+      R"("beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,)"
+      R"("nesterov":false,"clip_norm":"none",)"
+      R"("outlier_z_score":"none","outlier_window":128,"seed":9})");
 }
 
 TEST_F(ModelFile, ReadsThePrecisionUnderTheNameThatItHadBefore) {
