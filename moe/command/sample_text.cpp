@@ -15,8 +15,10 @@ namespace {
 
 /// A token of text is a byte. What tokens of other files mean is in no file.
 bool is_text(const Corpus& corpus) {
-  return std::ranges::all_of(corpus.parts,
-                             [](const Corpus::Part& part) { return part.bytes_per_token == 1; });
+  const auto is_bytes = [](const Source::Part& part) { return part.file.type == TokenType::uint8; };
+  return std::ranges::all_of(corpus.sources, [&](const Source& source) {
+    return std::ranges::all_of(source.parts, is_bytes);
+  });
 }
 
 std::int32_t number_in(const std::string& word) {
