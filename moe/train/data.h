@@ -54,8 +54,8 @@ std::vector<std::filesystem::path> default_corpus_files();
 
 /// Opens `files`, or default_corpus_files() where there are none. What is held out of a source with
 /// documents begins with a document, where at most a tenth more is held out so. Throws InputError
-/// for a file that open_token_file refuses, for a token outside the vocabulary (file, position, value),
-/// and where either split of a source is too short for one sequence and its target.
+/// for a file that open_token_file refuses, for a token outside the vocabulary (file, position,
+/// value), and where either split of a source is too short for one sequence and its target.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };

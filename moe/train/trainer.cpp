@@ -192,164 +192,243 @@ std::optional<double> gradient_norm(const Runner& runner, int step) {
       fmt::format("iteration {}: the norm of the gradients is {}", step, std::abs(norm)), {});
 }
 
+/// A training on one rank: what is under way between one iteration and the next.
+class Training {
+ public:
+  /// Keeps references to all arguments but the schedule, which is the one that the training begins
+  /// with.
+  Training(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
+           const Groups& groups, Backend& backend, Communicator& world,
+           const std::vector<RankInfo>& ranks, const TrainOptions& options,
+           const TrainObserver& observer)
+      : model_(model),
+        program_(program),
+        corpus_(corpus),
+        groups_(groups),
+        backend_(backend),
+        world_(world),
+        ranks_(ranks),
+        options_(options),
+        observer_(observer),
+        schedule_(std::move(schedule)),
+        scheduled_(apply(program, schedule_)),
+        runner_(scheduled_, groups, backend, world, options.run),
+        states_(groups, world, options.run.time_limit_s),
+        flops_(std::in_place, runner_.program(), groups, world.rank),
+        batches_(corpus, model.seed, model.global_batch, options.data),
+        planning_(options.replan, options.planning, options.steps) {
+    initialize_parameters(runner_, model.seed, cores_of_rank(ranks_on_machine(ranks, world.rank)));
+    if (options.resume) {
+      resume(runner_, *options.resume, world, options.run.time_limit_s);
+      first_ = options.resume->index.iteration + 1;
+      outliers_ = options.resume->index.outliers;
+    }
+    if (options.checkpoint && !options.only_evaluates) {
+      checkpoints_.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
+                           observer.checkpoint);
+    }
+    if (tells()) observer.schedule(first_, schedule_, scheduled_);
+    runner_.set_before_update([this] {
+      agreement_ = agree(runner_, world_, options_.run.time_limit_s);
+      return agreement_.is_finite() && !is_outlier(outliers_, model_, agreement_.cross_entropy);
+    });
+  }
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  void run() {
+    if (options_.only_evaluates) {
+      evaluate_alone();
+    } else {
+      for (std::int32_t step = first_; step <= options_.steps; ++step) train_step(step);
+    }
+    if (options_.sample && agreement_.stop_signal == 0) sample();
+    if (agreement_.stop_signal != 0) {
+      stop_after(options_.only_evaluates ? first_ - 1 : options_.steps);
+    }
+    if (options_.balanced_steps > 0) compare_with_even_routing();
+  }
+
+ private:
+  bool tells() const { return world_.rank == 0; }
+
+  void write_step(std::int32_t step) {
+    runner_.write(runner_.program().step, std::as_bytes(std::span(&step, 1)));
+  }
+
+  [[noreturn]] void stop_after(int step) const {
+    const int signal = agreement_.stop_signal;
+    throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)), signal);
+  }
+
+  void load(const ReadSamples& read) { load_batch(runner_, model_, groups_, world_.rank, read); }
+
+  IterationResult iterate(const std::string& what, bool measure_memory) {
+    IterationResult result = runner_.iterate(measure_memory);
+    if (!agreement_.is_finite()) {
+      // Its absolute value, so that no "-nan" is printed.
+      const double loss =
+          std::abs(agreement_.cross_entropy + agreement_.auxiliary + agreement_.z_loss);
+      throw_not_finite(runner_, backend_, world_, fmt::format("{} is {}", what, loss));
+    }
+    return result;
+  }
+
+  /// The held-out loss after an iteration; none where a signal asks for the end meanwhile.
+  std::optional<double> evaluate(int step) {
+    runner_.reschedule(without_noise(forward_only(scheduled_)));
+    double sum = 0;
+    for (int i = 0; i < options_.evaluate_batches; ++i) {
+      load([&](SampleRange samples) {
+        return draw_batch(corpus_, Split::held_out, model_.seed, i, samples);
+      });
+      iterate(fmt::format("after iteration {} the held-out loss", step), false);
+      if (agreement_.stop_signal != 0) return std::nullopt;
+      sum += agreement_.cross_entropy;
+    }
+    runner_.reschedule(scheduled_);
+    return sum / options_.evaluate_batches;
+  }
+
+  void evaluate_alone() {
+    write_step(first_ - 1);
+    if (options_.evaluate_batches == 0) return;
+    const std::optional<double> loss = evaluate(first_ - 1);
+    if (loss && tells()) observer_.evaluated(first_ - 1, *loss);
+  }
+
+  void train_step(std::int32_t step) {
+    StepReport report = iterate_and_report(step);
+    const bool is_last = step == options_.steps;
+    const bool periodic = options_.evaluate_every > 0 && step % options_.evaluate_every == 0;
+    if (agreement_.stop_signal == 0 && options_.evaluate_batches > 0 && (periodic || is_last)) {
+      report.heldout_loss = evaluate(step);
+    }
+    if (tells()) observer_.step(report);
+    if (agreement_.stop_signal != 0) {
+      if (checkpoints_) finish_together();
+      keep(step, true);
+      stop_after(step);
+    }
+    if (options_.replan && !is_last) plan_after(step, std::move(report));
+    keep(step, is_last);
+  }
+
+  StepReport iterate_and_report(std::int32_t step) {
+    StepReport report;
+    report.iteration = step;
+    report.warms_up =
+        turn_of(step - first_ + 1, options_.schedules_in_turns).iteration <= kWarmupIterations;
+    report.epoch_ends = batches_.begin(step);
+    load([this](SampleRange samples) { return batches_.read(samples); });
+    write_step(step);
+    write_norm_limit(runner_, outliers_, model_);
+    wait_for_others(world_, options_.run.time_limit_s);
+    IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), report.warms_up);
+
+    report.learning_rate = rate_at(learning_rate(model_), step);
+    report.loss = agreement_.cross_entropy;
+    const bool has_norm =
+        !is_outlier(outliers_, model_, report.loss);  // else nothing worked it out
+    if (has_norm) report.gradient_norm = gradient_norm(runner_, step);
+    report.outlier = remember(outliers_, model_, report.loss, report.gradient_norm);
+    report.skipped = outliers_.skipped;
+    report.auxiliary_loss = agreement_.auxiliary;
+    report.z_loss = agreement_.z_loss;
+    merge_timelines(report, mine, flops_->under(mine.routing), scheduled_, groups_, world_, ranks_,
+                    options_.run.time_limit_s);
+    report.routing =
+        routing_of_stages(std::move(mine.routing), groups_, world_, options_.run.time_limit_s);
+    report.max_over_mean = worst_max_over_mean(report.routing);
+    return report;
+  }
+
+  /// Asks for a plan after an iteration, and puts it into force.
+  void plan_after(std::int32_t step, StepReport report) {
+    std::optional<Schedule> next =
+        next_schedule(planning_, {step, report.duration_s, std::move(report.routing), schedule_},
+                      world_, options_.run.time_limit_s);
+    if (!next) return;
+    schedule_ = std::move(*next);
+    Program planned = apply(program_, schedule_);
+    const ExpertTraffic traffic = expert_traffic(scheduled_, planned.homes);
+    const auto begin = std::chrono::steady_clock::now();
+    change_program(runner_, planned, states_, world_, options_.run.time_limit_s);
+    if (tells() && traffic.experts > 0) {
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      observer_.moved(step + 1, traffic, took.count());
+    }
+    scheduled_ = std::move(planned);
+    flops_.emplace(runner_.program(), groups_, world_.rank);
+    if (tells()) {
+      observer_.planned(planning_.time());
+      observer_.schedule(step + 1, schedule_, scheduled_);
+    }
+  }
+
+  /// Begins a checkpoint after an iteration where one is due.
+  void keep(std::int32_t step, bool is_last) {
+    if (!checkpoints_) return;
+    checkpoints_->after(step, is_last, runner_, schedule_, batches_.cursors(), outliers_);
+  }
+
+  void sample() {
+    runner_.reschedule(without_noise(forward_only(scheduled_)));
+    const std::vector<std::int32_t> tokens =
+        sample_tokens(runner_, model_, groups_, backend_, world_, *options_.sample,
+                      options_.run.time_limit_s, [this] { return agreement_.stop_signal != 0; });
+    if (tells()) observer_.sampled(tokens);
+  }
+
+  /// Steps as they are beside steps with even routing. Nothing looks at the parameters afterwards.
+  void compare_with_even_routing() {
+    load([this](SampleRange samples) { return batches_.read(samples); });
+    const BalancedTurns turns =
+        take_balanced_turns(runner_, scheduled_, options_.balanced_steps, [this] {
+          wait_for_others(world_, options_.run.time_limit_s);
+          const IterationResult mine = iterate("a step beside those with even routing", false);
+          if (const int signal = agreement_.stop_signal) {
+            throw Stopped(fmt::format("stopped: {}", stop_reason(signal)), signal);
+          }
+          StepReport report;
+          merge_timelines(report, mine, 0, scheduled_, groups_, world_, ranks_,
+                          options_.run.time_limit_s);
+          return report.duration_s;
+        });
+    if (tells()) observer_.balanced(turns);
+  }
+
+  const Model& model_;
+  const Program& program_;  ///< without decisions
+  const Corpus& corpus_;
+  const Groups& groups_;
+  Backend& backend_;
+  Communicator& world_;
+  const std::vector<RankInfo>& ranks_;
+  const TrainOptions& options_;
+  const TrainObserver& observer_;
+  Schedule schedule_;  ///< in force
+  Program scheduled_;  ///< the whole Program under that schedule
+  Runner runner_;
+  std::optional<Checkpoints> checkpoints_;
+  SharedStates states_;
+  std::optional<StepFlops> flops_;
+  Batches batches_;
+  Planning planning_;
+  Agreement agreement_;  ///< of the last iteration or held-out batch
+  OutlierHistory outliers_;
+  std::int32_t first_ = 1;  ///< the first iteration of this run
+};
+
 }  // namespace
 
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,
            const TrainObserver& observer) {
-  Program scheduled = apply(program, schedule);
-  Runner runner(scheduled, groups, backend, world, options.run);
-  initialize_parameters(runner, model.seed, cores_of_rank(ranks_on_machine(ranks, world.rank)));
-  std::int32_t first = 1;
-  if (options.resume) {
-    resume(runner, *options.resume, world, options.run.time_limit_s);
-    first = options.resume->index.iteration + 1;
-  }
-  std::optional<Checkpoints> checkpoints;
-  if (options.checkpoint && !options.only_evaluates) {
-    checkpoints.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
-                        observer.checkpoint);
-  }
-  if (world.rank == 0) observer.schedule(first, schedule, scheduled);
-  const SharedStates states(groups, world, options.run.time_limit_s);
-  std::optional<StepFlops> flops(std::in_place, runner.program(), groups, world.rank);
-  Batches batches(corpus, model.seed, model.global_batch, options.data);
-  Planning planning(options.replan, options.planning, options.steps);
-  Agreement agreement;
-  OutlierHistory outliers = options.resume ? options.resume->index.outliers : OutlierHistory{};
-  runner.set_before_update([&] {
-    agreement = agree(runner, world, options.run.time_limit_s);
-    return agreement.is_finite() && !is_outlier(outliers, model, agreement.cross_entropy);
-  });
-  const auto iterate = [&](const std::string& what, bool measure_memory) {
-    IterationResult result = runner.iterate(measure_memory);
-    // Avoids "-nan".
-    const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary + agreement.z_loss);
-    if (!agreement.is_finite()) {
-      throw_not_finite(runner, backend, world, fmt::format("{} is {}", what, loss));
-    }
-    return result;
-  };
-  // No held-out loss where a signal asks for the end meanwhile.
-  const auto evaluate = [&](int step) -> std::optional<double> {
-    runner.reschedule(without_noise(forward_only(scheduled)));
-    double sum = 0;
-    for (int i = 0; i < options.evaluate_batches; ++i) {
-      load_batch(runner, model, groups, world.rank, [&](SampleRange samples) {
-        return draw_batch(corpus, Split::held_out, model.seed, i, samples);
-      });
-      iterate(fmt::format("after iteration {} the held-out loss", step), false);
-      if (agreement.stop_signal != 0) return std::nullopt;
-      sum += agreement.cross_entropy;
-    }
-    runner.reschedule(scheduled);
-    return sum / options.evaluate_batches;
-  };
-  const auto write_step = [&](std::int32_t step) {
-    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
-  };
-  if (options.only_evaluates) {
-    write_step(first - 1);
-    const auto loss = options.evaluate_batches > 0 ? evaluate(first - 1) : std::nullopt;
-    if (loss && world.rank == 0) observer.evaluated(first - 1, *loss);
-  }
-  for (std::int32_t step = first; step <= options.steps && !options.only_evaluates; ++step) {
-    const bool warms_up =
-        turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
-    StepReport report;
-    report.epoch_ends = batches.begin(step);
-    load_batch(runner, model, groups, world.rank,
-               [&](SampleRange samples) { return batches.read(samples); });
-    write_step(step);
-    write_norm_limit(runner, outliers, model);
-    wait_for_others(world, options.run.time_limit_s);
-    IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
-
-    report.iteration = step;
-    report.warms_up = warms_up;
-    report.learning_rate = rate_at(learning_rate(model), step);
-    report.loss = agreement.cross_entropy;
-    const bool has_norm = !is_outlier(outliers, model, report.loss);  // else nothing worked it out
-    if (has_norm) report.gradient_norm = gradient_norm(runner, step);
-    report.outlier = remember(outliers, model, report.loss, report.gradient_norm);
-    report.skipped = outliers.skipped;
-    report.auxiliary_loss = agreement.auxiliary;
-    report.z_loss = agreement.z_loss;
-    merge_timelines(report, mine, flops->under(mine.routing), scheduled, groups, world, ranks,
-                    options.run.time_limit_s);
-    report.routing =
-        routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);
-    report.max_over_mean = worst_max_over_mean(report.routing);
-    const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
-    if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
-        (periodic || step == options.steps)) {
-      report.heldout_loss = evaluate(step);
-    }
-    if (world.rank == 0) observer.step(report);
-    if (const int signal = agreement.stop_signal) {
-      if (checkpoints) {
-        finish_together();
-        checkpoints->after(step, true, runner, schedule, batches.cursors(), outliers);
-      }
-      throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
-                    signal);
-    }
-
-    const bool is_last = step == options.steps;
-    std::optional<Schedule> next;
-    if (options.replan && !is_last) {
-      next = next_schedule(planning, {step, report.duration_s, std::move(report.routing), schedule},
-                           world, options.run.time_limit_s);
-    }
-    if (next) {
-      schedule = std::move(*next);
-      Program planned = apply(program, schedule);
-      const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
-      const auto begin = std::chrono::steady_clock::now();
-      change_program(runner, planned, states, world, options.run.time_limit_s);
-      if (world.rank == 0 && traffic.experts > 0) {
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        observer.moved(step + 1, traffic, took.count());
-      }
-      scheduled = std::move(planned);
-      flops.emplace(runner.program(), groups, world.rank);
-      if (world.rank == 0) {
-        observer.planned(planning.time());
-        observer.schedule(step + 1, schedule, scheduled);
-      }
-    }
-    if (checkpoints) {
-      checkpoints->after(step, is_last, runner, schedule, batches.cursors(), outliers);
-    }
-  }
-  if (options.sample && agreement.stop_signal == 0) {
-    runner.reschedule(without_noise(forward_only(scheduled)));
-    const std::vector<std::int32_t> tokens =
-        sample_tokens(runner, model, groups, backend, world, *options.sample,
-                      options.run.time_limit_s, [&] { return agreement.stop_signal != 0; });
-    if (world.rank == 0) observer.sampled(tokens);
-  }
-  if (const int signal = agreement.stop_signal) {
-    const std::int32_t last = options.only_evaluates ? first - 1 : options.steps;
-    throw Stopped(fmt::format("stopped after iteration {}: {}", last, stop_reason(signal)), signal);
-  }
-  if (options.balanced_steps == 0) return;
-  // Nothing looks at the parameters after this.
-  load_batch(runner, model, groups, world.rank,
-             [&](SampleRange samples) { return batches.read(samples); });
-  const BalancedTurns turns =
-      take_balanced_turns(runner, scheduled, options.balanced_steps, [&]() -> double {
-        wait_for_others(world, options.run.time_limit_s);
-        const IterationResult mine = iterate("a step beside those with even routing", false);
-        if (const int signal = agreement.stop_signal) {
-          throw Stopped(fmt::format("stopped: {}", stop_reason(signal)), signal);
-        }
-        StepReport report;
-        merge_timelines(report, mine, 0, scheduled, groups, world, ranks, options.run.time_limit_s);
-        return report.duration_s;
-      });
-  if (world.rank == 0) observer.balanced(turns);
+  Training(model, program, std::move(schedule), corpus, groups, backend, world, ranks, options,
+           observer)
+      .run();
 }
 
 }  // namespace moe
