@@ -71,16 +71,25 @@ class ThroughDevice : public Communicator {
     down(there.to, c.to, extent(c.receive));
   }
 
-  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) { chains(c, call); }
-  void carry_out(const collective::ChainReduce& c, const CallContext& call) { chains(c, call); }
+  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) {
+    in_place(c, c.chains, call);
+  }
+  void carry_out(const collective::ChainReduce& c, const CallContext& call) {
+    in_place(c, c.chains, call);
+  }
+  void carry_out(const collective::ReduceShares& c, const CallContext& call) {
+    in_place(c, c.arrays, call);
+  }
+  void carry_out(const collective::GatherShares& c, const CallContext& call) {
+    in_place(c, c.arrays, call);
+  }
 
-  template <typename ChainCall>
-  void chains(const ChainCall& c, const CallContext& call) {
+  /// A call on ranges of its data.
+  template <typename RangeCall, typename Ranges>
+  void in_place(const RangeCall& c, const Ranges& ranges, const CallContext& call) {
     std::int64_t elements = 0;
-    for (const collective::Chain& one : c.chains) {
-      elements = std::max(elements, one.begin + one.count);
-    }
-    ChainCall there = c;
+    for (const auto& one : ranges) elements = std::max(elements, one.begin + one.count);
+    RangeCall there = c;
     there.data = up(c.data, elements * bytes_of(c.dtype), memory_);
     device_->run(there, call);
     down(there.data, c.data, elements * bytes_of(c.dtype));
