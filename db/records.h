@@ -284,8 +284,8 @@ struct Measurement {
   std::optional<double> relative_deviation = {};
 };
 
-/// A figure that a paper prints, beside what moelab gives for it. Unique in its run by all texts but
-/// the last.
+/// A figure that a paper prints, beside what moelab gives for it. Unique in its run by all texts
+/// but the last.
 struct Figure {
   std::int64_t run_id = 0;
   std::string paper;  ///< "FSMoE" | "Lancet" | "MPMoE" | "Pro-Prophet"

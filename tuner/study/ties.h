@@ -43,8 +43,8 @@ double least_difference(const Noise& noise, int repeats);
 /// False where the repeats do not tell which of two trials is faster.
 bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise);
 
-/// For each trial, the trials that it is not told apart from, fastest first. All are empty where the
-/// noise is not known.
+/// For each trial, the trials that it is not told apart from, fastest first. All are empty where
+/// the noise is not known.
 std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 
 /// Seconds of an iteration of each trial, without what the machine did to its repeats. A trial that

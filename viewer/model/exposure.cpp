@@ -1,6 +1,7 @@
 #include "viewer/model/exposure.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
