@@ -38,7 +38,8 @@ const std::vector<Planner>& planners() {
       {.name = db::kSequential,
        .description = "one stream, nothing overlapped, as DeepSpeed-MoE trains",
        .plan = plan_sequential,
-       .paper_seconds = sequential_paper_seconds},
+       .paper_seconds = sequential_paper_seconds,
+       .keeps_to_memory = true},
       {.name = "tutel",
        .description = "a fixed degree, 2 unless asked: all-to-all beside experts, in equal chunks "
                       "forward and backward",

@@ -23,12 +23,13 @@ Routing routing(const Model& model, int ranks, bool to_one) {
 }
 
 /// Six FLOPs a token and element of a matrix: a product forward and two backward. Half of the
-/// scores of attention are computed.
+/// scores of attention are computed, by two products forward and five backward, one of which
+/// computes the scores again.
 double by_hand(const Model& model, double expert_rows) {
   const auto m = static_cast<double>(model.d_model), h = static_cast<double>(model.d_hidden);
   const auto length = static_cast<double>(model.sequence_length);
   const double tokens = static_cast<double>(model.global_batch) * length;
-  const double attention = model.blocks * (4 * m * m + length * m);
+  const double attention = model.blocks * (4 * m * m + 7 / 6.0 * length * m);
   const double dense = 2 * m * h, gate = m * model.experts;
   const double head = m * static_cast<double>(model.vocabulary);
   return 6 * tokens * (attention + dense + gate + head) + 6 * expert_rows * 2 * m * h;

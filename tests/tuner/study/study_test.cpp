@@ -343,8 +343,8 @@ TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
     }
     if (trial.status != "done") continue;
     ++done;
-    EXPECT_EQ(trial.planner, "mpmoe_pb");
-    EXPECT_EQ(figures.at(trial.id).speedup_against, "mpmoe_pb");
+    EXPECT_NE(trial.planner, "sequential");
+    EXPECT_NE(figures.at(trial.id).speedup_against, "sequential");
     EXPECT_LE(figures.at(trial.id).speedup.value(), 1);
   }
   EXPECT_GT(done, 0);

@@ -71,8 +71,9 @@ struct Planner {
   bool cuts_batch = false;  ///< may cut ops along the batch, so that costs of small ones matter
   bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
   bool measures = false;    ///< chooses by Situation::measure where it can
-  /// Deals with the memory of a rank in its own way. A plan of any other planner that exceeds it is
-  /// replaced by a lighter one with the same decisions, where that fits (within_memory.h).
+  /// Deals with the memory of a rank in its own way, or decides nothing at all. A plan of any other
+  /// planner that exceeds it is replaced by a lighter one with the same decisions, where that fits
+  /// (within_memory.h).
   bool keeps_to_memory = false;
 };
 
