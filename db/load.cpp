@@ -136,6 +136,14 @@ std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int
   return select<TimelineOp>(connection, "WHERE timeline_id = ? ORDER BY op", timeline_id);
 }
 
+std::vector<OpEdge> load_op_edges(const Connection& connection, std::int64_t timeline_id) {
+  return select<OpEdge>(connection, "WHERE timeline_id = ? ORDER BY op, before", timeline_id);
+}
+
+std::vector<RankGroup> load_rank_groups(const Connection& connection, std::int64_t timeline_id) {
+  return select<RankGroup>(connection, "WHERE timeline_id = ? ORDER BY kind, rank", timeline_id);
+}
+
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {
   return select<Span>(connection, "WHERE timeline_id = ? ORDER BY rank, start_s, op", timeline_id);
 }
