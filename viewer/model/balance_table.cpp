@@ -41,8 +41,4 @@ BalanceTable build_balance_table(const std::vector<db::BalanceOverview>& rows) {
   return table;
 }
 
-double mean_tokens(const db::BalanceOverview& row) {
-  return static_cast<double>(row.tokens) / row.experts;
-}
-
 }  // namespace viewer

@@ -24,7 +24,4 @@ struct BalanceTable {
 
 BalanceTable build_balance_table(const std::vector<db::BalanceOverview>& rows);
 
-/// Mean number of tokens of an expert.
-double mean_tokens(const db::BalanceOverview& row);
-
 }  // namespace viewer

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/error.h"
+#include "db/load.h"
 #include "viewer/model/catalog.h"
 
 namespace viewer {
@@ -13,7 +14,16 @@ namespace viewer {
 namespace {
 
 RunData load_shown(const Session& session) {
-  return load_run(session.connection, run_with_loads(session.catalog, session.selected_run));
+  const std::int64_t run_id = run_with_loads(session.catalog, session.selected_run);
+  RunData run = viewer::load_run(session.connection, run_id);
+  for (const TrialRow& trial : session.catalog.trials) {
+    if (std::find(trial.runs.begin(), trial.runs.end(), run_id) == trial.runs.end()) continue;
+    for (const std::int64_t repeat : trial.runs) {
+      if (repeat == run_id) continue;
+      run.repeats.push_back(db::load_iterations(session.connection, repeat));
+    }
+  }
+  return run;
 }
 
 // Runs `load`. If the database fails, keeps its message and what was loaded before.
@@ -40,6 +50,7 @@ const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
 }  // namespace
 
 void load_stack(Session& session) {
+  session.beside.clear();
   guarded(session, [&] {
     std::map<std::int64_t, Timeline> kept;
     for (const std::int64_t id : session.stacked) {
@@ -56,6 +67,27 @@ void load_stack(Session& session) {
   ++session.stack_changes;
 }
 
+const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
+  const db::Timeline* info = compared_with(session.catalog, timeline);
+  if (info == nullptr) return nullptr;
+  const auto stacked = session.timelines.find(info->id);
+  if (stacked != session.timelines.end()) return &stacked->second;
+  if (!session.beside.contains(info->id)) {
+    guarded(session,
+            [&] { session.beside.emplace(info->id, load_timeline(session.connection, *info)); });
+  }
+  const auto loaded = session.beside.find(info->id);
+  return loaded == session.beside.end() ? nullptr : &loaded->second;
+}
+
+double clock_error_s(const Session& session, std::int64_t run_id) {
+  double largest_s = 0;
+  for (const db::RunRank& rank : db::load_run_ranks(session.connection, run_id)) {
+    largest_s = std::max(largest_s, rank.clock_error_s);
+  }
+  return largest_s;
+}
+
 void select_run(Session& session, std::int64_t run_id) {
   session.problem.clear();
   session.selected_run = run_id;
@@ -66,8 +98,20 @@ void select_run(Session& session, std::int64_t run_id) {
 
 void select_trial(Session& session, std::int64_t trial_id) {
   const TrialRow* trial = find_trial(session.catalog, trial_id);
-  if (trial != nullptr && !trial->runs.empty()) select_run(session, trial->runs.back());
-  session.stacked = trial_stack(session.catalog, trial_id);
+  const std::vector<std::int64_t> stack = trial_stack(session.catalog, trial_id);
+  if (trial != nullptr && !trial->runs.empty()) {
+    // The repeat whose timeline is shown, so that losses and loads are those of the same run.
+    std::int64_t run = trial->runs.back();
+    for (const std::int64_t id : stack) {
+      const db::Timeline* timeline = find_timeline(session.catalog, id);
+      const bool own =
+          timeline != nullptr && timeline->run_id &&
+          std::find(trial->runs.begin(), trial->runs.end(), *timeline->run_id) != trial->runs.end();
+      if (own) run = *timeline->run_id;
+    }
+    select_run(session, run);
+  }
+  session.stacked = stack;
   load_stack(session);
 }
 

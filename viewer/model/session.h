@@ -20,7 +20,9 @@ struct Session {
   RunData run = {};                                 ///< see run_with_loads
   std::vector<std::int64_t> stacked = {};           ///< timeline ids, topmost first
   std::map<std::int64_t, Timeline> timelines = {};  ///< the stacked ones, by id
-  int stack_changes = 0;                            ///< the number of calls of load_stack
+  /// Timelines that are not stacked and that stacked ones are compared with, by id.
+  std::map<std::int64_t, Timeline> beside = {};
+  int stack_changes = 0;  ///< the number of calls of load_stack
   std::optional<TimeRange> first_view =
       std::nullopt;          ///< part of the first stack to show, in axis seconds
   std::string problem = {};  ///< the reason why something could not be loaded
@@ -43,6 +45,13 @@ void select_trial(Session& session, std::int64_t trial_id);
 
 /// Loads the timelines that `stacked` names and forgets the others.
 void load_stack(Session& session);
+
+/// The timeline that a stacked one is compared with (see compared_with), loaded at the first call.
+/// Null where there is none.
+const Timeline* load_beside(Session& session, const db::Timeline& timeline);
+
+/// The largest error of the clocks of a run's ranks; 0 where it is not known.
+double clock_error_s(const Session& session, std::int64_t run_id);
 
 /// Reads the catalog, the selected run and the stacked timelines again.
 void reload(Session& session);

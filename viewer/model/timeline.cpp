@@ -13,9 +13,6 @@ namespace viewer {
 
 namespace {
 
-// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
-constexpr double kTouching_s = 1e-9;
-
 // Positions of ops in the database need not be dense (a filtered import), those in memory are.
 class OpIndex {
  public:
@@ -102,7 +99,9 @@ Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
       const std::string& stream = index.stream(op);
       into = &streams[{span.rank, stream_order(stream), stream}];
     }
-    const LaneSpan placed{span.start_s, span.start_s + span.duration_s, op, span.bytes, span.flops};
+    const LaneSpan placed{span.start_s, span.start_s + span.duration_s,
+                          op,           static_cast<float>(span.waiting_s.value_or(0)),
+                          span.bytes,   span.flops};
     into->push_back(placed);
     const bool first = timeline.spans++ == 0;
     timeline.extent.begin_s =
@@ -116,6 +115,24 @@ Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
   for (auto& [key, unsorted] : streams) append_rows(key, std::move(unsorted), timeline.lanes);
   timeline.ops = index.take();
   return timeline;
+}
+
+void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
+              const std::vector<db::RankGroup>& groups) {
+  std::unordered_map<int, std::int32_t> index;
+  for (std::size_t i = 0; i < timeline.ops.size(); ++i) {
+    index.emplace(timeline.ops[i].op, static_cast<std::int32_t>(i));
+  }
+  timeline.waits_for.assign(edges.empty() ? 0 : timeline.ops.size(), {});
+  for (const db::OpEdge& edge : edges) {
+    const auto op = index.find(edge.op), before = index.find(edge.before);
+    if (op == index.end() || before == index.end()) continue;
+    timeline.waits_for[static_cast<std::size_t>(op->second)].push_back(before->second);
+  }
+  timeline.first_rank.clear();
+  for (const db::RankGroup& group : groups) {
+    timeline.first_rank[group.kind][group.rank] = group.first_rank;
+  }
 }
 
 std::size_t first_ending_after(const Lane& lane, double time_s) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,11 +14,15 @@
 /// binary search finds the visible ones. No drawing here.
 namespace viewer {
 
+/// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
+inline constexpr double kTouching_s = 1e-9;
+
 /// One execution of `ops[op]` of its timeline.
 struct LaneSpan {
   double start_s = 0;
   double end_s = 0;
   std::int32_t op = 0;
+  float waiting_s = 0;  ///< of a communication, as the database says; 0 where it does not
   std::int64_t bytes = 0;
   double flops = 0;
 
@@ -43,6 +48,12 @@ struct Timeline {
   TimeRange extent;  ///< the iteration, from the timeline's begin over its duration; from the
                      ///< first start to the last end where spans lie elsewhere
   std::size_t spans = 0;
+  /// [op]: the ops that must have ended on a rank before it may start there. Empty where the
+  /// database does not say.
+  std::vector<std::vector<std::int32_t>> waits_for;
+  /// By kind of group and rank: the lowest rank of its group. Empty where the database does not
+  /// say.
+  std::map<std::string, std::map<int, int>> first_rank;
 };
 
 /// Names one span: lanes[lane].spans[span] of a timeline.
@@ -56,6 +67,11 @@ struct SpanPosition {
 /// of negative or non-finite time are left out.
 Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
                         const std::vector<db::Span>& spans);
+
+/// Says which ops wait for which, and which ranks communicate. Edges of ops that the timeline lacks
+/// are left out.
+void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
+              const std::vector<db::RankGroup>& groups);
 
 /// Index of the first span that ends after `time_s`; spans.size() if none.
 std::size_t first_ending_after(const Lane& lane, double time_s);

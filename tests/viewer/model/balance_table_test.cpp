@@ -21,7 +21,6 @@ TEST(BalanceTable, NumbersWhatTheDatabaseHas) {
   EXPECT_EQ(table.at(0, 1).tokens, 12);
   EXPECT_EQ(table.of(20, 1).tokens, 8);
   EXPECT_EQ(table.of(20, 3).tokens, 16);
-  EXPECT_DOUBLE_EQ(mean_tokens(table.of(10, 3)), 3);
 }
 
 TEST(BalanceTable, WhatIsNotThereHasNoFigures) {
@@ -31,7 +30,6 @@ TEST(BalanceTable, WhatIsNotThereHasNoFigures) {
     EXPECT_EQ(none.tokens, 0) << iteration << ", " << layer;
     EXPECT_EQ(none.max_over_mean, std::nullopt);
     EXPECT_EQ(none.locality, std::nullopt);
-    EXPECT_EQ(mean_tokens(none), 0);
   }
   EXPECT_TRUE(build_balance_table({}).empty());
   EXPECT_EQ(BalanceTable{}.of(1, 1).tokens, 0);
