@@ -114,7 +114,7 @@ void draw_run_row(const RunRow& run, bool selected, Pick& pick) {
   text_cell(run.name);
   text_cell(run.planner);
   text_cell(run.device);
-  status_cell(run.status, run.error);
+  status_cell(shown_status(run), run.error.empty() ? sign_of_life_text(run) : run.error);
   layout_cell(run.layout);
   figure_cell(fmt::format("{}", run.ranks));
   figure_cell(run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "");

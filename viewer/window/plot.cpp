@@ -185,7 +185,8 @@ std::vector<ImVec2> thinned(const std::vector<ImVec2>& points) {
 void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float line = fonts.small->FontSize;
-  draw_text(draw, *fonts.bold, area.min.x, area.min.y + line * 0.7F, 0, theme::kText, chart.title);
+  const std::string title = elided(*fonts.bold, chart.title, area.width());
+  draw_text(draw, *fonts.bold, area.min.x, area.min.y + line * 0.7F, 0, theme::kText, title);
 
   Axes axes;
   for (const Series& series : chart.series) {
@@ -195,7 +196,7 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   const bool has_legend = chart.series.size() > 1;
   // Beside the title where both fit, below it otherwise.
   const bool beside =
-      text_width(*fonts.bold, chart.title) + legend_width(fonts, chart) < area.width() - line * 2;
+      text_width(*fonts.bold, title) + legend_width(fonts, chart) < area.width() - line * 2;
   const float legend_y = area.min.y + line * (beside ? 0.7F : 2.2F);
   axes.inner = {
       {area.min.x + line * 4, (has_legend ? legend_y : area.min.y + line * 0.7F) + line * 1.4F},

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <imgui.h>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -10,6 +12,9 @@ namespace viewer {
 /// The next cell of the row, with the text at its left or right edge.
 void text_cell(const std::string& text);
 void figure_cell(const std::string& text);
+
+/// The text as far as it fits into the rest of the cell; all of it while the table is copied.
+std::string fitting(const ImFont& font, const std::string& text);
 
 /// The header row; columns from `first_figure` on have their names at the right. `sortable` keeps
 /// room for the arrow.

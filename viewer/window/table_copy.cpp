@@ -90,6 +90,11 @@ void TableCopy::on_header() {
   copy->writing_ = true;
 }
 
+bool TableCopy::is_writing() {
+  const auto* copy = static_cast<const TableCopy*>(ImGui::GetIO().UserData);
+  return copy != nullptr && copy->writing_;
+}
+
 void TableCopy::stop() {
   if (!writing_) return;
   const ImGuiTextBuffer& log = ImGui::GetCurrentContext()->LogBuffer;

@@ -22,6 +22,8 @@ class TableCopy {
   /// For header_row: starts writing down where this is the table that was asked for, and stops
   /// where it is another.
   static void on_header();
+  /// Whether the table that is drawn now is written down.
+  static bool is_writing();
 
  private:
   void stop();
