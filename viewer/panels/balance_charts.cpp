@@ -162,7 +162,7 @@ int draw_balance_rows(const Fonts& fonts, const BalanceTable& table, LoadFocus f
       }
       for (const BalanceColumn& column : columns) figure_cell(column.text(of));
     }
-    ImGui::EndTable();
+    end_table();
   }
   ImGui::EndChild();
   return focus.layer;

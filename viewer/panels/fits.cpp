@@ -126,7 +126,7 @@ void draw_fits(FitPanel& panel, float height) {
     if (fit.op.find(panel.op) == std::string::npos) continue;
     if (draw_fit(fit, fit.id == panel.selected)) panel.selected = fit.id;
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 // The charts of the selected fit, or of the first one listed with enough samples to be a line.

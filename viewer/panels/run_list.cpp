@@ -60,15 +60,15 @@ std::optional<std::int64_t> draw_narrow_runs(const RunFilter& filter, const Font
     draw_status_dot(shown_status(run));
     ImGui::SameLine(0, 4);
     if (row_button(fmt::format("{}##run", run.id), run.id == session.selected_run)) picked = run.id;
-    if (ImGui::IsItemHovered()) run_tooltip(run);
+    if (is_cell_hovered()) run_tooltip(run);
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(elided(*fonts.text, run.name, ImGui::GetContentRegionAvail().x).c_str());
+    ImGui::TextUnformatted(fitting(*fonts.text, run.name).c_str());
     ImGui::TableNextColumn();
     const std::string& by = run.planner.empty() ? run.kind : run.planner;
-    ImGui::TextDisabled("%s", elided(*fonts.text, by, ImGui::GetContentRegionAvail().x).c_str());
+    ImGui::TextDisabled("%s", fitting(*fonts.text, by).c_str());
     figure_cell(loss_text(run));
   }
-  ImGui::EndTable();
+  end_table();
   return picked;
 }
 

@@ -33,7 +33,7 @@ void draw_lateness(const std::vector<Lateness>& ranks) {
     figure_cell(time_or_dash(rank.transfer_s));
     figure_cell(fmt::format("{}", rank.communications));
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 // What stands beside the table, and qualifies it.

@@ -58,7 +58,7 @@ void draw_part_differences(const Fonts& fonts, const Differences& found, float w
   };
   row("all of it", first_s, second_s);
   for (const PartDifference& part : found.parts) row(part.name, part.first_s, part.second_s);
-  ImGui::EndTable();
+  end_table();
 }
 
 std::string op_text(const db::TimelineOp& op) {
@@ -85,14 +85,14 @@ void draw_op_differences(TimelinePanel& panel, const Fonts& fonts,
                             ImGuiSelectableFlags_SpanAllColumns)) {
         frame_both(panel, stack, op);
       }
-      if (ImGui::IsItemHovered())
+      if (is_cell_hovered())
         ImGui::SetTooltip("%s\nclick frames it in both", op_text(op.op).c_str());
       figure_cell(op.in_first ? duration_text(op.first_s, 3) : "-");
       figure_cell(op.in_second ? duration_text(op.second_s, 3) : "-");
       difference_cell(op.difference_s());
     }
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 TimeRange axis_range_of(const TimelinePanel& panel, std::span<const StackEntry> stack,

@@ -148,7 +148,7 @@ void draw_op_row(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
       pin_row(panel, stack, pinned ? "" : key);
     }
   }
-  if (ImGui::IsItemHovered()) draw_histogram(panel, fonts, stack, row);
+  if (is_cell_hovered()) draw_histogram(panel, fonts, stack, row);
   for (const OpColumn column : columns) {
     if (column == kName) continue;
     const double figure = figure_of(panel.op_table, row, column);
@@ -187,7 +187,7 @@ void draw_rows(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEn
       draw_op_row(panel, fonts, stack, *rows[static_cast<std::size_t>(i)], columns);
     }
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 std::string walk_text(const Walk& walk) {

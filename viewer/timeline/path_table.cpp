@@ -53,7 +53,7 @@ void draw_parts(const Fonts& fonts, const std::vector<PathPart>& parts) {
     share_cell(fonts, sum_s > 0 ? part.seconds / sum_s : 0,
                gaps ? theme::kMuted : op_color(part.sample));
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 }  // namespace

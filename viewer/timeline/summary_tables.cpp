@@ -82,7 +82,7 @@ void draw_summary_table(const Summary& summary) {
   for (const db::RankStatistics& rank : summary.ranks) {
     summary_row(std::to_string(rank.rank), rank, length_s, columns);
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 std::string facts_of(const TimelinePanel& panel, const StackEntry& entry, const Summary& summary) {
@@ -112,7 +112,7 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
     summary_row(elided(font, stack[s].title, title_px) + facts[s], figures[s].mean, longest_s,
                 columns);
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 }  // namespace

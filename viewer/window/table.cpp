@@ -32,6 +32,13 @@ std::string fitting(const ImFont& font, const std::string& text) {
   return elided(font, text, ImGui::GetContentRegionAvail().x);
 }
 
+bool is_cell_hovered() { return ImGui::IsItemHovered() && !TableCopy::is_writing(); }
+
+void end_table() {
+  TableCopy::on_end();
+  ImGui::EndTable();
+}
+
 void header_row(std::span<const char* const> names, std::size_t first_figure, bool sortable) {
   TableCopy::on_header();
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);

@@ -21,4 +21,11 @@ std::string fitting(const ImFont& font, const std::string& text);
 void header_row(std::span<const char* const> names, std::size_t first_figure,
                 bool sortable = false);
 
+/// Whether the mouse is on the last item of the table; not while the table is copied, which a
+/// tooltip would end.
+bool is_cell_hovered();
+
+/// ImGui::EndTable for tables that have a header row.
+void end_table();
+
 }  // namespace viewer

@@ -88,6 +88,9 @@ TEST_F(SessionTest, TheTimelineBesideIsLoadedOnceAndForgottenWithTheStack) {
   ASSERT_NE(beside, nullptr);
   EXPECT_EQ(beside->info.kind, "predicted");
   EXPECT_EQ(load_beside(session, info), beside);
+  reload(session);
+  EXPECT_EQ(load_beside(session, info), beside) << "it has not changed";
+  session.stacked.clear();
   load_stack(session);
   EXPECT_TRUE(session.beside.empty());
 }

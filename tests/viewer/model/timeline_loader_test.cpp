@@ -25,6 +25,7 @@ class TimelineLoaderTest : public ::testing::Test {
     fs::create_directories(folder);
     StepShape shape;
     shape.ranks = 7;
+    shape.jitter = 0.1;
     const SyntheticStep step = make_step(shape);
     info.kind = "imported";
     info.duration_s = step.duration_s;
