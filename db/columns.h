@@ -153,7 +153,8 @@ struct Table<Balance> {
       Column{"rank_standard_deviation", &Balance::rank_standard_deviation},
       Column{"locality", &Balance::locality},
       Column{"placed_max_rank_tokens", &Balance::placed_max_rank_tokens},
-      Column{"placed_rank_standard_deviation", &Balance::placed_rank_standard_deviation}};
+      Column{"placed_rank_standard_deviation", &Balance::placed_rank_standard_deviation},
+      Column{"max_asked_tokens", &Balance::max_asked_tokens}};
 };
 
 template <>
@@ -313,7 +314,23 @@ struct Table<TimelineOp> {
                                       Column{"phase", &TimelineOp::phase},
                                       Column{"layer", &TimelineOp::layer},
                                       Column{"chunk", &TimelineOp::chunk},
-                                      Column{"chunks", &TimelineOp::chunks}};
+                                      Column{"chunks", &TimelineOp::chunks},
+                                      Column{"group_kind", &TimelineOp::group_kind}};
+};
+
+template <>
+struct Table<OpEdge> {
+  static constexpr const char* name = "op_edge";
+  static constexpr std::tuple columns{Column{"timeline_id", &OpEdge::timeline_id},
+                                      Column{"op", &OpEdge::op}, Column{"before", &OpEdge::before}};
+};
+
+template <>
+struct Table<RankGroup> {
+  static constexpr const char* name = "rank_group";
+  static constexpr std::tuple columns{
+      Column{"timeline_id", &RankGroup::timeline_id}, Column{"kind", &RankGroup::kind},
+      Column{"rank", &RankGroup::rank}, Column{"first_rank", &RankGroup::first_rank}};
 };
 
 template <>
@@ -325,7 +342,8 @@ struct Table<Span> {
                                       Column{"start_s", &Span::start_s},
                                       Column{"duration_s", &Span::duration_s},
                                       Column{"bytes", &Span::bytes},
-                                      Column{"flops", &Span::flops}};
+                                      Column{"flops", &Span::flops},
+                                      Column{"waiting_s", &Span::waiting_s}};
 };
 
 /// "id, run_id, ...": the columns of a table, in the order in which Statement reads and binds them.

@@ -155,6 +155,14 @@ std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int
   return select<TimelineOp>(connection, "WHERE timeline_id = ? ORDER BY op", timeline_id);
 }
 
+std::vector<OpEdge> load_op_edges(const Connection& connection, std::int64_t timeline_id) {
+  return select<OpEdge>(connection, "WHERE timeline_id = ? ORDER BY op, before", timeline_id);
+}
+
+std::vector<RankGroup> load_rank_groups(const Connection& connection, std::int64_t timeline_id) {
+  return select<RankGroup>(connection, "WHERE timeline_id = ? ORDER BY kind, rank", timeline_id);
+}
+
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {
   return select<Span>(connection, "WHERE timeline_id = ? ORDER BY rank, start_s, op", timeline_id);
 }
@@ -176,7 +184,7 @@ void visit_spans(const Connection& connection, std::int64_t timeline_id, int ran
                  const std::function<bool(const Span&)>& visit) {
   // Not by Statement: what it does for each value takes longer than reading the value.
   constexpr char kSql[] =
-      "SELECT start_s, op, duration_s, bytes, flops FROM span "
+      "SELECT start_s, op, duration_s, bytes, flops, waiting_s FROM span "
       "WHERE timeline_id = ? AND rank = ? ORDER BY start_s, op";
   sqlite3_stmt* prepared = nullptr;
   const auto check = [&](int code) {
@@ -198,6 +206,10 @@ void visit_spans(const Connection& connection, std::int64_t timeline_id, int ran
     span.duration_s = sqlite3_column_double(prepared, 2);
     span.bytes = sqlite3_column_int64(prepared, 3);
     span.flops = sqlite3_column_double(prepared, 4);
+    span.waiting_s.reset();
+    if (sqlite3_column_type(prepared, 5) != SQLITE_NULL) {
+      span.waiting_s = sqlite3_column_double(prepared, 5);
+    }
     if (!visit(span)) return;
   }
 }

@@ -93,6 +93,11 @@ Timeline load_timeline(const Connection&, std::int64_t timeline_id);
 /// The ops of a timeline, by op.
 std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeline_id);
 
+/// The edges of a timeline, by op, and its groups, by kind and rank. Empty where they are not
+/// known.
+std::vector<OpEdge> load_op_edges(const Connection&, std::int64_t timeline_id);
+std::vector<RankGroup> load_rank_groups(const Connection&, std::int64_t timeline_id);
+
 /// The spans of a timeline, by rank, then start.
 std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);
 

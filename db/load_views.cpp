@@ -38,7 +38,8 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
   Statement statement(
       connection,
       "SELECT iteration, layer, experts, unused_experts, tokens, max_tokens, dropped_tokens, "
-      "max_over_mean, standard_deviation, rank_max_over_mean, locality FROM balance_view "
+      "max_over_mean, standard_deviation, rank_max_over_mean, locality, "
+      "asked_max_over_mean, placed_rank_max_over_mean FROM balance_view "
       "WHERE run = ? ORDER BY iteration, layer");
   statement.bind(run_id);
   std::vector<BalanceOverview> rows;
@@ -55,6 +56,8 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
     row.standard_deviation = statement.value<double>(8);
     row.rank_max_over_mean = statement.value<std::optional<double>>(9);
     row.locality = statement.value<std::optional<double>>(10);
+    row.asked_max_over_mean = statement.value<std::optional<double>>(11);
+    row.placed_rank_max_over_mean = statement.value<std::optional<double>>(12);
   }
   return rows;
 }
@@ -63,7 +66,8 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
   Statement statement(connection,
                       "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
                       "sequential_last_loss, loss_difference, coalesce(speedup_against, ''), "
-                      "coalesce(tied_with, ''), own_prediction_error FROM trial_view");
+                      "coalesce(tied_with, ''), own_prediction_error, repeats, min_repeat_s, "
+                      "max_repeat_s FROM trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -75,6 +79,9 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.speedup_against = statement.value<std::string>(6);
     row.tied_with = statement.value<std::string>(7);
     row.own_prediction_error = statement.value<std::optional<double>>(8);
+    row.repeats = statement.value<int>(9);
+    row.min_repeat_s = statement.value<std::optional<double>>(10);
+    row.max_repeat_s = statement.value<std::optional<double>>(11);
   }
   return figures;
 }

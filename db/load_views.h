@@ -46,6 +46,10 @@ struct BalanceOverview {
   double standard_deviation = 0;
   std::optional<double> rank_max_over_mean;
   std::optional<double> locality;
+  /// Of the experts' tokens before those over capacity were dropped.
+  std::optional<double> asked_max_over_mean;
+  /// Of the tokens that ranks computed, where experts were replicated or moved.
+  std::optional<double> placed_rank_max_over_mean;
 };
 
 /// The rows of one run, by iteration and layer.
@@ -63,7 +67,9 @@ struct TrialFigures {
   std::string
       changes_results;  ///< decisions that change losses and gradients, empty where none does
   std::optional<double> last_loss, sequential_last_loss;
-  std::optional<double> loss_difference;  ///< the difference of the two last losses
+  std::optional<double> loss_difference;             ///< the difference of the two last losses
+  int repeats = 0;                                   ///< measured ones
+  std::optional<double> min_repeat_s, max_repeat_s;  ///< the fastest and the slowest of them
 };
 
 /// The figures of the trials of all studies, by trial.

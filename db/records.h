@@ -140,6 +140,8 @@ struct Balance {
   /// Figures of the tokens that ranks computed; none where no expert was replicated.
   std::optional<std::int64_t> placed_max_rank_tokens;
   std::optional<double> placed_rank_standard_deviation;
+  /// The tokens of the fullest expert before those over capacity were dropped.
+  std::optional<std::int64_t> max_asked_tokens = {};
 };
 
 /// A named set of trials over one model and machine. Unique by `name`.
@@ -321,6 +323,25 @@ struct TimelineOp {
   int layer = -1;     ///< -1 where none
   int chunk = 0;
   int chunks = 1;
+  /// The groups that a communication runs in, each of them by itself: RankGroup::kind. Empty for
+  /// other ops, and where it is not known.
+  std::string group_kind = {};
+};
+
+/// An op may start on a rank only when the op `before` has ended there. Of several on one stream
+/// the last is stored: the others end before it.
+struct OpEdge {
+  std::int64_t timeline_id = 0;
+  int op = 0;
+  int before = 0;
+};
+
+/// The group of a kind that a rank belongs to, named by its lowest rank.
+struct RankGroup {
+  std::int64_t timeline_id = 0;
+  std::string kind;  ///< "expert", "tensor", ...
+  int rank = 0;
+  int first_rank = 0;
 };
 
 /// One execution of one op on one rank. start_s is relative to the timeline's begin on the common
@@ -333,6 +354,9 @@ struct Span {
   double duration_s = 0;
   std::int64_t bytes = 0;  ///< bytes on the wire for communication, memory traffic for computation
   double flops = 0;
+  /// Of a communication: until the last rank of its group began, at most the whole duration. None
+  /// for other ops, and where the groups are not known.
+  std::optional<double> waiting_s = {};
 };
 
 }  // namespace db

@@ -123,7 +123,14 @@ const Schema& current_schema() {
         "printf('box %g Gbit/s', environment_json ->> 'MOELAB_BOX_NIC_GBPS') || "
         "CASE WHEN environment_json ->> 'MOELAB_BOX_INTRA_GBPS' > '' THEN "
         "printf(', inside %g Gbit/s', environment_json ->> 'MOELAB_BOX_INTRA_GBPS') ELSE '' END "
-        "WHERE nullif(environment_json, '') ->> 'MOELAB_BOX_NIC_GBPS' > ''"}}};
+        "WHERE nullif(environment_json, '') ->> 'MOELAB_BOX_NIC_GBPS' > ''"},
+       // Iterations whose loads are stored tell what was asked for.
+       {"balance", "max_asked_tokens",
+        "UPDATE balance SET max_asked_tokens = "
+        "(SELECT max(asked) FROM (SELECT sum(asked_tokens) AS asked FROM load "
+        "WHERE load.run_id = balance.run_id AND load.iteration = balance.iteration "
+        "AND load.layer = balance.layer GROUP BY expert "
+        "HAVING count(asked_tokens) = count(*)))"}}};
   return schema;
 }
 

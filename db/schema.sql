@@ -127,6 +127,7 @@ CREATE TABLE load (
 -- stored. Tokens are copies that travelled. An expert's tokens are those from all source ranks. A
 -- rank's are those whose expert, or whose share of it, belongs to the rank; NULL where that is not
 -- known. placed_: of the tokens that ranks computed; NULL where no expert was replicated.
+-- max_asked_tokens: of the fullest expert, before tokens over capacity were dropped.
 CREATE TABLE balance (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -143,6 +144,7 @@ CREATE TABLE balance (
   locality REAL,
   placed_max_rank_tokens INTEGER,
   placed_rank_standard_deviation REAL,
+  max_asked_tokens INTEGER,
   PRIMARY KEY (run_id, iteration, layer)
 ) STRICT, WITHOUT ROWID;
 
@@ -336,7 +338,27 @@ CREATE TABLE timeline_op (
   layer INTEGER NOT NULL,  -- -1 where none
   chunk INTEGER NOT NULL,
   chunks INTEGER NOT NULL,
+  group_kind TEXT NOT NULL DEFAULT '',  -- rank_group.kind; '' where nothing is exchanged
   PRIMARY KEY (timeline_id, op)
+) STRICT, WITHOUT ROWID;
+
+-- An op starts on a rank only when `before` has ended there; of several on one stream, the last. A
+-- timeline without rows was stored before there was this table, or imported.
+CREATE TABLE op_edge (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  op INTEGER NOT NULL,
+  before INTEGER NOT NULL,
+  PRIMARY KEY (timeline_id, op, before)
+) STRICT, WITHOUT ROWID;
+
+-- Ranks that communicate with each other: for every kind of group, the lowest rank of the group
+-- that a rank belongs to.
+CREATE TABLE rank_group (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  first_rank INTEGER NOT NULL,
+  PRIMARY KEY (timeline_id, kind, rank)
 ) STRICT, WITHOUT ROWID;
 
 -- One execution of one op on one rank. The key is in the order of time, so that a window of a rank
@@ -351,5 +373,7 @@ CREATE TABLE span (
   duration_s REAL NOT NULL CHECK (duration_s >= 0),
   bytes INTEGER NOT NULL,
   flops REAL NOT NULL,
+  -- of a communication: until the last rank of its group began; NULL where that is not known
+  waiting_s REAL CHECK (waiting_s >= 0),
   PRIMARY KEY (timeline_id, rank, start_s, op)
 ) STRICT, WITHOUT ROWID;

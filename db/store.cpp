@@ -101,6 +101,16 @@ void check_spans(const Connection& connection, std::span<const TimelineOp> ops,
   }
 }
 
+template <class Record>
+void insert_of_timeline(Connection& connection, std::int64_t timeline_id,
+                        std::span<const Record> records) {
+  Statement statement(connection, insert_sql<Record>());
+  for (Record record : records) {
+    record.timeline_id = timeline_id;
+    statement.bind_record(record).run();
+  }
+}
+
 }  // namespace
 
 double now() {
@@ -223,7 +233,8 @@ void insert(Connection& connection, std::span<const Figure> figures) {
 }
 
 std::int64_t insert(Connection& connection, const Timeline& timeline,
-                    std::span<const TimelineOp> ops, std::span<const Span> spans) {
+                    std::span<const TimelineOp> ops, std::span<const Span> spans,
+                    std::span<const OpEdge> edges, std::span<const RankGroup> groups) {
   check_spans(connection, ops, spans);
   Timeline stored = timeline;
   if (stored.duration_s == 0) {
@@ -233,16 +244,10 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
   }
   Transaction transaction(connection, fmt::format("store a timeline of {} spans", spans.size()));
   const std::int64_t id = insert_one(connection, stored);
-  Statement op_statement(connection, insert_sql<TimelineOp>());
-  for (TimelineOp op : ops) {
-    op.timeline_id = id;
-    op_statement.bind_record(op).run();
-  }
-  Statement span_statement(connection, insert_sql<Span>());
-  for (Span span : spans) {
-    span.timeline_id = id;
-    span_statement.bind_record(span).run();
-  }
+  insert_of_timeline(connection, id, ops);
+  insert_of_timeline(connection, id, spans);
+  insert_of_timeline(connection, id, edges);
+  insert_of_timeline(connection, id, groups);
   transaction.commit();
   return id;
 }

@@ -74,10 +74,11 @@ void insert(Connection&, std::span<const Figure>);
 // --- timelines -----------------------------------------------------------------------------------
 
 /// Stores a timeline with its ops and spans; their timeline_id is set here, and duration_s of 0
-/// becomes the end of the last span. Spans are best ordered by rank and start. Returns the
-/// timeline's id.
+/// becomes the end of the last span. Spans are best ordered by rank and start. `edges` and `groups`
+/// are left out where they are not known. Returns the timeline's id.
 std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
-                    std::span<const Span>);
+                    std::span<const Span>, std::span<const OpEdge> edges = {},
+                    std::span<const RankGroup> groups = {});
 
 /// Notes that the measured timelines of a run belong to this trial.
 void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);

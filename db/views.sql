@@ -133,6 +133,8 @@ LEFT JOIN run ON run.id = timeline.run_id
 LEFT JOIN trial ON trial.id = timeline.trial_id
 LEFT JOIN study ON study.id = trial.study_id;
 
+-- waiting_s: of a communication, until the last rank of its group began it; transfer_s: the rest.
+-- NULL for other ops, and in timelines that do not say which ranks communicate.
 CREATE VIEW span_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
@@ -140,7 +142,8 @@ SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS t
        timeline_op.chunk, timeline_op.chunks, span.start_s, span.duration_s,
        span.start_s + span.duration_s AS end_s, span.bytes, span.flops,
        span.bytes / nullif(span.duration_s, 0) AS bandwidth_bytes_per_s,
-       span.flops / nullif(span.duration_s, 0) AS flops_per_s, timeline_op.activity
+       span.flops / nullif(span.duration_s, 0) AS flops_per_s, timeline_op.activity,
+       span.waiting_s, span.duration_s - span.waiting_s AS transfer_s
 FROM span
 JOIN timeline ON timeline.id = span.timeline_id
 JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op;
@@ -186,7 +189,8 @@ GROUP BY run_id, iteration, layer, expert, rank;
 -- between the experts' tokens and those of the iteration before: 1 is the same distribution, 0 one
 -- without an expert in common. rank_: of the tokens whose expert belongs to a rank. placed_rank_:
 -- of those that the rank computed, where experts were replicated. balance_ratio: the two standard
--- deviations over ranks, before over after (Pro-Prophet's RB).
+-- deviations over ranks, before over after (Pro-Prophet's RB). asked_: before tokens over capacity
+-- were dropped, of the experts; tokens and max_tokens are what was kept.
 CREATE VIEW balance_view AS
 SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
        1.0 * max_tokens * experts / nullif(tokens, 0) AS max_over_mean, dropped_tokens,
@@ -195,7 +199,10 @@ SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
        rank_standard_deviation, locality, placed_max_rank_tokens,
        placed_max_rank_tokens / nullif(mean_rank_tokens, 0) AS placed_rank_max_over_mean,
        placed_rank_standard_deviation,
-       rank_standard_deviation / nullif(placed_rank_standard_deviation, 0) AS balance_ratio
+       rank_standard_deviation / nullif(placed_rank_standard_deviation, 0) AS balance_ratio,
+       tokens + dropped_tokens AS asked_tokens, max_asked_tokens,
+       1.0 * max_asked_tokens * experts / nullif(tokens + dropped_tokens, 0)
+         AS asked_max_over_mean
 FROM balance;
 
 -- r2 is NULL where the line goes through all samples. machine: on which it was fitted; measured_on:

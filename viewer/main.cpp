@@ -44,6 +44,7 @@ struct Options {
   std::string size = "1600x900";
   double scale = 0;
   std::string range;
+  std::string table = "ranks";
 };
 
 struct Size {
@@ -118,6 +119,7 @@ int view(const Options& options, Size size) {
     return 0;
   }
   viewer::show_panel(app, options.panel);
+  viewer::show_figures(app, options.table);
   std::optional<db::OutputFile> picture;
   if (!options.screenshot.empty()) {
     db::refuse_database_as_output(options.screenshot, options.database);
@@ -163,6 +165,12 @@ int main(int argc, char** argv) {
                  fmt::format("show this panel first: {}", fmt::join(panel_names(), ", ")))
       ->check(db::options::one_of(panel_names()))
       ->type_name("PANEL")
+      ->capture_default_str();
+  cli.add_option("--table", options.table,
+                 fmt::format("show this table below the timelines: {}",
+                             fmt::join(viewer::figures_names(), ", ")))
+      ->check(db::options::one_of(viewer::figures_names()))
+      ->type_name("TABLE")
       ->capture_default_str();
   cli.add_option("--range", options.range, "show this part of the timelines, in seconds")
       ->type_name("BEGIN:END");

@@ -1,9 +1,87 @@
 #include "moe/program/timeline_rows.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "db/store.h"
 #include "moe/program/row_handling.h"
+#include "moe/program/start_rule.h"
 #include "moe/program/work.h"
 
 namespace moe {
+namespace {
+
+/// [rank]: the lowest rank of its group of that kind.
+std::vector<int> first_ranks(const Groups& groups, GroupKind kind) {
+  std::vector<int> first(static_cast<std::size_t>(groups.ranks), -1);
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    if (first[rank] >= 0) continue;
+    for (const int member : members(groups, kind, rank)) first[member] = rank;
+  }
+  return first;
+}
+
+using FirstRanks = std::map<GroupKind, std::vector<int>>;
+
+FirstRanks first_ranks(const Program& program, const Groups& groups) {
+  FirstRanks first;
+  for (const Op& op : program.ops) {
+    const std::optional<GroupKind> kind = group_of(op);
+    if (kind && !first.contains(*kind)) first.emplace(*kind, first_ranks(groups, *kind));
+  }
+  return first;
+}
+
+/// When the last rank of each group began a communication: by op and the group's lowest rank.
+class LastArrivals {
+ public:
+  LastArrivals(const Program& program, const Timeline& timeline, const FirstRanks& first)
+      : program_(program), first_(first) {
+    for (int rank = 0; rank < rank_count(timeline); ++rank) {
+      for (const OpSpan& span : spans_of(timeline, rank)) {
+        const std::optional<GroupKind> kind = group_of(program.ops[span.op]);
+        if (!kind) continue;
+        const auto [found, added] =
+            last_s_.try_emplace({span.op, first.at(*kind)[rank]}, span.start_s);
+        if (!added) found->second = std::max(found->second, span.start_s);
+      }
+    }
+  }
+
+  std::optional<double> waiting_s(const OpSpan& span, int rank) const {
+    const std::optional<GroupKind> kind = group_of(program_.ops[span.op]);
+    if (!kind) return std::nullopt;
+    const double last_s = last_s_.at({span.op, first_.at(*kind)[rank]});
+    return std::clamp(last_s - span.start_s, 0.0, std::max(span.duration_s, 0.0));
+  }
+
+ private:
+  const Program& program_;
+  const FirstRanks& first_;
+  std::map<std::pair<int, int>, double> last_s_;
+};
+
+/// What every op waits for; of the ops of one stream and pipeline stage only the last.
+std::vector<db::OpEdge> edge_rows(const Program& program) {
+  std::vector<db::OpEdge> rows;
+  const std::vector<std::vector<int>> waits = waits_for(program);
+  for (std::size_t op = 0; op < waits.size(); ++op) {
+    std::map<std::pair<Stream, int>, int> last;
+    for (const int before : waits[op]) {
+      last[{program.ops[before].stream, program.ops[before].stage}] = before;
+    }
+    std::vector<int> kept;
+    for (const auto& [queue, before] : last) kept.push_back(before);
+    std::sort(kept.begin(), kept.end());
+    for (const int before : kept) rows.push_back({0, static_cast<int>(op), before});
+  }
+  return rows;
+}
+
+}  // namespace
 
 TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
                            const Groups& groups,
@@ -12,11 +90,22 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   rows.timeline.duration_s = timeline.duration_s;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
+    const std::optional<GroupKind> group = group_of(op);
     rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
                         std::string(activity_name(facts_of(op).activity)),
                         std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
-                        op.layer, share_of(op).index, share_of(op).count});
+                        op.layer, share_of(op).index, share_of(op).count,
+                        group ? std::string(group_name(*group)) : ""});
   }
+  rows.edges = edge_rows(program);
+  const FirstRanks first = first_ranks(program, groups);
+  for (const auto& [kind, of_rank] : first) {
+    for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+      rows.groups.push_back(
+          {0, std::string(group_name(kind)), static_cast<int>(rank), of_rank[rank]});
+    }
+  }
+  const LastArrivals arrivals(program, timeline, first);
   const AllRoutedRows routed(program, routing);
   for (int rank = 0; rank < rank_count(timeline); ++rank) {
     const Binding binding = routed.bind(groups, rank);
@@ -27,10 +116,15 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
       if (is_communication(op)) {
         bytes = sent_bytes.empty() ? work.wire_bytes : sent_bytes[rank][span.op];
       }
-      rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
+      rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops,
+                            arrivals.waiting_s(span, rank)});
     }
   }
   return rows;
+}
+
+std::int64_t insert(db::Connection& connection, const TimelineRows& rows) {
+  return db::insert(connection, rows.timeline, rows.ops, rows.spans, rows.edges, rows.groups);
 }
 
 }  // namespace moe

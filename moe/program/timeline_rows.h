@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "db/connection.h"
 #include "db/records.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
@@ -13,14 +14,20 @@ namespace moe {
 
 /// A timeline as rows of the database: one TimelineOp per op, and one Span per op and rank with its
 /// FLOPs and bytes under `routing`. Where sent_bytes ([rank][op]) is given, the bytes of
-/// communications are taken from it.
+/// communications are taken from it. `edges` are what ops wait for (start_rule.h), `groups` those
+/// in which ops of the Program communicate.
 struct TimelineRows {
   db::Timeline timeline;
   std::vector<db::TimelineOp> ops;
   std::vector<db::Span> spans;
+  std::vector<db::OpEdge> edges;
+  std::vector<db::RankGroup> groups;
 };
 TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
                            const Groups& groups,
                            const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
+
+/// Stores the rows. Returns the timeline's id.
+std::int64_t insert(db::Connection& connection, const TimelineRows& rows);
 
 }  // namespace moe

@@ -92,8 +92,14 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.unused_experts = static_cast<int>(std::count(of_experts.begin(), of_experts.end(), 0));
   row.tokens = sum_of_tokens(of_experts);
   if (!routing.asked.empty()) {
-    row.dropped_tokens = -row.tokens;
-    for (const auto& asked : routing.asked) *row.dropped_tokens += sum_of_tokens(asked);
+    std::vector<std::int64_t> asked_of(of_experts.size());
+    for (const auto& asked : routing.asked) {
+      for (std::size_t expert = 0; expert < asked.size(); ++expert) {
+        asked_of[expert] += asked[expert];
+      }
+    }
+    row.dropped_tokens = sum_of_tokens(asked_of) - row.tokens;
+    row.max_asked_tokens = *std::max_element(asked_of.begin(), asked_of.end());
   }
   row.max_tokens = *std::max_element(of_experts.begin(), of_experts.end());
   row.standard_deviation = deviation_of_tokens(of_experts);

@@ -94,6 +94,36 @@ Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
 int stage_ranks(const Groups& groups) { return stage_ranks(groups.layout); }
 int stage_of(const Groups& groups, int rank) { return rank / stage_ranks(groups); }
 int rank_in_stage(const Groups& groups, int rank) { return rank % stage_ranks(groups); }
+std::string_view group_name(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::stage:
+      return "stage";
+    case GroupKind::expert:
+      return "expert";
+    case GroupKind::expert_sharded:
+      return "expert_sharded";
+    case GroupKind::expert_data:
+      return "expert_data";
+    case GroupKind::expert_node:
+      return "expert_node";
+    case GroupKind::expert_across:
+      return "expert_across";
+    case GroupKind::expert_leaders:
+      return "expert_leaders";
+    case GroupKind::tensor:
+      return "tensor";
+    case GroupKind::data:
+      return "data";
+    case GroupKind::even_boundary:
+      return "even_boundary";
+    case GroupKind::odd_boundary:
+      return "odd_boundary";
+    case GroupKind::world:
+      return "world";
+  }
+  throw std::logic_error("group_name: no such kind");
+}
+
 GroupKind boundary_after(int earlier) {
   return earlier % 2 == 0 ? GroupKind::even_boundary : GroupKind::odd_boundary;
 }

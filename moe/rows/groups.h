@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "moe/rows/layout.h"
@@ -22,6 +23,9 @@ enum class GroupKind : std::uint8_t {
   odd_boundary,    ///< PP: ranks in the same place of stages 1 and 2, of stages 3 and 4, ...
   world,           ///< all ranks of all stages
 };
+
+/// "expert_sharded": the name of the enumerator.
+std::string_view group_name(GroupKind kind);
 
 /// The ranks of a job, their division and their nodes.
 struct Groups {

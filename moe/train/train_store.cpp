@@ -211,7 +211,7 @@ void TrainStore::store_timelines() {
     rows.timeline.kind = "measured";
     rows.timeline.label = fmt::format("iteration {}", report.iteration);
     rows.timeline.iteration = report.iteration;
-    db::insert(connection_, rows.timeline, rows.ops, rows.spans);
+    insert(connection_, rows);
     if (!stores_loads(report.iteration)) {
       db::insert(connection_, load_rows(report.iteration, report.routing));
     }

@@ -170,6 +170,34 @@ TEST_F(SchemaFile, RunsOfBeforeGetTheNetworkOfTheBoxTheyRanIn) {
       << "filled once";
 }
 
+TEST_F(SchemaFile, WhatGatesAskedForIsFilledInWhereLoadsAreStored) {
+  {
+    auto connection = open_writer(path);
+    connection.database().exec(
+        "DELETE FROM load; DELETE FROM balance;"
+        "INSERT INTO load (run_id, iteration, layer, rank, expert, micro_batch, tokens, "
+        "asked_tokens) VALUES (1, 0, 1, 0, 0, -1, 4, 7), (1, 0, 1, 1, 0, -1, 4, 6), "
+        "(1, 0, 1, 0, 1, -1, 9, 9)");
+    Balance row;
+    row.run_id = 1;  // that of the sample
+    row.layer = 1;
+    row.experts = 2;
+    row.tokens = 17;
+    row.dropped_tokens = 5;
+    std::vector<Balance> rows(2, row);
+    rows[1].iteration = 1;  // its loads are not stored
+    insert(connection, rows);
+    connection.database().exec(
+        "DROP VIEW balance_view; ALTER TABLE balance DROP COLUMN max_asked_tokens");
+  }
+  auto connection = open_writer(path);
+  EXPECT_EQ(text(connection,
+                 "SELECT max_asked_tokens || ' ' || asked_tokens || ' ' || "
+                 "round(asked_max_over_mean, 3) FROM balance_view WHERE iteration = 0"),
+            "13 22 1.182");
+  EXPECT_EQ(text(connection, "SELECT count(max_asked_tokens) FROM balance"), "1");
+}
+
 // What a program of the time of version 7 wrote: its columns in another order, other texts of
 // views.
 TEST_F(SchemaFile, ColumnsMayStandInAnotherOrder) {

@@ -319,11 +319,44 @@ TEST_F(Store, ResumedStudyRepeatsOnlyWhatWasNotFinished) {
   EXPECT_TRUE(claim_trial(connection, id));
 }
 
+TEST_F(Store, KeepsWhatOpsWaitForAndWhichRanksCommunicate) {
+  std::vector<TimelineOp> ops = sample_ops();
+  ops[1].group_kind = "expert";
+  std::vector<Span> spans = sample_spans();
+  spans[1].waiting_s = 0.001;
+  const std::vector<OpEdge> edges = {{0, 1, 0}, {0, 2, 1}};
+  const std::vector<RankGroup> groups = {{0, "expert", 0, 0}, {0, "expert", 1, 0}};
+  Timeline timeline;
+  timeline.kind = "imported";
+  const std::int64_t id = insert(connection, timeline, ops, spans, edges, groups);
+  EXPECT_EQ(load_timeline_ops(connection, id)[1].group_kind, "expert");
+  EXPECT_EQ(load_timeline_ops(connection, id)[0].group_kind, "");
+  const std::vector<OpEdge> loaded = load_op_edges(connection, id);
+  ASSERT_EQ(loaded.size(), 2U);
+  EXPECT_EQ(loaded[1].op, 2);
+  EXPECT_EQ(loaded[1].before, 1);
+  ASSERT_EQ(load_rank_groups(connection, id).size(), 2U);
+  EXPECT_EQ(load_rank_groups(connection, id)[1].rank, 1);
+  EXPECT_EQ(load_rank_groups(connection, id)[1].first_rank, 0);
+  SQLite::Statement view(connection.database(),
+                         "SELECT waiting_s, transfer_s FROM span_view WHERE timeline = ? "
+                         "AND rank = 0 AND op < 2 ORDER BY op");
+  view.bind(1, id);
+  ASSERT_TRUE(view.executeStep());
+  EXPECT_TRUE(view.getColumn(0).isNull()) << "a computation waits for none";
+  ASSERT_TRUE(view.executeStep());
+  EXPECT_DOUBLE_EQ(view.getColumn(0).getDouble(), 0.001);
+  EXPECT_DOUBLE_EQ(view.getColumn(1).getDouble(), 0.003);
+}
+
 TEST_F(Store, DeletingARunDeletesWhatBelongsToIt) {
   const auto sample = store_sample(connection);
+  connection.database().exec(
+      "INSERT INTO op_edge SELECT timeline_id, op, 0 FROM timeline_op;"
+      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline");
   connection.database().exec("DELETE FROM run");
   for (const char* table : {"run_rank", "iteration", "load", "balance", "fit", "measurement",
-                            "timeline", "timeline_op", "span"}) {
+                            "timeline", "timeline_op", "op_edge", "rank_group", "span"}) {
     EXPECT_EQ(count(table), 0) << table;
   }
   EXPECT_EQ(count("trial"), 3);

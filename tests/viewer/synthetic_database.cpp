@@ -163,7 +163,7 @@ void add_timeline(db::Connection& connection, std::optional<std::int64_t> run,
   timeline.label = label;
   timeline.iteration = kIterations - 1;
   timeline.duration_s = step.duration_s;
-  db::insert(connection, timeline, step.ops, step.spans);
+  db::insert(connection, timeline, step.ops, step.spans, step.edges, step.groups);
 }
 
 std::int64_t add_training(db::Connection& connection, std::int64_t machine,

@@ -248,14 +248,23 @@ SyntheticStep make_step(const StepShape& shape) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       double seconds = op.seconds * (1 + shape.jitter * std::abs(spread(random)));
       if (op.uneven) seconds *= 0.75 + 0.5 * static_cast<double>((rank + 1) % ranks) / shape.ranks;
-      const double start = op.collective ? together_s : ready_s[rank];
-      end_s[i][rank] = free_s[{rank, op.row.stream}] = start + seconds;
-      step.spans.push_back({0, static_cast<int>(rank), op.row.op, start, seconds,
-                            static_cast<std::int64_t>(op.bytes), op.flops});
-      step.duration_s = std::max(step.duration_s, start + seconds);
+      // A measured collective begins on each rank when that is ready, and waits for the others.
+      const bool waits = op.collective && shape.jitter > 0;
+      const double start = op.collective && !waits ? together_s : ready_s[rank];
+      const double waiting_s = waits ? together_s - start : 0;
+      end_s[i][rank] = free_s[{rank, op.row.stream}] = start + waiting_s + seconds;
+      db::Span span{0,       static_cast<int>(rank), op.row.op,
+                    start,   waiting_s + seconds,    static_cast<std::int64_t>(op.bytes),
+                    op.flops};
+      if (op.collective) span.waiting_s = waiting_s;
+      step.spans.push_back(span);
+      step.duration_s = std::max(step.duration_s, end_s[i][rank]);
     }
     step.ops.push_back(op.row);
+    if (op.collective) step.ops.back().group_kind = "expert";
+    for (const int before : op.after) step.edges.push_back({0, op.row.op, before});
   }
+  for (int rank = 0; rank < shape.ranks; ++rank) step.groups.push_back({0, "expert", rank, 0});
   std::sort(step.spans.begin(), step.spans.end(), [](const db::Span& a, const db::Span& b) {
     return std::pair(a.rank, a.start_s) < std::pair(b.rank, b.start_s);
   });

@@ -24,6 +24,8 @@ struct StepShape {
 struct SyntheticStep {
   std::vector<db::TimelineOp> ops;
   std::vector<db::Span> spans;
+  std::vector<db::OpEdge> edges;
+  std::vector<db::RankGroup> groups;
   double duration_s = 0;
 };
 

@@ -49,7 +49,7 @@ void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
                                               scenario.routing, scenario.groups);
   rows.timeline.kind = "predicted";
   rows.timeline.label = schedule.planner;
-  const std::vector<std::int64_t> ids{db::insert(memory, rows.timeline, rows.ops, rows.spans)};
+  const std::vector<std::int64_t> ids{moe::insert(memory, rows)};
   db::export_trace(memory, ids, path);
 }
 
@@ -71,7 +71,7 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   rows.timeline.run_id = id;
   rows.timeline.kind = "predicted";
   rows.timeline.label = schedule.planner;
-  db::insert(connection, rows.timeline, rows.ops, rows.spans);
+  moe::insert(connection, rows);
   db::finish_run(connection, id, "done");
   transaction.commit();
   return id;

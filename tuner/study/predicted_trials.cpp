@@ -34,7 +34,7 @@ void store_timeline(db::Connection& connection, const PredictedBy& by, const Pre
   rows.timeline.run_id = by.run_id;
   rows.timeline.kind = "predicted";
   rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
-  db::insert(connection, rows.timeline, rows.ops, rows.spans);
+  moe::insert(connection, rows);
 }
 
 }  // namespace

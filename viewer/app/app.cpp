@@ -12,6 +12,7 @@
 #include "db/error.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/run_list.h"
+#include "viewer/timeline/timeline_panel.h"
 #include "viewer/window/fixed_window.h"
 
 namespace viewer {
@@ -165,6 +166,21 @@ void show_panel(App& app, std::string_view name) {
   const Panel* panel = find_panel(name);
   if (panel == nullptr) throw std::invalid_argument(fmt::format("there is no panel {}", name));
   app.panel = panel;
+}
+
+std::vector<std::string> figures_names() {
+  std::vector<std::string> names;
+  for (const Figures figures : kFigures) names.emplace_back(figures_name(figures));
+  return names;
+}
+
+void show_figures(App& app, std::string_view name) {
+  for (const Figures figures : kFigures) {
+    if (name != figures_name(figures)) continue;
+    app.states.of<TimelinePanel>().figures = figures;
+    return;
+  }
+  throw std::invalid_argument(fmt::format("there is no table {}", name));
 }
 
 bool is_moving(App& app) {

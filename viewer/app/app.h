@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "viewer/model/database_watch.h"
 #include "viewer/model/session.h"
@@ -32,6 +33,13 @@ void draw_app(App& app);
 
 /// Whether the panel moves by itself, so that the next frame is due without an event.
 bool is_moving(App& app);
+
+/// The names of the tables below the timelines: "ranks", "ops", ...
+std::vector<std::string> figures_names();
+
+/// Shows the table of that name below the timelines. Throws std::invalid_argument where there is
+/// none.
+void show_figures(App& app, std::string_view name);
 
 /// Shows the panel of that name. Throws std::invalid_argument where there is none.
 void show_panel(App& app, std::string_view name);

@@ -141,6 +141,16 @@ std::string parameters_text(const std::string& json) {
   return text;
 }
 
+std::string shown_status(const RunRow& run) {
+  constexpr double kLongestSilence_s = 600;
+  return run.silent_s > kLongestSilence_s ? "silent" : run.status;
+}
+
+std::string sign_of_life_text(const RunRow& run) {
+  if (run.status != "running") return "";
+  return fmt::format("last sign of life {} ago", long_duration_text(run.silent_s));
+}
+
 std::string loss_change_text(const db::TrialFigures& figures) {
   if (figures.changes_results.empty() || !figures.loss_difference) return "";
   return fmt::format("{:+.5f}", *figures.loss_difference);
@@ -199,6 +209,16 @@ std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64
     if (belongs) found.push_back(&timeline);
   }
   return found;
+}
+
+std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id) {
+  std::vector<int> iterations;
+  for (const db::Timeline& timeline : catalog.timelines) {
+    const bool own = timeline.run_id == run_id && timeline.kind == "measured";
+    if (own) iterations.push_back(timeline.iteration);
+  }
+  std::sort(iterations.begin(), iterations.end());
+  return iterations;
 }
 
 std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run_id) {
@@ -295,26 +315,57 @@ const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& 
   return last;
 }
 
+const db::Timeline* compared_with(const Catalog& catalog, const db::Timeline& timeline) {
+  if (timeline.kind != "measured") return measured_beside(catalog, timeline);
+  if (const TrialRow* trial = trial_of(catalog, timeline)) {
+    return of_trial(catalog, *trial, "predicted");
+  }
+  for (const db::Timeline& other : catalog.timelines) {
+    const bool own = timeline.run_id && other.run_id == timeline.run_id;
+    if (own && other.kind == "predicted") return &other;
+  }
+  return nullptr;
+}
+
+std::string trial_text(const TrialRow& trial) {
+  if (!trial.trial.measured_s) return "";
+  std::string text = "trial " + duration_text(*trial.trial.measured_s, 3);
+  const db::TrialFigures& figures = trial.figures;
+  if (figures.repeats > 1 && figures.min_repeat_s && figures.max_repeat_s) {
+    text += fmt::format(" ({} to {} in {} repeats)", duration_text(*figures.min_repeat_s, 3),
+                        duration_text(*figures.max_repeat_s, 3), figures.repeats);
+  }
+  return text;
+}
+
 std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline) {
+  const TrialRow* trial = trial_of(catalog, timeline);
+  if (timeline.kind == "predicted" && trial != nullptr) {
+    const double measured_s = trial->trial.measured_s.value_or(0);
+    if (!(measured_s > 0)) return "";
+    return fmt::format("{:+.1f}% against the {}", (timeline.duration_s / measured_s - 1) * 100,
+                       trial_text(*trial));
+  }
   if (const db::Timeline* measured = measured_beside(catalog, timeline)) {
     if (!(measured->duration_s > 0)) return "";
     return fmt::format("{:+.1f}% against {} measured in {}",
                        (timeline.duration_s / measured->duration_s - 1) * 100,
                        duration_text(measured->duration_s, 3), timeline_source(catalog, *measured));
   }
-  const TrialRow* trial = trial_of(catalog, timeline);
-  if (timeline.kind != "measured" || trial == nullptr || !trial->figures.speedup) return "";
+  if (timeline.kind != "measured" || trial == nullptr || !trial->trial.measured_s) return "";
+  std::string text = trial_text(*trial);
+  if (!trial->figures.speedup) return text;
   const std::string loss = loss_change_text(trial->figures);
   const std::string& against = trial->figures.speedup_against;
-  return fmt::format("speed-up of the trial {:.2f}x{}{}", *trial->figures.speedup,
-                     against == db::kSequential ? "" : fmt::format(" against {}", against),
-                     loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
+  return text + fmt::format(", speed-up {:.2f}x{}{}", *trial->figures.speedup,
+                            against == db::kSequential ? "" : fmt::format(" against {}", against),
+                            loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
 }
 
 bool matches(const RunRow& run, const std::string& filter) {
   const std::string texts =
       lower(fmt::format("{} {} {} {} {} {} {} {} {}", run.id, run.kind, run.name, run.planner,
-                        run.device, run.status, run.ranks, run.layout, run.network));
+                        run.device, shown_status(run), run.ranks, run.layout, run.network));
   std::istringstream words(lower(filter));
   for (std::string word; words >> word;) {
     if (texts.find(word) == std::string::npos) return false;

@@ -10,6 +10,13 @@
 /// Questions about the catalog: which timelines belong together, which run to show first.
 namespace viewer {
 
+/// The status of a run as it is shown. One that says "running" and has been silent for longer than
+/// any step takes is "silent".
+std::string shown_status(const RunRow& run);
+
+/// "last sign of life 7 h 12 min ago" for a run that says "running", else empty.
+std::string sign_of_life_text(const RunRow& run);
+
 const RunRow* find_run(const Catalog& catalog, std::int64_t run_id);
 const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id);
 
@@ -27,6 +34,9 @@ void sort_timelines(Catalog& catalog);
 /// The timelines of a run: its own, those of the trial that it repeats, and for a study those of
 /// its trials.
 std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id);
+
+/// The iterations of a run that have a measured timeline, ascending.
+std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id);
 
 /// The timelines to stack when a run is picked: its last measured one above the predicted one. For
 /// a study, the sequential trial above the fastest; measured timelines where there are any.
@@ -57,8 +67,17 @@ std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline
 /// predicted.
 const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline);
 
-/// A comparison in words: for a predicted timeline its error against measured_beside(), for a
-/// trial's measured one the speed-up of the trial. Empty where there is nothing to compare with.
+/// The timeline that another is compared with: measured_beside() of a predicted one, the prediction
+/// for the trial or the run of a measured one. Null where there is none.
+const db::Timeline* compared_with(const Catalog& catalog, const db::Timeline& timeline);
+
+/// The figure of a trial with the spread of its repeats: "trial 45.2 ms (44.1 ms to 46.0 ms in 3
+/// repeats)". Empty where it was not measured.
+std::string trial_text(const TrialRow& trial);
+
+/// A comparison in words. For the prediction of a trial it is its error against the trial's figure,
+/// for that of a run its error against measured_beside(). For a trial's measured timeline it is the
+/// trial's figure and speed-up. Empty where there is nothing to compare with.
 std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline);
 
 /// {"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"} -> "chunks 4/3, axis batch"; text

@@ -8,7 +8,9 @@
 
 #include "db/timeline_statistics.h"
 #include "viewer/model/activity.h"
+#include "viewer/model/collective.h"
 #include "viewer/model/op_label.h"
+#include "viewer/model/span_index.h"
 
 namespace viewer {
 
@@ -74,7 +76,7 @@ std::string computed_after(const Timeline& timeline, const RankWork& work, doubl
   return after == work.by_end.end() ? "" : op_label(timeline.ops[after->op]);
 }
 
-// Spans of one op, of which every rank has one, and which all run at one time somewhere.
+// Whether the spans are one of each of the ranks, and all run at one time somewhere.
 bool meet(const std::vector<Arrival>& arrivals, std::size_t ranks) {
   if (ranks < 2 || arrivals.size() != ranks) return false;
   double last_begin_s = arrivals.front().span.begin_s, first_end_s = arrivals.front().span.end_s;
@@ -120,9 +122,19 @@ std::map<std::int32_t, std::vector<Arrival>> arrivals_of(const Timeline& timelin
   return arrivals;
 }
 
+std::vector<Arrival> arrivals_of(const Timeline& timeline, const Collective& collective) {
+  std::vector<Arrival> arrivals;
+  for (const SpanPosition at : collective.parts) {
+    const LaneSpan& span = span_at(timeline, at);
+    arrivals.push_back({rank_at(timeline, at), {span.start_s, span.end_s}});
+  }
+  return arrivals;
+}
+
 }  // namespace
 
 std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together) {
+  const SpanIndex spans = index_spans(timeline);
   const std::map<int, RankWork> work = work_of_ranks(timeline);
   const auto ranks = static_cast<double>(std::max<std::size_t>(work.size(), 1));
   std::map<Identity, Sums> by_identity;
@@ -138,7 +150,14 @@ std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together) 
       const std::string next = computed_after(timeline, of_rank, arrival.span.end_s);
       if (!next.empty()) ++sums.nexts[next];
     }
-    if (all_together && meet(arrivals, work.size())) add_waiting(sums, arrivals, timeline, work);
+    if (!timeline.first_rank.empty()) {
+      for (const Collective& collective : collectives_of(timeline, spans, index)) {
+        const std::vector<Arrival> parts = arrivals_of(timeline, collective);
+        if (meet(parts, parts.size())) add_waiting(sums, parts, timeline, work);
+      }
+    } else if (all_together && meet(arrivals, work.size())) {
+      add_waiting(sums, arrivals, timeline, work);
+    }
   }
   std::vector<ExposedOp> ops;
   for (auto& [identity, sums] : by_identity) {

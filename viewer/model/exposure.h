@@ -30,8 +30,9 @@ struct ExposedOp {
   std::string next;  ///< label of what was computed after it on most ranks; may be empty
 };
 
-/// The communications of `timeline`, the most exposed first. `all_together` says that the ranks of
-/// every collective are all ranks, so that the last one to begin is the one that others wait for.
+/// The communications of `timeline`, the most exposed first. Ranks wait for the last one of their
+/// group to begin. Where the timeline does not know its groups, `all_together` says that the ranks
+/// of every collective are all ranks.
 std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together);
 
 }  // namespace viewer

@@ -25,7 +25,7 @@ TimeUnit time_unit(double seconds) {
   const double magnitude = std::abs(seconds);
   if (magnitude >= 1) return {"s", 1};
   if (magnitude >= 1e-3) return {"ms", 1e-3};
-  if (magnitude >= 1e-6) return {"us", 1e-6};
+  if (magnitude >= 1e-6) return {"\u00b5s", 1e-6};
   return {"ns", 1e-9};
 }
 
@@ -49,9 +49,9 @@ std::string duration_text(double seconds, int significant_digits) {
 }
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   std::size_t unit = 0;
-  while (std::abs(bytes) >= 1024 && unit + 1 < kUnits.size()) bytes /= 1024, ++unit;
+  while (std::abs(bytes) >= 1000 && unit + 1 < kUnits.size()) bytes /= 1000, ++unit;
   return fmt::format("{} {}", unit == 0 ? grouped(bytes, 0) : digits(bytes, 3), kUnits[unit]);
 }
 
@@ -89,7 +89,8 @@ std::string long_duration_text(double seconds) {
   if (seconds < 60) return duration_text(seconds, 3);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+  if (whole < 48 * 3600) return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+  return fmt::format("{} days", whole / 86400);
 }
 
 }  // namespace viewer

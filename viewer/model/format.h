@@ -12,19 +12,19 @@ struct TimeUnit {
   double seconds;
 };
 
-/// The unit in which `seconds` has one to three digits before the point: ns, us, ms or s.
+/// The unit in which `seconds` has one to three digits before the point: ns, µs, ms or s.
 TimeUnit time_unit(double seconds);
 
 /// 12,345.60: `value` rounded to `decimals`, thousands grouped by commas.
 std::string grouped(double value, int decimals);
 
-/// "1.234 ms", "45.10 us", "0 s".
+/// "1.234 ms", "45.10 µs", "0 s".
 std::string duration_text(double seconds, int significant_digits = 4);
 
-/// "12.3 MiB", "512 B": powers of 1024.
+/// "12.3 MB", "512 B": powers of 1000, as all figures of the viewer.
 std::string bytes_text(double bytes);
 
-/// bytes / duration as "1.87 GB/s" (powers of 1000, as links are rated); empty if either is not
+/// bytes / duration as "1.87 GB/s"; empty if either is not
 /// positive.
 std::string bandwidth_text(double bytes, double duration_s);
 
@@ -40,7 +40,7 @@ std::string instant_text(double unix_seconds);
 /// "38.5%".
 std::string percent_text(double share);
 
-/// How long a run took: "12.3 s", "4 min 10 s", "2 h 5 min".
+/// How long a run took: "12.3 s", "4 min 10 s", "2 h 5 min", "7 days".
 std::string long_duration_text(double seconds);
 
 }  // namespace viewer

@@ -10,9 +10,6 @@ namespace viewer {
 
 namespace {
 
-// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
-constexpr double kTouching_s = 1e-9;
-
 const std::string& stream_of_unnamed() {
   static const std::string other = "other";
   return other;
@@ -103,7 +100,9 @@ void LaneBuilder::add(const db::Span& span) {
     if (activities_.size() <= at) activities_.resize(at + 1, Activity::unknown);
     activities_[at] = place.activity;
   }
-  const LaneSpan placed{span.start_s, span.start_s + span.duration_s, op, span.bytes, span.flops};
+  const LaneSpan placed{span.start_s, span.start_s + span.duration_s,
+                        op,           static_cast<float>(span.waiting_s.value_or(0)),
+                        span.bytes,   span.flops};
   stream->sorted &= stream->spans.empty() || stream->spans.back().start_s <= placed.start_s;
   stream->spans.push_back(placed);
   const bool first = spans_++ == 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/load.h"
+#include "db/store.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/lane_builder.h"
 
@@ -55,7 +56,10 @@ Catalog load_catalog(const db::Connection& connection) {
   }
   for (db::RunOverview& run : db::load_run_overviews(connection)) {
     const int count = timelines[run.id];
-    catalog.runs.push_back({std::move(run), count});
+    // A running one has run until its last sign of life.
+    const double silent_s =
+        run.status == "running" ? std::max(0.0, db::now() - run.started_at - run.duration_s) : 0;
+    catalog.runs.push_back({std::move(run), count, silent_s});
   }
   sort_timelines(catalog);
   return catalog;
@@ -64,9 +68,13 @@ Catalog load_catalog(const db::Connection& connection) {
 RunData load_run(const db::Connection& connection, std::int64_t run_id) {
   db::LoadFilter filter;
   filter.run_id = run_id;
-  return {run_id, db::load_iterations(connection, run_id),
-          build_load_table(db::load_expert_loads(connection, filter)),
-          build_balance_table(db::load_balances(connection, run_id))};
+  const std::vector<db::Load> loads = db::load_expert_loads(connection, filter);
+  return {run_id,
+          db::load_iterations(connection, run_id),
+          build_load_table(loads),
+          build_balance_table(db::load_balances(connection, run_id)),
+          build_load_table(loads, LoadBasis::asked),
+          {}};
 }
 
 Timeline load_timeline(const db::Connection& connection, const db::Timeline& info) {
@@ -74,6 +82,8 @@ Timeline load_timeline(const db::Connection& connection, const db::Timeline& inf
   OpIndex index(ops);
   LaneBuilder builder(index);
   Timeline timeline = begin_timeline(info, ops);
+  link_ops(timeline, db::load_op_edges(connection, info.id),
+           db::load_rank_groups(connection, info.id));
   for (const int rank : db::load_span_ranks(connection, info.id)) {
     db::visit_spans(connection, info.id, rank, [&](const db::Span& span) {
       builder.add(span);

@@ -18,6 +18,8 @@ namespace viewer {
 /// One line of the list of runs.
 struct RunRow : db::RunOverview {
   int timelines = 0;
+  /// How long ago it gave the last sign of life, for one that says "running"; else 0.
+  double silent_s = 0;
 };
 
 /// One line of the list of trials.
@@ -43,6 +45,9 @@ struct RunData {
   std::vector<db::Iteration> iterations;
   LoadTable loads;        ///< the loads of the iterations whose loads are stored
   BalanceTable balances;  ///< the balance of all iterations
+  LoadTable asked = {};   ///< as `loads`, before tokens over capacity were dropped; may be empty
+  /// The other repeats of the trial that the run is a repeat of.
+  std::vector<std::vector<db::Iteration>> repeats = {};
 };
 
 Catalog load_catalog(const db::Connection& connection);

@@ -35,8 +35,19 @@ std::int64_t LoadTable::quantile(double share) const {
   return sorted[rank];
 }
 
-LoadTable build_load_table(const std::vector<db::Load>& rows) {
+double mean_tokens(const LoadTable& table, std::size_t iteration, std::size_t layer) {
+  std::int64_t sum = 0;
+  for (int e = 0; e < table.experts; ++e) {
+    sum += table.at(iteration, layer, static_cast<std::size_t>(e));
+  }
+  return table.experts > 0 ? static_cast<double>(sum) / table.experts : 0;
+}
+
+LoadTable build_load_table(const std::vector<db::Load>& rows, LoadBasis basis) {
   LoadTable table;
+  const bool asked = basis == LoadBasis::asked;
+  const auto tells = [](const db::Load& row) { return row.asked_tokens.has_value(); };
+  if (asked && !std::all_of(rows.begin(), rows.end(), tells)) return table;
   for (const db::Load& row : rows) {
     if (!is_sound(row)) continue;
     table.iterations.push_back(row.iteration);
@@ -51,7 +62,8 @@ LoadTable build_load_table(const std::vector<db::Load>& rows) {
     if (!is_sound(row)) continue;
     const std::size_t line = position(table.iterations, row.iteration) * table.layers.size() +
                              position(table.layers, row.layer);
-    table.tokens[line * experts + static_cast<std::size_t>(row.expert)] += row.tokens;
+    table.tokens[line * experts + static_cast<std::size_t>(row.expert)] +=
+        asked ? *row.asked_tokens : row.tokens;
   }
   return table;
 }

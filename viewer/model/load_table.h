@@ -22,7 +22,15 @@ struct LoadTable {
   std::int64_t quantile(double share) const;
 };
 
+/// Mean number of tokens of an expert, at a place in `iterations` and `layers`.
+double mean_tokens(const LoadTable& table, std::size_t iteration, std::size_t layer);
+
+/// The tokens that experts got, or those that the gates asked for before the ones over capacity
+/// were dropped.
+enum class LoadBasis { kept, asked };
+
 /// Skips rows of experts that no model can have: a row of a damaged file could take all memory.
-LoadTable build_load_table(const std::vector<db::Load>& rows);
+/// The table of asked tokens is empty where a row does not tell them.
+LoadTable build_load_table(const std::vector<db::Load>& rows, LoadBasis basis = LoadBasis::kept);
 
 }  // namespace viewer

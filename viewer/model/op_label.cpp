@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace viewer {
 
 namespace {
 
 std::string with_chunk(std::string_view name, const db::TimelineOp& op) {
   if (op.chunks <= 1) return std::string(name);
-  return fmt::format("{} {}/{}", name, op.chunk + 1, op.chunks);
+  return fmt::format("{} {}", name, chunk_text(op));
 }
 
 std::string name_of(const db::TimelineOp& op) {
@@ -31,6 +33,11 @@ std::string legend_kind(const db::TimelineOp& op) {
 }
 
 std::string op_label(const db::TimelineOp& op) { return with_chunk(name_of(op), op); }
+
+std::string chunk_text(const db::TimelineOp& op) {
+  // A damaged database may number the last chunk that an int can.
+  return op.chunks > 1 ? fmt::format("{}/{}", std::int64_t{op.chunk} + 1, op.chunks) : "";
+}
 
 std::string short_op_label(const db::TimelineOp& op) {
   const std::string name = name_of(op);

@@ -19,6 +19,9 @@ std::string legend_kind(const db::TimelineOp& op);
 /// there are several.
 std::string op_label(const db::TimelineOp& op);
 
+/// "2/4"; empty where there is one chunk.
+std::string chunk_text(const db::TimelineOp& op);
+
 /// op_label without the kind, which the colour shows: "dispatch 2/4".
 std::string short_op_label(const db::TimelineOp& op);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "db/error.h"
+#include "db/load.h"
 #include "viewer/model/catalog.h"
 
 namespace viewer {
@@ -15,8 +16,16 @@ namespace viewer {
 namespace {
 
 RunData load_shown(const Session& session) {
-  return viewer::load_run(session.connection,
-                          run_with_loads(session.catalog, session.selected_run));
+  const std::int64_t run_id = run_with_loads(session.catalog, session.selected_run);
+  RunData run = viewer::load_run(session.connection, run_id);
+  for (const TrialRow& trial : session.catalog.trials) {
+    if (std::find(trial.runs.begin(), trial.runs.end(), run_id) == trial.runs.end()) continue;
+    for (const std::int64_t repeat : trial.runs) {
+      if (repeat == run_id) continue;
+      run.repeats.push_back(db::load_iterations(session.connection, repeat));
+    }
+  }
+  return run;
 }
 
 // Runs `load`. If the database fails, keeps its message and what was loaded before.
@@ -54,6 +63,17 @@ bool is_stacked(const Session& session, std::int64_t id) {
   return std::find(session.stacked.begin(), session.stacked.end(), id) != session.stacked.end();
 }
 
+// Whether a stacked timeline is compared with it while it is not stacked itself.
+bool is_beside(const Session& session, std::int64_t id) {
+  if (is_stacked(session, id)) return false;
+  const auto compared = [&](std::int64_t stacked) {
+    const db::Timeline* info = find_timeline(session.catalog, stacked);
+    const db::Timeline* other = info ? compared_with(session.catalog, *info) : nullptr;
+    return other != nullptr && other->id == id;
+  };
+  return std::any_of(session.stacked.begin(), session.stacked.end(), compared);
+}
+
 bool is_same(const db::Timeline& a, const db::Timeline& b) {
   return a.id == b.id && a.kind == b.kind && a.label == b.label && a.run_id == b.run_id &&
          a.trial_id == b.trial_id && a.iteration == b.iteration && a.duration_s == b.duration_s;
@@ -69,6 +89,7 @@ bool is_same(const db::Timeline& a, const db::Timeline& b) {
 void load_stack(Session& session) {
   std::erase_if(session.loaders, [&](const auto& of) { return !is_stacked(session, of.first); });
   std::erase_if(session.timelines, [&](const auto& of) { return !is_stacked(session, of.first); });
+  std::erase_if(session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
   guarded(session, [&] {
     for (const std::int64_t id : session.stacked) {
       const db::Timeline* info = find_timeline(session.catalog, id);
@@ -96,6 +117,29 @@ void deliver(Session& session) {
   }
 }
 
+const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
+  const db::Timeline* info = compared_with(session.catalog, timeline);
+  if (info == nullptr) return nullptr;
+  const auto stacked = session.timelines.find(info->id);
+  if (stacked != session.timelines.end()) {
+    return stacked->second.complete ? &stacked->second : nullptr;
+  }
+  if (!session.beside.contains(info->id)) {
+    guarded(session,
+            [&] { session.beside.emplace(info->id, load_timeline(session.connection, *info)); });
+  }
+  const auto loaded = session.beside.find(info->id);
+  return loaded == session.beside.end() ? nullptr : &loaded->second;
+}
+
+double clock_error_s(const Session& session, std::int64_t run_id) {
+  double largest_s = 0;
+  for (const db::RunRank& rank : db::load_run_ranks(session.connection, run_id)) {
+    largest_s = std::max(largest_s, rank.clock_error_s);
+  }
+  return largest_s;
+}
+
 void select_run(Session& session, std::int64_t run_id) {
   session.problem.clear();
   session.selected_run = run_id;
@@ -106,8 +150,20 @@ void select_run(Session& session, std::int64_t run_id) {
 
 void select_trial(Session& session, std::int64_t trial_id) {
   const TrialRow* trial = find_trial(session.catalog, trial_id);
-  if (trial != nullptr && !trial->runs.empty()) select_run(session, trial->runs.back());
-  session.stacked = trial_stack(session.catalog, trial_id);
+  const std::vector<std::int64_t> stack = trial_stack(session.catalog, trial_id);
+  if (trial != nullptr && !trial->runs.empty()) {
+    // The repeat whose timeline is shown, so that losses and loads are those of the same run.
+    std::int64_t run = trial->runs.back();
+    for (const std::int64_t id : stack) {
+      const db::Timeline* timeline = find_timeline(session.catalog, id);
+      const bool own =
+          timeline != nullptr && timeline->run_id &&
+          std::find(trial->runs.begin(), trial->runs.end(), *timeline->run_id) != trial->runs.end();
+      if (own) run = *timeline->run_id;
+    }
+    select_run(session, run);
+  }
+  session.stacked = stack;
   load_stack(session);
 }
 
@@ -123,6 +179,8 @@ void reload(Session& session) {
       return changed(of.first, session.timelines.at(of.first).info);
     });
     std::erase_if(session.timelines,
+                  [&](const auto& of) { return changed(of.first, of.second.info); });
+    std::erase_if(session.beside,
                   [&](const auto& of) { return changed(of.first, of.second.info); });
     if (session.selected_run != 0) session.run = load_shown(session);
   });

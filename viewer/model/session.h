@@ -27,6 +27,8 @@ struct Session {
   /// Whether timelines that take long are loaded beside the frames: deliver() appends their ranks.
   bool in_background = false;
   std::map<std::int64_t, std::unique_ptr<TimelineLoader>> loaders = {};  ///< of those, by id
+  /// Timelines that are not stacked and that stacked ones are compared with, by id.
+  std::map<std::int64_t, Timeline> beside = {};
   std::optional<TimeRange> first_view =
       std::nullopt;          ///< part of the first stack to show, in axis seconds
   std::string problem = {};  ///< the reason why something could not be loaded
@@ -53,6 +55,13 @@ void load_stack(Session& session);
 
 /// Appends the ranks of stacked timelines that have arrived. Called once a frame.
 void deliver(Session& session);
+
+/// The timeline that a stacked one is compared with (see compared_with), loaded whole at the first
+/// call. Null where there is none, and while a stacked one is still loaded.
+const Timeline* load_beside(Session& session, const db::Timeline& timeline);
+
+/// The largest error of the clocks of a run's ranks; 0 where it is not known.
+double clock_error_s(const Session& session, std::int64_t run_id);
 
 /// Reads the catalog, the selected run and those stacked timelines that have changed again.
 void reload(Session& session);

@@ -19,7 +19,7 @@ double nice_step(double value);
 /// (12,000; 0.25; 3e-07).
 std::vector<Tick> place_ticks(double begin, double end, int most);
 
-/// As place_ticks for an axis in seconds; all labels share one unit (ns, us, ms, s) chosen by the
+/// As place_ticks for an axis in seconds; all labels share one unit (ns, µs, ms, s) chosen by the
 /// step and the range.
 std::vector<Tick> place_time_ticks(double begin_s, double end_s, int most);
 

@@ -5,17 +5,12 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "viewer/model/lane_builder.h"
 
 namespace viewer {
-
-namespace {
-
-constexpr double kRounding_s = 1e-9;
-
-}  // namespace
 
 int stream_order(const std::string& stream) {
   constexpr std::array<std::string_view, 5> kOrder = {"compute", "inter_node", "intra_node", "copy",
@@ -37,6 +32,7 @@ void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops) {
   for (db::TimelineOp& op : ops) {
     timeline.activities.push_back(Activity::unknown);
     timeline.ops.push_back(std::move(op));
+    if (!timeline.waits_for.empty()) timeline.waits_for.emplace_back();
   }
 }
 
@@ -56,7 +52,7 @@ void append_rank(Timeline& timeline, RankLanes rank) {
 void finish_timeline(Timeline& timeline) {
   const TimeRange whole{0, timeline.info.duration_s};
   const bool inside = timeline.recorded.begin_s >= whole.begin_s &&
-                      timeline.recorded.end_s <= whole.end_s + kRounding_s;
+                      timeline.recorded.end_s <= whole.end_s + kTouching_s;
   timeline.extent = timeline.spans > 0 && inside ? whole : timeline.recorded;
   timeline.complete = true;
 }
@@ -77,6 +73,24 @@ Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
   }
   finish_timeline(timeline);
   return timeline;
+}
+
+void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
+              const std::vector<db::RankGroup>& groups) {
+  std::unordered_map<int, std::int32_t> index;
+  for (std::size_t i = 0; i < timeline.ops.size(); ++i) {
+    index.emplace(timeline.ops[i].op, static_cast<std::int32_t>(i));
+  }
+  timeline.waits_for.assign(edges.empty() ? 0 : timeline.ops.size(), {});
+  for (const db::OpEdge& edge : edges) {
+    const auto op = index.find(edge.op), before = index.find(edge.before);
+    if (op == index.end() || before == index.end()) continue;
+    timeline.waits_for[static_cast<std::size_t>(op->second)].push_back(before->second);
+  }
+  timeline.first_rank.clear();
+  for (const db::RankGroup& group : groups) {
+    timeline.first_rank[group.kind][group.rank] = group.first_rank;
+  }
 }
 
 std::size_t first_ending_after(const Lane& lane, double time_s) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +15,15 @@
 /// binary search finds the visible ones. No drawing here.
 namespace viewer {
 
+/// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
+inline constexpr double kTouching_s = 1e-9;
+
 /// One execution of `ops[op]` of its timeline.
 struct LaneSpan {
   double start_s = 0;
   double end_s = 0;
   std::int32_t op = 0;
+  float waiting_s = 0;  ///< of a communication, as the database says; 0 where it does not
   std::int64_t bytes = 0;
   double flops = 0;
 
@@ -80,6 +85,12 @@ struct Timeline {
   std::size_t spans = 0;
   /// Whether all ranks are there; while a timeline is loaded, its ranks come one after another.
   bool complete = true;
+  /// [op]: the ops that must have ended on a rank before it may start there. Empty where the
+  /// database does not say.
+  std::vector<std::vector<std::int32_t>> waits_for;
+  /// By kind of group and rank: the lowest rank of its group. Empty where the database does not
+  /// say.
+  std::map<std::string, std::map<int, int>> first_rank;
 };
 
 /// Names one span: lanes[lane].spans[span] of a timeline.
@@ -109,6 +120,11 @@ Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops);
 void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops);
 void append_rank(Timeline& timeline, RankLanes rank);
 void finish_timeline(Timeline& timeline);
+
+/// Says which ops wait for which, and which ranks communicate. Edges of ops that the timeline lacks
+/// are left out.
+void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
+              const std::vector<db::RankGroup>& groups);
 
 /// Index of the first span that ends after `time_s`; spans.size() if none.
 std::size_t first_ending_after(const Lane& lane, double time_s);

@@ -27,6 +27,8 @@ struct TimelineLoader::Shared {
       : path(connection.path()),
         info(timeline),
         ops(db::load_timeline_ops(connection, timeline.id)),
+        edges(db::load_op_edges(connection, timeline.id)),
+        groups(db::load_rank_groups(connection, timeline.id)),
         ranks(db::load_span_ranks(connection, timeline.id)),
         index(ops) {}
 
@@ -36,6 +38,8 @@ struct TimelineLoader::Shared {
   const std::string path;
   const db::Timeline info;
   const std::vector<db::TimelineOp> ops;
+  const std::vector<db::OpEdge> edges;
+  const std::vector<db::RankGroup> groups;
   const std::vector<int> ranks;  // ascending
   OpIndex index;
   std::atomic<std::size_t> next_rank = 0;  // place in `ranks` of the next one to read
@@ -90,7 +94,11 @@ TimelineLoader::TimelineLoader(const db::Connection& connection, const db::Timel
 
 TimelineLoader::~TimelineLoader() { shared_->stop = true; }
 
-Timeline TimelineLoader::begun() const { return begin_timeline(shared_->info, shared_->ops); }
+Timeline TimelineLoader::begun() const {
+  Timeline timeline = begin_timeline(shared_->info, shared_->ops);
+  link_ops(timeline, shared_->edges, shared_->groups);
+  return timeline;
+}
 
 bool TimelineLoader::deliver(Timeline& timeline) {
   std::vector<RankLanes> ready;

@@ -13,8 +13,8 @@ namespace viewer {
 /// Reads one timeline, on threads of its own with connections of their own, rank after rank.
 class TimelineLoader {
  public:
-  /// Starts reading. `path` names the database; `connection` is used for the ops and the ranks
-  /// alone. Throws db::Error.
+  /// Starts reading. `connection` is used for the ops, their edges and the ranks; threads open the
+  /// database of the same path. Throws db::Error.
   TimelineLoader(const db::Connection& connection, const db::Timeline& info);
   TimelineLoader(const TimelineLoader&) = delete;
   TimelineLoader& operator=(const TimelineLoader&) = delete;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "viewer/model/format.h"
 #include "viewer/window/table.h"
@@ -35,7 +35,7 @@ Series series_of_layer(const char* name, Color color, const BalanceTable& table,
 /// For every iteration, the figure of the worst layer, as `worse` compares them.
 template <class Worse>
 Series series_of_worst(const BalanceTable& table, Figure figure, Worse worse) {
-  Series series{"worst layer", theme::kWarning, {}, {}, false};
+  Series series{"worst", theme::kWarning, {}, {}, false};
   for (std::size_t i = 0; i < table.iterations.size(); ++i) {
     std::optional<double> worst;
     for (std::size_t l = 0; l < table.layers.size(); ++l) {
@@ -65,6 +65,42 @@ std::string optional_text(std::optional<double> value, int decimals) {
   return value ? fmt::format("{:.{}f}", *value, decimals) : "";
 }
 
+std::string count_text(std::int64_t count) { return grouped(static_cast<double>(count), 0); }
+
+struct BalanceColumn {
+  const char* name;
+  float weight;
+  std::string (*text)(const db::BalanceOverview&);
+  Figure figure = nullptr;  // shown only where a row has it; null: always shown
+};
+
+// The columns after that of the layer. A narrow table leaves out the last ones.
+std::vector<BalanceColumn> shown_columns(const BalanceTable& table, float width_em) {
+  using Row = const db::BalanceOverview&;
+  std::vector<BalanceColumn> columns = {
+      {"max/mean", 1.2F, [](Row of) { return optional_text(of.max_over_mean, 3); }},
+      {"asked", 0.9F, [](Row of) { return optional_text(of.asked_max_over_mean, 3); },
+       &db::BalanceOverview::asked_max_over_mean},
+      {"ranks", 0.9F, [](Row of) { return optional_text(of.rank_max_over_mean, 3); }},
+      {"placed", 0.9F, [](Row of) { return optional_text(of.placed_rank_max_over_mean, 3); },
+       &db::BalanceOverview::placed_rank_max_over_mean},
+      {"std. dev.", 1.2F, [](Row of) { return grouped(of.standard_deviation, 1); }},
+      {"locality", 1.1F, [](Row of) { return optional_text(of.locality, 4); }},
+      {"dropped", 1.1F,
+       [](Row of) { return of.dropped_tokens ? count_text(*of.dropped_tokens) : ""; }},
+      {"unused", 0.9F, [](Row of) { return std::to_string(of.unused_experts); }},
+      {"tokens", 1.0F, [](Row of) { return count_text(of.tokens); }},
+      {"max", 0.9F, [](Row of) { return count_text(of.max_tokens); }}};
+  std::erase_if(columns, [&](const BalanceColumn& column) {
+    return column.figure != nullptr &&
+           std::none_of(table.rows.begin(), table.rows.end(),
+                        [&](Row row) { return (row.*column.figure).has_value(); });
+  });
+  const auto fit = static_cast<std::size_t>(width_em / 4.4F);
+  columns.resize(std::min(columns.size(), std::max<std::size_t>(fit, 4) - 1));
+  return columns;
+}
+
 }  // namespace
 
 void draw_imbalance_chart(const Fonts& fonts, const BalanceTable& table, LoadFocus focus,
@@ -77,7 +113,11 @@ void draw_imbalance_chart(const Fonts& fonts, const BalanceTable& table, LoadFoc
   }
   chart.series.push_back(series_of_layer("ranks", theme::kGood, table, focus.layer,
                                          &db::BalanceOverview::rank_max_over_mean));
-  chart.series.push_back(series_of_layer("experts", theme::kAccent, table, focus.layer, kExperts));
+  chart.series.push_back(series_of_layer("placed", theme::kMuted, table, focus.layer,
+                                         &db::BalanceOverview::placed_rank_max_over_mean));
+  chart.series.push_back(series_of_layer("asked", theme::kBad, table, focus.layer,
+                                         &db::BalanceOverview::asked_max_over_mean));
+  chart.series.push_back(series_of_layer("kept", theme::kAccent, table, focus.layer, kExperts));
   draw_figures(fonts, std::move(chart), focus, area);
 }
 
@@ -101,17 +141,17 @@ int draw_balance_rows(const Fonts& fonts, const BalanceTable& table, LoadFocus f
   ImGui::PopFont();
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-  constexpr std::array kNames = {"layer",   "max/mean", "ranks",  "std. dev.", "locality",
-                                 "dropped", "unused",   "tokens", "max"};
-  constexpr std::array kWeights = {0.7F, 1.2F, 0.9F, 1.2F, 1.1F, 1.1F, 0.9F, 1.0F, 0.9F};
-  // A narrow table leaves out the last columns.
-  const float em = fonts.text->FontSize;
-  const auto fit = static_cast<std::size_t>(area.width() / (em * 4.4F));
-  const std::size_t columns = std::clamp<std::size_t>(fit, 4, kNames.size());
-  if (ImGui::BeginTable("layers", static_cast<int>(columns), kFlags)) {
+  const std::vector<BalanceColumn> columns =
+      shown_columns(table, area.width() / fonts.text->FontSize);
+  if (ImGui::BeginTable("layers", static_cast<int>(columns.size()) + 1, kFlags)) {
     ImGui::TableSetupScrollFreeze(0, 1);
-    for (std::size_t i = 0; i < columns; ++i) ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
-    header_row(std::span(kNames).first(columns), 1);
+    std::vector<const char*> names = {"layer"};
+    ImGui::TableSetupColumn(names.front(), 0, 0.7F);
+    for (const BalanceColumn& column : columns) {
+      names.push_back(column.name);
+      ImGui::TableSetupColumn(column.name, 0, column.weight);
+    }
+    header_row(names, 1);
     for (const int layer : table.layers) {
       const db::BalanceOverview& of = table.of(focus.iteration, layer);
       ImGui::TableNextRow();
@@ -120,18 +160,9 @@ int draw_balance_rows(const Fonts& fonts, const BalanceTable& table, LoadFocus f
                             ImGuiSelectableFlags_SpanAllColumns)) {
         focus.layer = layer;
       }
-      const auto count = [](std::int64_t n) { return grouped(static_cast<double>(n), 0); };
-      const std::array figures = {optional_text(of.max_over_mean, 3),
-                                  optional_text(of.rank_max_over_mean, 3),
-                                  grouped(of.standard_deviation, 1),
-                                  optional_text(of.locality, 4),
-                                  of.dropped_tokens ? count(*of.dropped_tokens) : "",
-                                  std::to_string(of.unused_experts),
-                                  count(of.tokens),
-                                  count(of.max_tokens)};
-      for (std::size_t i = 1; i < columns; ++i) figure_cell(figures[i - 1]);
+      for (const BalanceColumn& column : columns) figure_cell(column.text(of));
     }
-    ImGui::EndTable();
+    end_table();
   }
   ImGui::EndChild();
   return focus.layer;

@@ -13,7 +13,8 @@ struct LoadFocus {
   int layer = 0;
 };
 
-/// Tokens of the fullest expert, and of the fullest rank, over the mean.
+/// Tokens of the fullest expert, kept and asked for, and of the fullest rank, before and after
+/// placement, over the mean.
 void draw_imbalance_chart(const Fonts& fonts, const BalanceTable& table, LoadFocus focus,
                           Rect area);
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/error.h"
 #include "db/load.h"
 #include "viewer/model/format.h"
 #include "viewer/panels/fit_charts.h"
+#include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/table.h"
@@ -60,6 +62,7 @@ std::string rate_text(const db::Fit& fit) {
 }
 
 std::string start_up_text(const db::Fit& fit) {
+  if (fit.samples < 2 && fit.alpha_s == 0) return "-";  // one sample tells none
   const std::string start_up = duration_text(fit.alpha_s, 3);
   if (!fit.alpha_error_s) return start_up;
   return fmt::format("{} \u00b1 {}", start_up, duration_text(*fit.alpha_error_s, 2));
@@ -123,7 +126,7 @@ void draw_fits(FitPanel& panel, float height) {
     if (fit.op.find(panel.op) == std::string::npos) continue;
     if (draw_fit(fit, fit.id == panel.selected)) panel.selected = fit.id;
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 // The charts of the selected fit, or of the first one listed with enough samples to be a line.
@@ -150,6 +153,8 @@ void draw_charts_below(FitPanel& panel, const Session& session, const Fonts& fon
 void draw_fits(PanelContext& context, Rect area) {
   auto& panel = context.states.of<FitPanel>();
   refresh(panel, context.session);
+  std::string& asked = context.states.of<FitChoice>().op;
+  if (!asked.empty()) panel.op = std::exchange(asked, "");
   begin_fixed("fits", area);
   ImGui::PushFont(context.fonts.bold);
   ImGui::TextUnformatted("Fits");

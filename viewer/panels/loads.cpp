@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/step_times.h"
 #include "viewer/panels/balance_charts.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
@@ -31,6 +35,16 @@ const std::vector<int>& shown_layers(const RunData& run) {
   return run.loads.empty() ? run.balances.layers : run.loads.layers;
 }
 
+/// What was kept, or what was asked for where that is wanted and known.
+const LoadTable& shown_loads(const LoadPanel& panel, const RunData& run) {
+  return panel.asked && !run.asked.empty() ? run.asked : run.loads;
+}
+
+void rescale(LoadPanel& panel, const RunData& run) {
+  panel.bright = shown_loads(panel, run).quantile(kBrightest);
+  panel.open_ended = shown_loads(panel, run).quantile(1) > panel.bright;
+}
+
 void refresh(LoadPanel& panel, const RunData& run) {
   const std::size_t iterations = shown_iterations(run).size(), layers = shown_layers(run).size();
   if (panel.shown_run == run.run_id && panel.shown_iterations == iterations) return;
@@ -39,8 +53,7 @@ void refresh(LoadPanel& panel, const RunData& run) {
   panel.playing = false;
   panel.iteration = iterations == 0 ? 0 : iterations - 1;
   panel.layer = std::min(panel.layer, layers == 0 ? 0 : layers - 1);
-  panel.bright = run.loads.quantile(kBrightest);
-  panel.open_ended = run.loads.quantile(1) > panel.bright;
+  rescale(panel, run);
 }
 
 LoadFocus focus_of(const LoadPanel& panel, const RunData& run) {
@@ -83,11 +96,12 @@ void draw_play_button(LoadPanel& panel) {
 void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whose) {
   const std::vector<int>&iterations = shown_iterations(run), &layers = shown_layers(run);
   const float em = ImGui::GetFontSize();
-  constexpr const char* kScale = "one colour scale for all iterations";
+  constexpr const char* kScale = "one colour scale";
+  constexpr const char* kAsked = "asked for";
   // The slider gets the width that the other controls leave.
   const float beside = ImGui::CalcTextSize("iteration layer").x + ImGui::CalcTextSize(kScale).x +
-                       ImGui::CalcTextSize(whose.c_str()).x + em * 16.5F +
-                       ImGui::GetFrameHeight() * 2.5F;
+                       ImGui::CalcTextSize(kAsked).x + ImGui::CalcTextSize(whose.c_str()).x +
+                       em * 18.5F + ImGui::GetFrameHeight() * 3.5F;
   const float slider = std::clamp(ImGui::GetContentRegionAvail().x - beside, em * 6, em * 28);
   draw_play_button(panel);
   ImGui::SameLine();
@@ -116,6 +130,13 @@ void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whos
   if (!run.loads.empty()) {
     ImGui::SameLine(0, em * 1.5F);
     ImGui::Checkbox(kScale, &panel.shared_scale);
+    if (!run.asked.empty()) {
+      ImGui::SameLine(0, em * 1.5F);
+      if (ImGui::Checkbox(kAsked, &panel.asked)) rescale(panel, run);
+      if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("what the gates asked for, before tokens over capacity were dropped");
+      }
+    }
   }
   if (whose.empty()) return;
   ImGui::SameLine(0, em * 1.5F);
@@ -138,24 +159,26 @@ double scale_of(const LoadPanel& panel, const LoadTable& table) {
   return std::max(1.0, static_cast<double>(most));
 }
 
-void cell_tooltip(const RunData& run, std::size_t iteration, std::size_t layer, int expert) {
-  const LoadTable& table = run.loads;
+void cell_tooltip(const LoadTable& table, std::size_t iteration, std::size_t layer, int expert) {
   const auto tokens =
       static_cast<double>(table.at(iteration, layer, static_cast<std::size_t>(expert)));
-  const double mean =
-      mean_tokens(run.balances.of(table.iterations[iteration], table.layers[layer]));
+  const double mean = mean_tokens(table, iteration, layer);
   ImGui::SetTooltip("iteration %d, layer %d, expert %d\n%s tokens, %.2f times the mean of %s",
                     table.iterations[iteration], table.layers[layer], expert,
                     grouped(tokens, 0).c_str(), mean > 0 ? tokens / mean : 0,
                     grouped(mean, 1).c_str());
 }
 
+const char* asked_text(const LoadPanel& panel, const RunData& run) {
+  return panel.asked && !run.asked.empty() ? "asked for " : "";
+}
+
 void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, double most,
                     Rect area) {
-  const LoadTable& table = run.loads;
+  const LoadTable& table = shown_loads(panel, run);
   HeatMap map;
-  map.title =
-      fmt::format("Tokens per layer and expert, iteration {}", table.iterations[panel.iteration]);
+  map.title = fmt::format("Tokens {}per layer and expert, iteration {}", asked_text(panel, run),
+                          table.iterations[panel.iteration]);
   map.x_label = "expert";
   map.y_label = "layer";
   map.rows = table.layers.size();
@@ -170,15 +193,16 @@ void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, do
   const HeatMapCell cell = draw_heat_map(fonts, map, area);
   if (cell.row < 0) return;
   const auto layer = static_cast<std::size_t>(cell.row);
-  cell_tooltip(run, panel.iteration, layer, cell.column);
+  cell_tooltip(table, panel.iteration, layer, cell.column);
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) panel.layer = layer;
 }
 
 void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, double most,
                         Rect area) {
-  const LoadTable& table = run.loads;
+  const LoadTable& table = shown_loads(panel, run);
   HeatMap map;
-  map.title = fmt::format("Tokens per iteration and expert, layer {}", table.layers[panel.layer]);
+  map.title = fmt::format("Tokens {}per iteration and expert, layer {}", asked_text(panel, run),
+                          table.layers[panel.layer]);
   map.x_label = "expert";
   map.y_label = "iteration";
   map.rows = table.iterations.size();
@@ -193,7 +217,7 @@ void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const RunData& run
   const HeatMapCell cell = draw_heat_map(fonts, map, area);
   if (cell.row < 0) return;
   const auto iteration = static_cast<std::size_t>(cell.row);
-  cell_tooltip(run, iteration, panel.layer, cell.column);
+  cell_tooltip(table, iteration, panel.layer, cell.column);
   if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) panel.iteration = iteration;
 }
 
@@ -220,22 +244,66 @@ void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
   draw_line_chart(fonts, chart, area);
 }
 
+Series step_series(const char* name, Color color, const std::vector<db::Iteration>& iterations) {
+  Series series{name, color, {}, {}, false};
+  for (const db::Iteration& iteration : iterations) {
+    series.x.push_back(iteration.iteration);
+    series.y.push_back(iteration.duration_s * 1e3);
+  }
+  return series;
+}
+
+// Dots at some of the iterations.
+Series dots_at(const char* name, Color color, const std::vector<db::Iteration>& iterations,
+               const std::vector<int>& marked) {
+  Series series{name, color, {}, {}, true};
+  for (const db::Iteration& iteration : iterations) {
+    if (std::find(marked.begin(), marked.end(), iteration.iteration) == marked.end()) continue;
+    series.x.push_back(iteration.iteration);
+    series.y.push_back(iteration.duration_s * 1e3);
+  }
+  return series;
+}
+
+// Titled with the median and the range that holds nine steps of ten.
+void draw_step_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& run,
+                     const std::vector<int>& with_timeline, Rect area) {
+  const StepTimes times = step_times(run.iterations);
+  LineChart chart;
+  const auto ms = [](double seconds) { return grouped(seconds * 1e3, seconds < 0.1 ? 1 : 0); };
+  chart.title = run.iterations.empty() ? "Step"
+                                       : fmt::format("Step {} ms ({} to {})", ms(times.median_s),
+                                                     ms(times.p5_s), ms(times.p95_s));
+  chart.x_label = "iteration";
+  chart.empty_text = "this run recorded no steps";
+  chart.series.push_back(step_series("other repeats", theme::kMuted, median_steps(run.repeats)));
+  chart.series.push_back(step_series("this run", theme::kAccent, run.iterations));
+  chart.series.push_back(dots_at("new schedule", theme::kWarning, run.iterations, times.changes));
+  chart.series.push_back(dots_at("timeline", theme::kGood, run.iterations, with_timeline));
+  std::erase_if(chart.series, [](const Series& series) { return series.x.empty(); });
+  if (panel.shown_iterations > 0) {
+    chart.mark = true;
+    chart.marked_x = shown_iterations(run)[panel.iteration];
+  }
+  draw_line_chart(fonts, chart, area);
+}
+
 /// Heat maps of the loads side by side, and their colours.
 void draw_maps(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
   const float em = fonts.text->FontSize, gap = em * 1.6F, bar = em * 6;
   const float map_px = (area.width() - bar - 2 * gap) / 2;
-  const double most = scale_of(panel, run.loads);
+  const double most = scale_of(panel, shown_loads(panel, run));
   draw_layer_map(panel, fonts, run, most, {area.min, {area.min.x + map_px, area.max.y}});
   const float second = area.min.x + map_px + gap;
   draw_iteration_map(panel, fonts, run, most,
                      {{second, area.min.y}, {second + map_px, area.max.y}});
-  const LoadFocus focus = focus_of(panel, run);
-  const double mean = mean_tokens(run.balances.of(focus.iteration, focus.layer));
+  const double mean = mean_tokens(shown_loads(panel, run), panel.iteration, panel.layer);
   draw_color_bar(fonts, {"tokens", most, mean, panel.shared_scale && panel.open_ended},
                  {{second + map_px + gap, area.min.y}, area.max});
 }
 
-void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
+void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
+                 const std::vector<int>& with_timeline, Rect area) {
   constexpr float kChart = 0.2F;  // of the width; the rows of balance have the rest
   const float gap = fonts.text->FontSize * 1.2F;
   Rect place{area.min, {area.min.x + area.width() * kChart, area.max.y}};
@@ -247,8 +315,12 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect 
   };
   const LoadFocus focus = focus_of(panel, run);
   draw_imbalance_chart(fonts, run.balances, focus, next());
-  draw_locality_chart(fonts, run.balances, focus, next());
-  draw_loss_chart(panel, fonts, run, next());
+  const Rect second = next();
+  const float half = (second.height() - gap) / 2;
+  draw_locality_chart(fonts, run.balances, focus,
+                      {second.min, {second.max.x, second.min.y + half}});
+  draw_loss_chart(panel, fonts, run, {{second.min.x, second.max.y - half}, second.max});
+  draw_step_chart(panel, fonts, run, with_timeline, next());
   const int layer = draw_balance_rows(fonts, run.balances, focus, {place.min, area.max});
   const std::vector<int>& layers = shown_layers(run);
   const auto at = std::find(layers.begin(), layers.end(), layer);
@@ -259,7 +331,8 @@ void note(const Fonts& fonts, ImVec2 at, const char* text) {
   draw_text(*ImGui::GetWindowDrawList(), *fonts.text, at.x, at.y, 0, theme::kMuted, text);
 }
 
-void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int64_t selected_run) {
+void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int64_t selected_run,
+              const std::vector<int>& with_timeline) {
   refresh(panel, run);
   const bool routed = panel.shown_iterations > 0;
   if (routed) {
@@ -275,7 +348,11 @@ void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int
     note(fonts, {area.min.x, area.min.y + em},
          "This run recorded no expert loads. Pick a training run at the left.");
     if (!run.iterations.empty()) {
-      draw_loss_chart(panel, fonts, run, {{area.min.x, area.min.y + em * 3}, area.max});
+      const float middle = (area.min.x + area.max.x) / 2;
+      draw_loss_chart(panel, fonts, run,
+                      {{area.min.x, area.min.y + em * 3}, {middle - em, area.max.y}});
+      draw_step_chart(panel, fonts, run, with_timeline,
+                      {{middle + em, area.min.y + em * 3}, area.max});
     }
     return;
   }
@@ -288,7 +365,7 @@ void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int
     draw_maps(panel, fonts, run, {area.min, {area.max.x, split_y}});
     area.min.y = split_y + em * 1.6F;
   }
-  draw_charts(panel, fonts, run, area);
+  draw_charts(panel, fonts, run, with_timeline, area);
 }
 
 void draw_loads(PanelContext& context, Rect area) {
@@ -297,7 +374,8 @@ void draw_loads(PanelContext& context, Rect area) {
   if (session.catalog.runs.empty()) {
     draw_no_runs();
   } else {
-    draw_run(context.states.of<LoadPanel>(), context.fonts, session.run, session.selected_run);
+    draw_run(context.states.of<LoadPanel>(), context.fonts, session.run, session.selected_run,
+             measured_iterations(session.catalog, session.run.run_id));
   }
   ImGui::End();
 }

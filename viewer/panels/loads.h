@@ -13,6 +13,7 @@ struct LoadPanel {
   std::size_t layer = 0;  ///< index among the MoE layers
   bool playing = false;
   double until_next_s = 0;     ///< time left until the slider moves while playing
+  bool asked = false;          ///< what the gates asked for, not what was kept
   bool shared_scale = true;    ///< one colour scale for all iterations, not one for each
   std::int64_t shown_run = 0;  ///< the run that the indices belong to
   std::size_t shown_iterations = 0;

@@ -28,12 +28,14 @@ bool row_button(const std::string& label, bool selected) {
 }
 
 void run_tooltip(const RunRow& run) {
+  const std::string alive = sign_of_life_text(run);
+  const std::string status = shown_status(run) + (alive.empty() ? "" : ", " + alive);
   ImGui::SetTooltip("run %lld: %s %s\n%s, %s\n%d ranks on %s%s%s%s%s, %s%s%s",
                     static_cast<long long>(run.id), run.kind.c_str(), run.name.c_str(),
                     instant_text(run.started_at).c_str(),
                     long_duration_text(run.duration_s).c_str(), run.ranks, run.device.c_str(),
                     run.network.empty() ? "" : ", network: ", run.network.c_str(),
-                    run.layout.empty() ? "" : ", layout ", run.layout.c_str(), run.status.c_str(),
+                    run.layout.empty() ? "" : ", layout ", run.layout.c_str(), status.c_str(),
                     run.error.empty() ? "" : ": ", run.error.c_str());
 }
 
@@ -55,18 +57,18 @@ std::optional<std::int64_t> draw_narrow_runs(const RunFilter& filter, const Font
     if (!matches(run, filter.words)) continue;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    draw_status_dot(run.status);
+    draw_status_dot(shown_status(run));
     ImGui::SameLine(0, 4);
     if (row_button(fmt::format("{}##run", run.id), run.id == session.selected_run)) picked = run.id;
-    if (ImGui::IsItemHovered()) run_tooltip(run);
+    if (is_cell_hovered()) run_tooltip(run);
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(elided(*fonts.text, run.name, ImGui::GetContentRegionAvail().x).c_str());
+    ImGui::TextUnformatted(fitting(*fonts.text, run.name).c_str());
     ImGui::TableNextColumn();
     const std::string& by = run.planner.empty() ? run.kind : run.planner;
-    ImGui::TextDisabled("%s", elided(*fonts.text, by, ImGui::GetContentRegionAvail().x).c_str());
+    ImGui::TextDisabled("%s", fitting(*fonts.text, by).c_str());
     figure_cell(loss_text(run));
   }
-  ImGui::EndTable();
+  end_table();
   return picked;
 }
 

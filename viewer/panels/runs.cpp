@@ -74,12 +74,12 @@ void status_cell(const std::string& status, const std::string& error) {
   std::string shown = status;
   std::replace(shown.begin(), shown.end(), '_', ' ');
   ImGui::TextUnformatted(shown.c_str());
-  if (!error.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", error.c_str());
+  if (!error.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", error.c_str());
 }
 
 void layout_cell(const std::string& layout) {
   text_cell(divided_text(layout));
-  if (!layout.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", layout.c_str());
+  if (!layout.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", layout.c_str());
 }
 
 // The rows that were clicked in this frame.
@@ -114,7 +114,7 @@ void draw_run_row(const RunRow& run, bool selected, Pick& pick) {
   text_cell(run.name);
   text_cell(run.planner);
   text_cell(run.device);
-  status_cell(run.status, run.error);
+  status_cell(shown_status(run), run.error.empty() ? sign_of_life_text(run) : run.error);
   layout_cell(run.layout);
   figure_cell(fmt::format("{}", run.ranks));
   figure_cell(run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "");
@@ -149,7 +149,7 @@ void draw_runs(const RunFilter& filter, const Session& session, float height, Pi
       draw_run_row(run, run.id == session.selected_run, pick);
     }
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 std::string seconds_or_blank(const std::optional<double>& seconds) {
@@ -173,7 +173,7 @@ void changes_cell(const std::string& names) {
   std::replace(shown.begin(), shown.end(), '_', ' ');
   text_cell(shown);
   ImGui::PopStyleColor();
-  if (!names.empty() && ImGui::IsItemHovered()) {
+  if (!names.empty() && is_cell_hovered()) {
     ImGui::SetTooltip("losses and gradients are not those of other schedules");
   }
 }
@@ -259,7 +259,7 @@ void draw_trials(const Catalog& catalog, Pick& pick) {
     draw_trial_row(row, fastest, shows_losses, pick);
     before = &row;
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 void title(const Fonts& fonts, const char* text, std::size_t count, const char* hint) {

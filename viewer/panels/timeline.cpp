@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "viewer/model/catalog.h"
+#include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/timeline/input.h"
+#include "viewer/timeline/tables.h"
 #include "viewer/timeline/timeline_panel.h"
 #include "viewer/window/fixed_window.h"
 
@@ -27,21 +31,36 @@ constexpr std::array kTimelineKeys = {
     KeyHelp{"Shift + drag", "mark a range: the figures below count only what is inside"},
     KeyHelp{"click", "select a span; the same op is outlined in the other timelines"},
     KeyHelp{"double click", "zoom to the span"},
+    KeyHelp{"/", "search: name, layer 3, forward, chunk 2"},
+    KeyHelp{"n  N",
+            "next and previous span of the search or of the pinned op, longest exposed first"},
+    KeyHelp{"[  ]", "back and forth on the critical path"},
     KeyHelp{".  ,", "next and previous span of the lane"},
     KeyHelp{"F", "fit the marked range, else the selected span, else everything"},
     KeyHelp{"Home", "show all"},
     KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
     KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
 
-std::vector<StackEntry> stack_of(const Session& session) {
+double clock_error(TimelinePanel& panel, const Session& session, std::int64_t run_id) {
+  const auto [found, added] = panel.clock_errors_s.try_emplace(run_id);
+  if (added) found->second = clock_error_s(session, run_id);
+  return found->second;
+}
+
+std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
   std::vector<StackEntry> stack;
   for (const std::int64_t id : session.stacked) {
     const auto found = session.timelines.find(id);
     if (found == session.timelines.end()) continue;
     const db::Timeline& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
-                     timeline_source(session.catalog, info),
-                     comparison_text(session.catalog, info)});
+                     timeline_source(session.catalog, info), comparison_text(session.catalog, info),
+                     nullptr, 0});
+    // Only the table of ops compares, and a timeline may be large.
+    if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
+    if (panel.figures == Figures::collectives && info.kind == "measured" && info.run_id) {
+      stack.back().clock_error_s = clock_error(panel, session, *info.run_id);
+    }
   }
   return stack;
 }
@@ -52,6 +71,32 @@ void forget_figures(TimelinePanel& panel) {
   panel.summarized_ids.clear();
   panel.legend_ids.clear();
   panel.counterparts_of.reset();
+}
+
+// What was worked out from the spans of complete timelines, of which one may have been read again.
+void forget_spans(TimelinePanel& panel) {
+  panel.indices.clear();
+  panel.paths.clear();
+  panel.op_table.of.reset();
+  panel.asked_about.reset();
+  panel.collective.reset();
+  panel.causes.clear();
+  panel.clock_errors_s.clear();
+  panel.late_of = 0;
+  panel.difference.reset();
+  panel.difference_colors.clear();
+  panel.path_walk = {};
+}
+
+// Finds again what the words or the pinned op stand for, after the timelines changed.
+void walk_again(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  const std::optional<std::size_t> at = panel.walk.at;
+  if (!panel.search.text.empty()) {
+    search(panel, stack);
+  } else {
+    pin_row(panel, stack, std::string(panel.op_table.pinned));
+  }
+  if (at && *at < panel.walk.spans.size()) panel.walk.at = at;
 }
 
 // Whether the stacked timelines have the span; one that was read again may not.
@@ -76,6 +121,8 @@ void follow(TimelinePanel& panel, Session& session) {
   panel.stack_changes = session.stack_changes;
   if (panel.stacked == session.stacked) {
     forget_figures(panel);
+    forget_spans(panel);
+    panel.walks_again = !panel.search.text.empty() || !panel.op_table.pinned.empty();
     panel.hovered.reset();
     if (panel.selected && !is_there(session, *panel.selected)) panel.selected.reset();
     return;
@@ -86,6 +133,9 @@ void follow(TimelinePanel& panel, Session& session) {
   fresh.arrivals = session.arrivals;
   fresh.own_axis = panel.own_axis;
   fresh.pinned = panel.pinned;
+  fresh.figures = panel.figures;
+  fresh.op_table.grouping = panel.op_table.grouping;
+  fresh.color_by_difference = panel.color_by_difference;
   panel = std::move(fresh);
   if (!session.first_view) return;
   panel.view = *session.first_view;
@@ -144,10 +194,13 @@ void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
 void draw_timeline(PanelContext& context, Rect area) {
   auto& panel = context.states.of<TimelinePanel>();
   follow(panel, context.session);
-  const std::vector<StackEntry> stack = stack_of(context.session);
+  const std::vector<StackEntry> stack = stack_of(panel, context.session);
   const bool drawable = stack_extent(stack).length_s() > 0;
+  if (drawable && std::exchange(panel.walks_again, false)) walk_again(panel, stack);
   const float em = context.fonts.text->FontSize;
-  const float details = std::min(em * 13.5F, area.height() * 0.35F);
+  // The tables of ops need more lines than that of ranks.
+  const float wanted = panel.figures == Figures::ranks ? em * 15.5F : em * 21;
+  const float details = std::min(wanted, area.height() * 0.42F);
 
   begin_fixed("timeline", {area.min, {area.max.x, area.max.y - details - 1}});
   if (drawable) {
@@ -159,18 +212,23 @@ void draw_timeline(PanelContext& context, Rect area) {
 
   begin_fixed("details", {{area.min.x, area.max.y - details}, area.max});
   if (drawable) {
-    // In a narrow panel the figures have all the room until a span is selected.
-    if (panel.selected || area.width() > em * kWide_em) {
+    // Tables of many columns have all the room until a span is selected, as all have in a narrow
+    // panel.
+    const bool few_columns = panel.figures == Figures::ranks;
+    if (panel.selected || (few_columns && area.width() > em * kWide_em)) {
       ImGui::BeginChild("selection", {std::min(em * 23, area.width() * 0.4F), 0});
       draw_selection(panel, context.fonts, stack);
       ImGui::EndChild();
       ImGui::SameLine(0, em * 1.5F);
     }
-    ImGui::BeginChild("figures", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
-    draw_summaries(panel, context.fonts, stack);
+    ImGui::BeginChild("tables", {0, 0});
+    draw_figures(panel, context.fonts, stack);
     ImGui::EndChild();
   }
   ImGui::End();
+  if (panel.asked_fit.empty()) return;
+  context.states.of<FitChoice>().op = std::exchange(panel.asked_fit, "");
+  context.next_panel = "fits";
 }
 
 bool is_moving_timeline(PanelStates&) { return is_view_key_held(); }

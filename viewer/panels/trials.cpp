@@ -26,7 +26,7 @@ namespace viewer {
 
 namespace {
 
-constexpr double kMilli = 1e-3, kMebi = 1024.0 * 1024.0;
+constexpr double kMilli = 1e-3, kMega = 1e6;
 constexpr const char* kScheduleFile = "schedule.json";
 
 constexpr std::array kTrialKeys = {
@@ -136,7 +136,7 @@ bool draw_dashboard_row(const TrialPanel& panel, const TrialRow& row, Session& s
   draw_status_dot(trial.status);
   ImGui::SameLine(0, 4);
   ImGui::TextUnformatted(trial.status.c_str());
-  if (!trial.error.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", trial.error.c_str());
+  if (!trial.error.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", trial.error.c_str());
   figure_cell(time_or_blank(trial.paper_s));
   figure_cell(predicted_text(trial));
   figure_cell(time_or_blank(trial.measured_s));
@@ -188,7 +188,7 @@ const TrialRow* draw_dashboard_table(const TrialPanel& panel, std::vector<const 
       if (draw_dashboard_row(panel, row, session)) picked = &row;
     }
   }
-  ImGui::EndTable();
+  end_table();
   return picked;
 }
 
@@ -223,7 +223,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   ScatterChart chart;
   chart.title = "Time against peak memory";
   chart.x_label = "time of an iteration, ms";
-  chart.y_label = "peak memory of a rank, MiB";
+  chart.y_label = "peak memory of a rank, MB";
   chart.line_name = "no trial is faster with less memory";
   chart.empty_text = "no trial has a time and a peak";
   for (const TrialRow* row : rows) {
@@ -233,7 +233,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
       chart.least_x = chart.least_x ? std::min(*chart.least_x, bound) : bound;
     }
     if (!cost) continue;
-    ScatterPoint point{cost->seconds / kMilli, cost->bytes / kMebi};
+    ScatterPoint point{cost->seconds / kMilli, cost->bytes / kMega};
     point.hollow = !cost->measured;
     point.color = cost->measured ? theme::kAccent : theme::kMuted;
     point.text = fmt::format("{}\n{}, {} ({})", trial_name(*row), duration_text(cost->seconds, 3),
@@ -244,7 +244,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   // The front as steps: between two of its trials the slower one's memory is not yet to be had.
   for (const TrialRow* row : pareto_front(rows)) {
     const auto cost = cost_of(*row);
-    const double x = cost->seconds / kMilli, y = cost->bytes / kMebi;
+    const double x = cost->seconds / kMilli, y = cost->bytes / kMega;
     if (!chart.line.empty()) chart.line.emplace_back(x, chart.line.back().second);
     chart.line.emplace_back(x, y);
   }

@@ -16,18 +16,13 @@ struct Fact {
   std::string value;
 };
 
-const db::TimelineOp& op_at(const Timeline& timeline, SpanPosition at) {
-  const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
-  return timeline.ops[span.op];
-}
-
 // Which span it is and how long it took.
 std::vector<Fact> first_facts(const Timeline& timeline, SpanPosition at) {
   const Lane& lane = timeline.lanes[at.lane];
   const db::TimelineOp& op = op_at(timeline, at);
   std::string place = op.phase;
   if (op.layer >= 0) place += fmt::format("{}layer {}", place.empty() ? "" : ", ", op.layer);
-  if (op.chunks > 1) place += fmt::format(", chunk {} of {}", op.chunk + 1, op.chunks);
+  if (op.chunks > 1) place += ", chunk " + chunk_text(op);
   return {{"where", fmt::format("rank {}, {}", lane.rank, lane.stream)},
           {"phase", place},
           {"duration", duration_text(lane.spans[at.span].duration_s())}};
@@ -48,6 +43,49 @@ std::vector<Fact> other_facts(const Timeline& timeline, SpanPosition at) {
     facts.push_back(
         {"rate", fmt::format("{}  ({} GFLOP)", flop_rate_text(span.flops, span.duration_s()),
                              grouped(span.flops / 1e9, 3))});
+  }
+  return facts;
+}
+
+// What a communication hid behind computation, and how long it waited.
+std::vector<Fact> exposed_facts(const Timeline& timeline, SpanPosition at) {
+  if (activity_of(op_at(timeline, at)) != Activity::communication) return {};
+  const LaneSpan& span = span_at(timeline, at);
+  const double open_s = exposed_s(timeline, at);
+  const double share = span.duration_s() > 0 ? open_s / span.duration_s() : 0;
+  return {{"exposed", fmt::format("{}  ({})", duration_text(open_s), percent_text(share))}};
+}
+
+// Whom the selected communication waited for.
+std::vector<Fact> waiting_facts(TimelinePanel& panel, const Timeline& timeline) {
+  if (!panel.collective) return {};
+  const SpanPosition at = panel.selected->at;
+  const std::string waiting = waiting_text(timeline, index_of(panel, timeline), at);
+  if (waiting.empty()) return {};
+  std::vector<Fact> facts = {{"waiting", waiting}};
+  const double waiting_s = waiting_of(timeline, *panel.collective, at).length_s();
+  if (waiting_s > 0) {
+    const double transfer_s = span_at(timeline, at).duration_s() - waiting_s;
+    facts.push_back({"transfer", duration_text(transfer_s)});
+  }
+  return facts;
+}
+
+// Why it began when it did, the last cause first.
+std::vector<Fact> cause_facts(const TimelinePanel& panel, const Timeline& timeline) {
+  constexpr std::size_t kMost = 3;
+  std::vector<Fact> facts;
+  const double start_s = span_at(timeline, panel.selected->at).start_s;
+  for (const Cause& cause : panel.causes) {
+    if (facts.size() == kMost) break;
+    const bool last_rank = cause.reason == Reason::rendezvous;
+    const std::string what = last_rank ? fmt::format("rank {}", rank_at(timeline, cause.at))
+                                       : op_label(op_at(timeline, cause.at));
+    const double apart_s = cause.at_s - start_s;
+    const std::string when = apart_s > 0 ? fmt::format("{} later", duration_text(apart_s, 3))
+                                         : fmt::format("{} before", duration_text(-apart_s, 3));
+    facts.push_back({facts.empty() ? "after" : "",
+                     fmt::format("{}  ({}, {})", what, reason_name(cause.reason), when)});
   }
   return facts;
 }
@@ -87,6 +125,10 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   ImGui::TextUnformatted(op_label(op).c_str());
   ImGui::PopFont();
   draw_facts(first_facts(timeline, at), fonts);
+  draw_facts(exposed_facts(timeline, at), fonts);
+  if (span.waiting_s > 0) {
+    draw_facts({{"waiting", duration_text(static_cast<double>(span.waiting_s))}}, fonts);
+  }
   draw_facts(other_facts(timeline, at), fonts);
   if (panel.hovered_count > 1) {
     ImGui::TextColored(ImVec4(0.95F, 0.72F, 0.29F, 1),
@@ -128,6 +170,10 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
     if (own_s > 0) value += fmt::format("  ({:+.1f}%)", (other->duration_s / own_s - 1) * 100);
     draw_facts({{"", value}}, fonts);
   }
+  ask_about_selected(panel, stack);
+  draw_facts(exposed_facts(timeline, panel.selected->at), fonts);
+  draw_facts(waiting_facts(panel, timeline), fonts);
+  draw_facts(cause_facts(panel, timeline), fonts);
   draw_facts(other_facts(timeline, panel.selected->at), fonts);
 }
 

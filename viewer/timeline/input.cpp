@@ -45,6 +45,18 @@ void step_selection(TimelinePanel& panel, std::span<const StackEntry> stack, int
   reveal(panel, stack);
 }
 
+// n, N and the characters that other layouts of the keyboard have on other keys.
+void handle_characters(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  if (is_typed('/')) {
+    panel.figures = Figures::ops;
+    panel.search.focus = true;
+  }
+  if (is_typed('n')) step(panel, stack, panel.walk, 1);
+  if (is_typed('N')) step(panel, stack, panel.walk, -1);
+  if (is_typed('[')) step_path(panel, stack, -1);
+  if (is_typed(']')) step_path(panel, stack, 1);
+}
+
 void mark_range(TimelinePanel& panel, const AxisPixels& axis, float mouse_x, bool active) {
   if (active && !panel.range_anchor_s) panel.range_anchor_s = axis.to_axis(mouse_x);
   if (!panel.range_anchor_s) return;
@@ -62,6 +74,66 @@ void mark_range(TimelinePanel& panel, const AxisPixels& axis, float mouse_x, boo
 void zoom_to(TimelinePanel& panel, std::span<const StackEntry> stack, StackPosition position) {
   const TimeRange range = padded(axis_range(stack, panel, position), 0.25);
   panel.view = zoom(range, 1, (range.begin_s + range.end_s) / 2, stack_extent(stack));
+}
+
+void show_span(TimelinePanel& panel, std::span<const StackEntry> stack, StackPosition position) {
+  constexpr double kLeastShare = 1.0 / 100;  // of the view, to be seen
+  panel.selected = position;
+  panel.focus = position.stack;
+  panel.scroll_to_selected = true;
+  const TimeRange span = axis_range(stack, panel, position);
+  if (span.length_s() < kLeastShare * panel.view.length_s()) {
+    panel.view = zoom(padded(span, 4), 1, span.begin_s, stack_extent(stack));
+  }
+  reveal(panel, stack);
+}
+
+void step(TimelinePanel& panel, std::span<const StackEntry> stack, Walk& walk, int by) {
+  if (walk.spans.empty()) return;
+  const std::size_t count = walk.spans.size();
+  if (!walk.at) {
+    walk.at = by > 0 ? 0 : count - 1;
+  } else {
+    walk.at = (*walk.at + (by > 0 ? 1 : count - 1)) % count;
+  }
+  show_span(panel, stack, walk.spans[*walk.at]);
+}
+
+void step_path(TimelinePanel& panel, std::span<const StackEntry> stack, int by) {
+  const std::size_t focus = std::min(panel.focus, stack.size() - 1);
+  const std::vector<PathStep>& path = path_of(panel, *stack[focus].timeline);
+  Walk& walk = panel.path_walk;
+  walk = {"critical path", {}, std::nullopt};
+  for (const PathStep& one : path) {
+    const StackPosition position{focus, one.at};
+    if (panel.selected == position) walk.at = walk.spans.size();
+    walk.spans.push_back(position);
+  }
+  panel.figures = Figures::path;
+  step(panel, stack, walk, by);
+}
+
+void search(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  panel.walk = {panel.search.text, {}, std::nullopt};
+  panel.op_table.pinned.clear();
+  panel.lit.clear();
+  for (std::size_t s = 0; s < stack.size(); ++s) {
+    const Timeline& timeline = *stack[s].timeline;
+    if (!timeline.complete) continue;
+    std::vector<bool> found = matching_ops(timeline, panel.search.text);
+    for (const SpanPosition at :
+         spans_of(timeline, index_of(panel, timeline), found, marked_range(panel, stack, s))) {
+      panel.walk.spans.push_back({s, at});
+    }
+    if (!panel.search.text.empty()) panel.lit[timeline.info.id] = std::move(found);
+  }
+}
+
+bool is_typed(char character) {
+  const ImGuiIO& io = ImGui::GetIO();
+  return !io.WantTextInput &&
+         std::find(io.InputQueueCharacters.begin(), io.InputQueueCharacters.end(),
+                   ImWchar(character)) != io.InputQueueCharacters.end();
 }
 
 bool is_view_key_held() {
@@ -100,12 +172,17 @@ void handle_keys(TimelinePanel& panel, std::span<const StackEntry> stack, const 
     }
   }
   if (ImGui::IsKeyPressed(kHome, false)) panel.fit = true;
+  handle_characters(panel, stack);
   if (ImGui::IsKeyPressed('.', true)) step_selection(panel, stack, 1);
   if (ImGui::IsKeyPressed(',', true)) step_selection(panel, stack, -1);
   if (ImGui::IsKeyPressed(kEscape, false)) {
     panel.selected.reset();
     panel.range.reset();
     panel.pinned.clear();
+    panel.op_table.pinned.clear();
+    panel.search = {};
+    panel.walk = {};
+    panel.lit.clear();
   }
 }
 
@@ -147,6 +224,7 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
     const float threshold = io.MouseDragThreshold;
     if (io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < threshold * threshold) {
       panel.selected = panel.hovered;
+      if (panel.selected) panel.focus = panel.selected->stack;
     }
   }
   return scroll_px;

@@ -16,6 +16,10 @@ struct StackEntry {
   std::string title;       ///< the schedule of the timeline
   std::string source;      ///< the run and iteration that it was recorded in; may be empty
   std::string comparison;  ///< see comparison_text(); may be empty
+  /// What it is compared with where that is wanted: the prediction of a measured timeline, or the
+  /// measured timeline of a prediction. Null where there is none.
+  const Timeline* beside = nullptr;
+  double clock_error_s = 0;  ///< the largest of its ranks' clocks; 0 for a prediction
 };
 
 /// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched

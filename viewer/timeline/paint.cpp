@@ -10,20 +10,13 @@
 
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
+#include "viewer/timeline/annotations.h"
 
 namespace viewer {
 
 namespace {
 
 constexpr float kTick_em = 8;  // room that a time label takes
-
-struct Canvas {
-  ImDrawList& draw;
-  const Fonts& fonts;
-  AxisPixels axis;
-  Rect area;
-  float top;  // of the stack; above area.min.y when scrolled
-};
 
 std::vector<Tick> time_ticks(const Fonts& fonts, const AxisPixels& axis) {
   const int most =
@@ -62,9 +55,13 @@ std::vector<std::string> header_facts(const StackEntry& entry, const Summary& su
   }
   const double length_s = summary.range.length_s();
   const std::optional<double> covered = covered_share(summary.mean);
-  std::vector<std::string> facts = {
-      fmt::format("{} {}", info.kind, duration_text(entry.timeline->extent.length_s()))};
+  const std::string length = duration_text(entry.timeline->extent.length_s());
+  std::vector<std::string> facts = {fmt::format("{} {}", info.kind, length)};
   if (!entry.comparison.empty()) facts.push_back(entry.comparison);
+  if (info.kind == "measured" && !entry.comparison.empty()) {
+    // The trial's figure first: that of one iteration of one repeat differs from it.
+    facts = {"measured", entry.comparison, "this iteration " + length};
+  }
   facts.push_back(fmt::format("communication covered {}", covered ? percent_text(*covered) : "-"));
   facts.push_back(fmt::format(
       "idle {}", length_s > 0 ? percent_text(summary.mean.idle_s / length_s) : std::string("-")));
@@ -135,41 +132,43 @@ Color mark_color(const Mark& mark, Color fill, double px_s) {
   return mix(theme::kLane, fill, static_cast<float>(std::clamp(mark.busy_s / length_s, 0.35, 1.0)));
 }
 
-void paint_marks(const Canvas& canvas, const Lane& lane, const std::vector<OpStyle>& styles,
-                 const AxisMap& map, const std::string& highlighted, float y, float height) {
+// What decides how the marks of a timeline look.
+struct MarkLook {
+  const std::vector<OpStyle>& styles;
+  const std::vector<Color>* colors;  // by op, instead of those of the styles; may be null
+  const std::vector<bool>* lit;      // by op: those that are not dimmed; null for all
+  const std::string& highlighted;    // the kind that is not dimmed; empty for all
+
+  bool dims(std::int32_t op) const {
+    const auto at = static_cast<std::size_t>(op);
+    if (lit != nullptr && at < lit->size() && !(*lit)[at]) return true;
+    return !highlighted.empty() && highlighted != styles[at].legend_kind;
+  }
+};
+
+void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, const AxisMap& map,
+                 float y, float height) {
   const double px_s = canvas.axis.seconds_per_px() / map.scale;
   const float top = y + 1, bottom = y + height - 1;
   for (const Mark& mark : fold(lane, map.to_time(canvas.axis.view), px_s)) {
-    const OpStyle& style = styles[mark.op];
+    const OpStyle& style = look.styles[mark.op];
+    const Color full = look.colors == nullptr ? style.fill : (*look.colors)[mark.op];
     const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(mark.begin_s)));
     float x1 = std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(mark.end_s)));
     if (x1 < canvas.axis.left) continue;
     x1 = x1 - x0 > 4 ? x1 - 1 : std::max(x1, x0 + 1);  // a hair of background between neighbours
-    const bool dimmed = !highlighted.empty() && highlighted != style.legend_kind;
-    const Color fill = mark_color(mark, style.fill, px_s);
+    const bool dimmed = look.dims(mark.op);
+    const Color fill = mark_color(mark, full, px_s);
     canvas.draw.AddRectFilled({x0, top}, {x1, bottom},
                               to_u32(dimmed ? mix(fill, theme::kLane, 0.8F) : fill));
+    if (mark.count == 1 && lane.spans[mark.first].waiting_s > 0) {
+      paint_waiting(canvas, lane.spans[mark.first], map, y, height);
+    }
     if (mark.count == 1 && x1 - x0 > 14) {
-      paint_label(canvas, style, dimmed ? theme::kMuted : style.text, x0, x1, y, height);
+      const Color text = look.colors == nullptr ? style.text : text_on(full);
+      paint_label(canvas, style, dimmed ? theme::kMuted : text, x0, x1, y, height);
     }
   }
-}
-
-void outline(const Canvas& canvas, const LaneSpan& span, const AxisMap& map,
-             const PlacedLane& placed, Color color) {
-  const float x0 = canvas.axis.to_px(map.to_axis(span.start_s));
-  const float x1 = std::max(canvas.axis.to_px(map.to_axis(span.end_s)), x0 + 2);
-  if (x1 < canvas.axis.left || x0 > canvas.axis.right) return;
-  const float y = canvas.top + placed.y;
-  canvas.draw.AddRect({std::max(x0 - 1, canvas.axis.left), y},
-                      {std::min(x1, canvas.axis.right), y + placed.height}, to_u32(color), 2, 0, 2);
-}
-
-const PlacedLane* find_placed(const StackLayout& layout, std::size_t stack, std::size_t lane) {
-  const auto found =
-      std::find_if(layout.lanes.begin(), layout.lanes.end(),
-                   [&](const PlacedLane& p) { return p.stack == stack && p.lane == lane; });
-  return found == layout.lanes.end() ? nullptr : &*found;
 }
 
 void paint_selection(const Canvas& canvas, TimelinePanel& panel, std::span<const StackEntry> stack,
@@ -217,12 +216,32 @@ void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, R
 
 }  // namespace
 
+const PlacedLane* find_placed(const StackLayout& layout, std::size_t stack, std::size_t lane) {
+  const auto found =
+      std::find_if(layout.lanes.begin(), layout.lanes.end(),
+                   [&](const PlacedLane& p) { return p.stack == stack && p.lane == lane; });
+  return found == layout.lanes.end() ? nullptr : &*found;
+}
+
+void outline(const Canvas& canvas, const LaneSpan& span, const AxisMap& map,
+             const PlacedLane& placed, Color color, float thickness) {
+  const float x0 = canvas.axis.to_px(map.to_axis(span.start_s));
+  const float x1 = std::max(canvas.axis.to_px(map.to_axis(span.end_s)), x0 + 2);
+  if (x1 < canvas.axis.left || x0 > canvas.axis.right) return;
+  const float y = canvas.top + placed.y;
+  canvas.draw.AddRect({std::max(x0 - 1, canvas.axis.left), y},
+                      {std::min(x1, canvas.axis.right), y + placed.height}, to_u32(color), 2, 0,
+                      thickness);
+}
+
 void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
                  const StackLayout& layout, const AxisPixels& axis, Rect area) {
   Canvas canvas{*ImGui::GetWindowDrawList(), fonts, axis, area, area.min.y - ImGui::GetScrollY()};
   const TimeRange extent = stack_extent(stack);
   const std::vector<Summary>& figures = summaries(panel, stack);
   const std::string& highlighted = panel.highlighted.empty() ? panel.pinned : panel.highlighted;
+  const bool by_difference = panel.color_by_difference && panel.figures == Figures::differences &&
+                             difference_of(panel, stack) != nullptr;
   canvas.draw.PushClipRect(area.min, area.max, true);
 
   for (const PlacedLane& placed : layout.lanes) {
@@ -238,15 +257,20 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     const Timeline& timeline = *stack[placed.stack].timeline;
     const Lane& lane = timeline.lanes[placed.lane];
     paint_gutter(canvas, lane, placed, y);
-    paint_marks(canvas, lane, styles_of(panel, timeline),
-                axis_map(timeline, panel.own_axis, extent), highlighted, y, placed.height);
+    const auto lit = panel.lit.find(timeline.info.id);
+    const MarkLook look{styles_of(panel, timeline),
+                        by_difference ? &difference_colors(panel, stack, placed.stack) : nullptr,
+                        lit == panel.lit.end() ? nullptr : &lit->second, highlighted};
+    paint_marks(canvas, lane, look, axis_map(timeline, panel.own_axis, extent), y, placed.height);
   }
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
     paint_header(canvas, stack[header.stack], figures[header.stack], header,
                  axis_map(timeline, panel.own_axis, extent), panel.own_axis);
   }
+  if (panel.figures == Figures::path) paint_path(canvas, panel, stack, layout);
   paint_selection(canvas, panel, stack, layout);
+  paint_asked(canvas, panel, stack, layout);
   paint_range(canvas.draw, panel, axis, area);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (area.contains(mouse) && mouse.x >= axis.left) {

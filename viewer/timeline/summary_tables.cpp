@@ -82,7 +82,7 @@ void draw_summary_table(const Summary& summary) {
   for (const db::RankStatistics& rank : summary.ranks) {
     summary_row(std::to_string(rank.rank), rank, length_s, columns);
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 std::string facts_of(const TimelinePanel& panel, const StackEntry& entry, const Summary& summary) {
@@ -112,7 +112,7 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
     summary_row(elided(font, stack[s].title, title_px) + facts[s], figures[s].mean, longest_s,
                 columns);
   }
-  ImGui::EndTable();
+  end_table();
 }
 
 }  // namespace
@@ -123,17 +123,9 @@ const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const Stac
                      panel.range == panel.summarized_range;
   if (fresh) return panel.summaries;
 
-  const TimeRange extent = stack_extent(stack);
   panel.summaries.clear();
-  for (const StackEntry& entry : stack) {
-    TimeRange range = entry.timeline->extent;
-    if (panel.range) {
-      const TimeRange marked =
-          axis_map(*entry.timeline, panel.own_axis, extent).to_time(*panel.range);
-      range = {std::max(range.begin_s, marked.begin_s), std::min(range.end_s, marked.end_s)};
-      range.end_s = std::max(range.begin_s, range.end_s);
-    }
-    panel.summaries.push_back(summarize(*entry.timeline, range));
+  for (std::size_t s = 0; s < stack.size(); ++s) {
+    panel.summaries.push_back(summarize(*stack[s].timeline, marked_range(panel, stack, s)));
   }
   panel.summarized_ids = std::move(ids);
   panel.summarized_range = panel.range;

@@ -1,9 +1,8 @@
 #include "viewer/timeline/timeline_panel.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
@@ -41,6 +40,16 @@ void find_hovered(TimelinePanel& panel, std::span<const StackEntry> stack,
   }
 }
 
+void scroll_to_selected(const TimelinePanel& panel, const StackLayout& layout, Rect lanes) {
+  if (!panel.selected) return;
+  for (const PlacedLane& placed : layout.lanes) {
+    if (placed.stack != panel.selected->stack || placed.lane != panel.selected->at.lane) continue;
+    const float top = ImGui::GetScrollY();
+    const bool visible = placed.y >= top && placed.y + placed.height <= top + lanes.height();
+    if (!visible) ImGui::SetScrollY(std::max(0.0F, placed.y - lanes.height() / 2));
+  }
+}
+
 void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackLayout& layout,
            AxisPixels& axis, Rect lanes) {
   ImGui::SetCursorScreenPos({lanes.min.x, lanes.min.y - ImGui::GetScrollY()});
@@ -55,6 +64,7 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
     panel.hovered.reset();
     panel.hovered_count = 0;
   }
+  if (std::exchange(panel.scroll_to_selected, false)) scroll_to_selected(panel, layout, lanes);
   const float scroll_px = handle_mouse(panel, stack, axis, hovered, active);
   if (scroll_px != 0) {
     ImGui::SetScrollY(std::clamp(ImGui::GetScrollY() + scroll_px, 0.0F, ImGui::GetScrollMaxY()));
@@ -86,14 +96,92 @@ std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
   return panel.counterparts[in];
 }
 
+const char* figures_title(Figures figures) {
+  switch (figures) {
+    case Figures::ranks:
+      return "Ranks";
+    case Figures::ops:
+      return "Ops";
+    case Figures::collectives:
+      return "Collectives";
+    case Figures::path:
+      return "Critical path";
+    case Figures::differences:
+      return "Differences";
+  }
+  return "";
+}
+
+const char* figures_name(Figures figures) {
+  switch (figures) {
+    case Figures::ranks:
+      return "ranks";
+    case Figures::ops:
+      return "ops";
+    case Figures::collectives:
+      return "collectives";
+    case Figures::path:
+      return "path";
+    case Figures::differences:
+      return "differences";
+  }
+  return "";
+}
+
+const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline) {
+  const auto [found, added] = panel.indices.try_emplace(timeline.info.id);
+  if (added) found->second = index_spans(timeline);
+  return found->second;
+}
+
+const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline) {
+  static const std::vector<PathStep> none;
+  if (!timeline.complete) return none;
+  const auto [found, added] = panel.paths.try_emplace(timeline.info.id);
+  if (added) found->second = critical_path(timeline, index_of(panel, timeline));
+  return found->second;
+}
+
+void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  if (panel.asked_about == panel.selected) return;
+  panel.asked_about = panel.selected;
+  panel.collective.reset();
+  panel.causes.clear();
+  if (!panel.selected) return;
+  const Timeline& timeline = *stack[panel.selected->stack].timeline;
+  if (!timeline.complete) return;
+  const SpanIndex& index = index_of(panel, timeline);
+  panel.collective = collective_at(timeline, index, panel.selected->at);
+  panel.causes = causes_of(timeline, index, panel.selected->at);
+}
+
+TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
+                       std::size_t in) {
+  const Timeline& timeline = *stack[in].timeline;
+  if (!panel.range) return timeline.extent;
+  const AxisMap map = axis_map(timeline, panel.own_axis, stack_extent(stack));
+  return common(map.to_time(*panel.range), timeline.extent);
+}
+
+const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  if (stack.size() < 2 || !stack[0].timeline->complete || !stack[1].timeline->complete) {
+    return nullptr;
+  }
+  std::vector<std::int64_t> ids = ids_of(stack.first(2));
+  if (!panel.difference || ids != panel.difference_ids) {
+    panel.difference = differences(*stack[0].timeline, *stack[1].timeline);
+    panel.difference_ids = std::move(ids);
+  }
+  return &*panel.difference;
+}
+
 const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& timeline) {
   const auto [found, added] = panel.styles.try_emplace(timeline.info.id);
   if (added) {
     for (const db::TimelineOp& op : timeline.ops) {
       const Color fill = op_color(op);
-      const std::string chunk = op.chunks > 1 ? fmt::format("{}/{}", op.chunk + 1, op.chunks) : "";
       found->second.push_back(
-          {fill, text_on(fill), op_label(op), short_op_label(op), chunk, legend_kind(op)});
+          {fill, text_on(fill), op_label(op), short_op_label(op), chunk_text(op), legend_kind(op)});
     }
   }
   return found->second;

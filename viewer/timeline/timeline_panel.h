@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,8 +11,12 @@
 #include <vector>
 
 #include "viewer/model/activity.h"
+#include "viewer/model/cause.h"
+#include "viewer/model/collective.h"
 #include "viewer/model/color.h"
 #include "viewer/model/counterpart.h"
+#include "viewer/model/difference.h"
+#include "viewer/model/op_table.h"
 #include "viewer/model/summary.h"
 #include "viewer/timeline/layout.h"
 #include "viewer/window/plot.h"
@@ -42,6 +47,42 @@ struct LegendItem {
   std::vector<Color> shades;  ///< lightest, the forward op's, first
 };
 
+/// The tables below the timelines.
+enum class Figures { ranks, ops, collectives, path, differences };
+inline constexpr std::array kFigures = {Figures::ranks, Figures::ops, Figures::collectives,
+                                        Figures::path, Figures::differences};
+
+/// The title of a table: "Ops".
+const char* figures_title(Figures figures);
+/// The name that the command line takes: "ops".
+const char* figures_name(Figures figures);
+
+/// Spans to step through with a key.
+struct Walk {
+  std::string name;  ///< the row or the words that they belong to
+  std::vector<StackPosition> spans;
+  std::optional<std::size_t> at;  ///< none before the first step
+};
+
+/// The table of ops.
+struct OpTable {
+  OpGrouping grouping = OpGrouping::kind;
+  std::string pinned;  ///< op_key of the row that was clicked
+  // Kept from frame to frame; see op_rows().
+  std::vector<OpRow> rows;
+  std::map<std::string, double> beside_s;  ///< by op_key: the total in the timeline beside
+  std::optional<std::size_t> of;
+  OpGrouping grouped_by = OpGrouping::kind;
+  TimeRange counted;
+  std::int64_t counted_beside = 0;
+};
+
+/// The words that are searched for, and what they are found in.
+struct Search {
+  std::string text;
+  bool focus = false;  ///< the field takes the keyboard at the next frame
+};
+
 /// Which part of the timelines is shown, and how. Times are axis seconds (see AxisMap). Key codes
 /// are those of GLFW; for printable keys they are upper-case ASCII codes.
 struct TimelinePanel {
@@ -60,6 +101,19 @@ struct TimelinePanel {
 
   std::optional<double> range_anchor_s;
 
+  Figures figures = Figures::ranks;
+  std::size_t focus = 0;  ///< the timeline of the stack that the tables are about
+  bool scroll_to_selected = false;
+  OpTable op_table;
+  Search search;
+  Walk walk;                 ///< of `n` and `N`
+  Walk path_walk;            ///< the critical path, of `[` and `]`
+  bool walks_again = false;  ///< the timelines changed: `walk` and `lit` are found again
+  /// [timeline id][op]: the ops that stand out; all where there is no entry.
+  std::map<std::int64_t, std::vector<bool>> lit;
+  bool color_by_difference = false;
+  std::string asked_fit;  ///< the kind of op whose fit was asked for; the panel of fits takes it
+
   // Kept from frame to frame because they cost time to make; see the functions that fill them.
   std::map<std::int64_t, std::vector<OpStyle>> styles;  ///< [timeline id]
   std::vector<Summary> summaries;                       ///< one per stacked timeline
@@ -71,6 +125,19 @@ struct TimelinePanel {
   /// [stacked timeline]: the op like the selected one.
   std::vector<std::optional<WholeOp>> counterparts;
   std::optional<StackPosition> counterparts_of;
+  std::map<std::int64_t, SpanIndex> indices;            ///< [timeline id]
+  std::map<std::int64_t, std::vector<PathStep>> paths;  ///< [timeline id]
+  std::optional<Collective> collective;                 ///< that of the selected span
+  std::vector<Cause> causes;                            ///< those of the selected span
+  std::optional<StackPosition> asked_about;             ///< the span that these two belong to
+  std::map<std::int64_t, double> clock_errors_s;        ///< [run id]
+  std::vector<Lateness> late;                           ///< see late_ranks()
+  std::int64_t late_of = 0;
+  TimeRange late_in;
+  std::optional<Differences> difference;  ///< the second of the stack minus the first
+  std::vector<std::int64_t> difference_ids;
+  /// [timeline id][op]: its colour while spans are coloured by difference.
+  std::map<std::int64_t, std::vector<Color>> difference_colors;
 };
 
 /// Draws ruler and lanes into `area` of the current window and reacts to mouse and keyboard.
@@ -89,6 +156,9 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
 /// other, one table of all timelines with the means of their ranks.
 void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
+/// The tables below the timelines: a line of tabs, and the one that is shown.
+void draw_figures(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
+
 /// Statistics of the stack inside the marked range. Computed again only after a change.
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack);
 
@@ -98,6 +168,24 @@ const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& time
 /// The op of the selected span, with all its chunks, in timeline `in` of the stack.
 std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
                                                std::span<const StackEntry> stack, std::size_t in);
+
+/// The index of a timeline's spans, made at the first call. The timeline must be complete.
+const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline);
+
+/// Its critical path, found at the first call. Empty while the timeline is still loaded.
+const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline);
+
+/// Finds the communication and the causes of the selected span, unless they are known. A timeline
+/// that is still loaded has none.
+void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack);
+
+/// The marked part of a timeline of the stack, or all of it.
+TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
+                       std::size_t in);
+
+/// The second timeline of the stack compared with the first; null where there is only one, and
+/// while one of them is still loaded.
+const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack);
 

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "viewer/model/ticks.h"
 
@@ -98,10 +101,10 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
   flush();
 }
 
-void draw_legend(ImDrawList& draw, const Fonts& fonts, const LineChart& chart, float right,
+void draw_legend(ImDrawList& draw, const Fonts& fonts, std::span<const Series> names, float right,
                  float y) {
   const float line = fonts.small->FontSize;
-  for (auto series = chart.series.rbegin(); series != chart.series.rend(); ++series) {
+  for (auto series = names.rbegin(); series != names.rend(); ++series) {
     const float width = text_width(*fonts.small, series->name);
     draw_text(draw, *fonts.small, right, y, 1, theme::kMuted, series->name);
     draw.AddLine({right - width - line * 1.6F, y}, {right - width - line * 0.4F, y},
@@ -110,12 +113,25 @@ void draw_legend(ImDrawList& draw, const Fonts& fonts, const LineChart& chart, f
   }
 }
 
-float legend_width(const Fonts& fonts, const LineChart& chart) {
+float legend_width(const Fonts& fonts, std::span<const Series> names) {
   float width = 0;
-  for (const Series& series : chart.series) {
+  for (const Series& series : names) {
     width += text_width(*fonts.small, series.name) + fonts.small->FontSize * 2.6F;
   }
   return width;
+}
+
+// The series in lines that are at most `width` wide, where one name fits.
+std::vector<std::span<const Series>> legend_lines(const Fonts& fonts,
+                                                  std::span<const Series> series, float width) {
+  std::vector<std::span<const Series>> lines;
+  while (!series.empty()) {
+    std::size_t count = series.size();
+    while (count > 1 && legend_width(fonts, series.first(count)) > width) --count;
+    lines.push_back(series.first(count));
+    series = series.subspan(count);
+  }
+  return lines;
 }
 
 void show_values(const Fonts& fonts, const LineChart& chart, const Axes& axes, ImDrawList& draw) {
@@ -185,7 +201,8 @@ std::vector<ImVec2> thinned(const std::vector<ImVec2>& points) {
 void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float line = fonts.small->FontSize;
-  draw_text(draw, *fonts.bold, area.min.x, area.min.y + line * 0.7F, 0, theme::kText, chart.title);
+  const std::string title = elided(*fonts.bold, chart.title, area.width());
+  draw_text(draw, *fonts.bold, area.min.x, area.min.y + line * 0.7F, 0, theme::kText, title);
 
   Axes axes;
   for (const Series& series : chart.series) {
@@ -195,10 +212,14 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   const bool has_legend = chart.series.size() > 1;
   // Beside the title where both fit, below it otherwise.
   const bool beside =
-      text_width(*fonts.bold, chart.title) + legend_width(fonts, chart) < area.width() - line * 2;
+      text_width(*fonts.bold, title) + legend_width(fonts, chart.series) < area.width() - line * 2;
   const float legend_y = area.min.y + line * (beside ? 0.7F : 2.2F);
+  const std::vector<std::span<const Series>> legend =
+      legend_lines(fonts, chart.series, area.width() - line);
+  const float legend_end =
+      legend_y + line * 1.5F * static_cast<float>(std::max<std::size_t>(legend.size(), 1) - 1);
   axes.inner = {
-      {area.min.x + line * 4, (has_legend ? legend_y : area.min.y + line * 0.7F) + line * 1.4F},
+      {area.min.x + line * 4, (has_legend ? legend_end : area.min.y + line * 0.7F) + line * 1.4F},
       {area.max.x - line, area.max.y - line * 3}};
   if (axes.x.empty() || axes.y.empty()) {
     draw_text(draw, *fonts.text, (area.min.x + area.max.x) / 2, (area.min.y + area.max.y) / 2, 0.5F,
@@ -212,7 +233,10 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   draw.AddLine({axes.inner.min.x, axes.inner.max.y}, axes.inner.max, to_u32(theme::kLine));
   draw_text(draw, *fonts.small, (axes.inner.min.x + axes.inner.max.x) / 2, area.max.y - line * 0.6F,
             0.5F, theme::kMuted, chart.x_label);
-  if (has_legend) draw_legend(draw, fonts, chart, axes.inner.max.x, legend_y);
+  for (std::size_t i = 0; has_legend && i < legend.size(); ++i) {
+    draw_legend(draw, fonts, legend[i], axes.inner.max.x,
+                legend_y + line * 1.5F * static_cast<float>(i));
+  }
 
   draw.PushClipRect({axes.inner.min.x, axes.inner.min.y - 3},
                     {axes.inner.max.x + 3, axes.inner.max.y + 3}, true);

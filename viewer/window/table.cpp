@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include "viewer/window/plot.h"
 #include "viewer/window/table_copy.h"
 
 namespace viewer {
@@ -24,6 +25,18 @@ void figure_cell(const std::string& text) {
   ImGui::TableNextColumn();
   move_to_right(text.c_str(), 0);
   ImGui::TextUnformatted(text.c_str());
+}
+
+std::string fitting(const ImFont& font, const std::string& text) {
+  if (TableCopy::is_writing()) return text;
+  return elided(font, text, ImGui::GetContentRegionAvail().x);
+}
+
+bool is_cell_hovered() { return ImGui::IsItemHovered() && !TableCopy::is_writing(); }
+
+void end_table() {
+  TableCopy::on_end();
+  ImGui::EndTable();
 }
 
 void header_row(std::span<const char* const> names, std::size_t first_figure, bool sortable) {

@@ -83,11 +83,20 @@ void TableCopy::begin() { ImGui::GetIO().UserData = wanted_ != 0 ? this : nullpt
 void TableCopy::on_header() {
   auto* copy = static_cast<TableCopy*>(ImGui::GetIO().UserData);
   const ImGuiTable* table = ImGui::GetCurrentContext()->CurrentTable;
-  if (copy == nullptr || table == nullptr) return;
-  copy->stop();
-  if (table->ID != copy->wanted_) return;
+  if (copy == nullptr || table == nullptr || table->ID != copy->wanted_) return;
   ImGui::LogToBuffer(0);
   copy->writing_ = true;
+}
+
+void TableCopy::on_end() {
+  auto* copy = static_cast<TableCopy*>(ImGui::GetIO().UserData);
+  const ImGuiTable* table = ImGui::GetCurrentContext()->CurrentTable;
+  if (copy != nullptr && table != nullptr && table->ID == copy->wanted_) copy->stop();
+}
+
+bool TableCopy::is_writing() {
+  const auto* copy = static_cast<const TableCopy*>(ImGui::GetIO().UserData);
+  return copy != nullptr && copy->writing_;
 }
 
 void TableCopy::stop() {
@@ -101,7 +110,6 @@ void TableCopy::stop() {
 std::optional<std::string> TableCopy::end() {
   ImGui::GetIO().UserData = nullptr;
   if (wanted_ == 0) return std::nullopt;
-  stop();
   wanted_ = 0;
   return std::exchange(csv_, {});
 }

@@ -9,7 +9,7 @@
 namespace viewer {
 
 /// Writes down the table under the mouse while it is drawn, also the rows that are scrolled out of
-/// sight. Tables are those with a header_row (table.h).
+/// sight. Tables are those with a header_row and an end_table (table.h).
 class TableCopy {
  public:
   /// Asks for the table that the mouse was over in the last frame, before this frame is drawn.
@@ -19,9 +19,12 @@ class TableCopy {
   void begin();
   std::optional<std::string> end();
 
-  /// For header_row: starts writing down where this is the table that was asked for, and stops
-  /// where it is another.
+  /// For header_row: starts writing down where this is the table that was asked for.
   static void on_header();
+  /// For end_table: the table that was asked for is written down. The end of a window would drop it.
+  static void on_end();
+  /// Whether the table that is drawn now is written down.
+  static bool is_writing();
 
  private:
   void stop();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "moe/rows/layout.h"
@@ -109,7 +110,15 @@ TEST(Balance, DroppedIsWhatWasAskedForAndDidNotTravel) {
   EXPECT_EQ(balance_of(layer, make_groups(4, 4), {}).dropped_tokens, 0);
   layer.asked[2][1] += 5;
   layer.asked[0][3] += 2;
-  EXPECT_EQ(balance_of(layer, make_groups(4, 4), {}).dropped_tokens, 7);
+  const db::Balance row = balance_of(layer, make_groups(4, 4), {});
+  EXPECT_EQ(row.dropped_tokens, 7);
+  std::int64_t most = 0;
+  for (std::size_t expert = 0; expert < 4; ++expert) {
+    std::int64_t sum = 0;
+    for (const auto& of_rank : layer.asked) sum += of_rank[expert];
+    most = std::max(most, sum);
+  }
+  EXPECT_EQ(row.max_asked_tokens, most) << "of all source ranks";
 }
 
 TEST(Balance, LocalityIsTheCosineOfTheExpertsTokens) {

@@ -147,8 +147,7 @@ TEST_F(CatalogTest, APredictedTimelineIsHeldAgainstTheMeasuredOneOfItsOwnTrial) 
         continue;
       }
       EXPECT_EQ(measured->run_id, trial.runs.at(0));
-      EXPECT_THAT(comparison_text(catalog, timeline),
-                  ::testing::HasSubstr("measured in " + timeline_source(catalog, *measured)));
+      EXPECT_THAT(comparison_text(catalog, timeline), ::testing::EndsWith(trial_text(trial)));
     }
   }
 }
@@ -171,9 +170,56 @@ TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
     EXPECT_THAT(comparison_text(catalog, timeline), testing::EndsWith("x against tutel"));
     for (TrialRow& row : catalog.trials) row.figures.speedup_against = db::kSequential;
     EXPECT_EQ(comparison_text(catalog, timeline),
-              fmt::format("speed-up of the trial {:.2f}x",
+              fmt::format("{}, speed-up {:.2f}x", trial_text(*find_trial(catalog, ids.best_trial)),
                           find_trial(catalog, ids.best_trial)->figures.speedup.value()));
   }
+}
+
+TEST_F(CatalogTest, TheTrialsFigureHasTheSpreadOfItsRepeats) {
+  TrialRow row = *find_trial(catalog, ids.best_trial);
+  row.trial.measured_s = 0.0452;
+  row.figures.repeats = 3;
+  row.figures.min_repeat_s = 0.0441;
+  row.figures.max_repeat_s = 0.046;
+  EXPECT_EQ(trial_text(row), "trial 45.2 ms (44.1 ms to 46.0 ms in 3 repeats)");
+  row.figures.repeats = 1;
+  EXPECT_EQ(trial_text(row), "trial 45.2 ms");
+  row.trial.measured_s.reset();
+  EXPECT_EQ(trial_text(row), "");
+}
+
+TEST_F(CatalogTest, APredictionIsHeldAgainstTheTrialsFigure) {
+  TrialRow& row = catalog.trials.front();
+  for (const db::Timeline& timeline : catalog.timelines) {
+    if (timeline.trial_id != row.trial.id || timeline.kind != "predicted") continue;
+    row.trial.measured_s = timeline.duration_s * 2;  // whatever the iteration of a repeat took
+    EXPECT_THAT(comparison_text(catalog, timeline),
+                ::testing::StartsWith("-50.0% against the trial"));
+  }
+}
+
+TEST_F(CatalogTest, ComparesMeasuredWithPredictedAndTheOtherWayRound) {
+  for (const db::Timeline& timeline : catalog.timelines) {
+    const db::Timeline* other = compared_with(catalog, timeline);
+    if (other == nullptr) continue;
+    EXPECT_NE(other->kind, timeline.kind);
+    EXPECT_TRUE(timeline.trial_id ? other->trial_id == timeline.trial_id
+                                  : other->run_id == timeline.run_id);
+  }
+}
+
+TEST_F(CatalogTest, ARunThatWasSilentForDaysDoesNotRun) {
+  RunRow run;
+  run.status = "running";
+  run.silent_s = 30;
+  EXPECT_EQ(shown_status(run), "running");
+  EXPECT_EQ(sign_of_life_text(run), "last sign of life 30.0 s ago");
+  run.silent_s = 7 * 86400;
+  EXPECT_EQ(shown_status(run), "silent");
+  EXPECT_EQ(sign_of_life_text(run), "last sign of life 7 days ago");
+  run.status = "done";
+  run.silent_s = 0;
+  EXPECT_EQ(shown_status(run), "done");
 }
 
 TEST_F(CatalogTest, ATimelineOfAPacedNetworkSaysSo) {

@@ -58,6 +58,16 @@ TEST(Exposure, SaysNothingOfWaitingWhereTheGroupsAreNotKnown) {
   EXPECT_FALSE(ops[0].late);
 }
 
+TEST(Exposure, WaitsForTheLastRankOfAGroupWhereTheGroupsAreStored) {
+  Timeline timeline = exchange();
+  timeline.ops[1].group_kind = "expert";
+  link_ops(timeline, {}, {{1, "expert", 0, 0}, {1, "expert", 1, 0}});
+  ASSERT_TRUE(exposed_ops(timeline, false)[0].waiting_s);
+  EXPECT_DOUBLE_EQ(*exposed_ops(timeline, false)[0].waiting_s, (2.0 + 0.0) / 2);
+  link_ops(timeline, {}, {{1, "expert", 0, 0}, {1, "expert", 1, 1}});
+  EXPECT_FALSE(exposed_ops(timeline, true)[0].waiting_s);
+}
+
 TEST(Exposure, ComesMostExposedFirst) {
   const Timeline timeline = hand_timeline({{0, "compute", "linear", 0, 4, "computation"},
                                            {0, "inter_node", "covered", 1, 3.5, "communication"},

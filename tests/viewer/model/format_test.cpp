@@ -8,6 +8,7 @@ namespace {
 TEST(Format, DurationsTakeTheUnitThatFits) {
   EXPECT_EQ(duration_text(0), "0 s");
   EXPECT_EQ(duration_text(12e-9), "12.00 ns");
+  EXPECT_EQ(duration_text(4.5e-6, 3), "4.50 \u00b5s");
   EXPECT_EQ(duration_text(1.2345e-3), "1.234 ms");
   EXPECT_EQ(duration_text(0.2051), "205.1 ms");
   EXPECT_EQ(duration_text(0.2051, 3), "205 ms");
@@ -22,7 +23,8 @@ TEST(Format, LongDurationsCountMinutesAndHours) {
 
 TEST(Format, BytesArePowersOf1024AndRatesPowersOf1000) {
   EXPECT_EQ(bytes_text(512), "512 B");
-  EXPECT_EQ(bytes_text(1 << 20), "1.00 MiB");
+  EXPECT_EQ(bytes_text(1 << 20), "1.05 MB");
+  EXPECT_EQ(bytes_text(25e9), "25.0 GB") << "of one system with bandwidth_text";
   EXPECT_EQ(bandwidth_text(2e9, 1), "2.00 GB/s");
   EXPECT_EQ(bandwidth_text(2e6, 0.1), "20.0 MB/s");
   EXPECT_EQ(bandwidth_text(25e3, 0.1), "250 kB/s");

@@ -23,6 +23,21 @@ TEST(LoadTable, SumsSourceRanksAndNumbersWhatWasRecorded) {
   EXPECT_EQ(table.at(1, 1, 2), 0);
 }
 
+TEST(LoadTable, AskedTokensAreThoseBeforeDropping) {
+  auto dropped = rows();
+  for (db::Load& row : dropped) row.asked_tokens = 2 * row.tokens;
+  EXPECT_EQ(build_load_table(dropped, LoadBasis::asked).at(0, 1, 3), 12);
+  EXPECT_EQ(build_load_table(dropped).at(0, 1, 3), 6);
+  dropped[2].asked_tokens.reset();
+  EXPECT_TRUE(build_load_table(dropped, LoadBasis::asked).empty()) << "one row does not tell";
+}
+
+TEST(LoadTable, TheMeanIsOfAllExpertsOfALayer) {
+  const LoadTable table = build_load_table(rows());
+  EXPECT_DOUBLE_EQ(mean_tokens(table, 0, 1), 3);
+  EXPECT_DOUBLE_EQ(mean_tokens(table, 1, 0), 2);
+}
+
 TEST(LoadTable, PassesOverExpertsThatNoModelHas) {
   auto damaged = rows();
   for (const int expert : {-1, 2'000'000'000, std::numeric_limits<int>::max()}) {

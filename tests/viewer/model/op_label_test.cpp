@@ -34,5 +34,13 @@ TEST(OpLabel, GradientsBelongToTheirOp) {
   EXPECT_EQ(base_kind("gate"), "gate");
 }
 
+TEST(OpLabel, TheLastChunkThatAnIntCanNumberIsNamed) {
+  db::TimelineOp op;
+  op.name = "dispatch";
+  op.chunk = 2147483647;
+  op.chunks = 2147483647;
+  EXPECT_EQ(op_label(op), "dispatch 2147483648/2147483647");
+}
+
 }  // namespace
 }  // namespace viewer::op_label_test

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <span>
 
 #include "db/error.h"
@@ -62,6 +63,36 @@ TEST_F(SessionTest, ATrialIsStackedBelowTheSequentialOne) {
   select_trial(session, ids.best_trial);
   EXPECT_EQ(session.timelines.size(), 3U);
   EXPECT_GT(session.stack_changes, before);
+}
+
+TEST_F(SessionTest, ATrialsRunIsTheRepeatWhoseTimelineIsShown) {
+  // A later repeat, which has no timeline.
+  db::insert(connection, db::TrialRepeat{ids.best_trial, 1, ids.failed_run, 0.2, 200});
+  Session session = open({});
+  select_trial(session, ids.best_trial);
+  std::optional<std::int64_t> shown;
+  for (const auto& [id, timeline] : session.timelines) {
+    const db::Timeline& info = timeline.info;
+    if (info.trial_id == ids.best_trial && info.kind == "measured") shown = info.run_id;
+  }
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(session.selected_run, *shown);
+  EXPECT_NE(session.selected_run, ids.failed_run);
+  EXPECT_EQ(session.run.repeats.size(), 1U) << "the other repeat's steps are there too";
+}
+
+TEST_F(SessionTest, TheTimelineBesideIsLoadedOnceAndForgottenWithTheStack) {
+  Session session = open({});
+  const db::Timeline& info = session.timelines.at(session.stacked.back()).info;
+  const Timeline* beside = load_beside(session, info);
+  ASSERT_NE(beside, nullptr);
+  EXPECT_EQ(beside->info.kind, "predicted");
+  EXPECT_EQ(load_beside(session, info), beside);
+  reload(session);
+  EXPECT_EQ(load_beside(session, info), beside) << "it has not changed";
+  session.stacked.clear();
+  load_stack(session);
+  EXPECT_TRUE(session.beside.empty());
 }
 
 TEST_F(SessionTest, ReloadSeesWhatWasWrittenMeanwhile) {

@@ -25,11 +25,12 @@ class TimelineLoaderTest : public ::testing::Test {
     fs::create_directories(folder);
     StepShape shape;
     shape.ranks = 7;
+    shape.jitter = 0.1;
     const SyntheticStep step = make_step(shape);
     info.kind = "imported";
     info.duration_s = step.duration_s;
     db::Connection writer = db::open_writer(path());
-    info.id = db::insert(writer, info, step.ops, step.spans);
+    info.id = db::insert(writer, info, step.ops, step.spans, step.edges, step.groups);
   }
   ~TimelineLoaderTest() override { fs::remove_all(folder); }
   std::string path() const { return (folder / "results.db").string(); }
@@ -37,6 +38,12 @@ class TimelineLoaderTest : public ::testing::Test {
   fs::path folder;
   db::Timeline info;
 };
+
+double waiting_s(const Lane& lane) {
+  double sum_s = 0;
+  for (const LaneSpan& span : lane.spans) sum_s += static_cast<double>(span.waiting_s);
+  return sum_s;
+}
 
 void expect_same(const Timeline& a, const Timeline& b) {
   ASSERT_EQ(a.lanes.size(), b.lanes.size());
@@ -46,7 +53,10 @@ void expect_same(const Timeline& a, const Timeline& b) {
     EXPECT_EQ(a.lanes[i].rank, b.lanes[i].rank);
     EXPECT_EQ(a.lanes[i].stream, b.lanes[i].stream);
     EXPECT_EQ(a.lanes[i].busy_before_s, b.lanes[i].busy_before_s);
+    EXPECT_EQ(waiting_s(a.lanes[i]), waiting_s(b.lanes[i]));
   }
+  EXPECT_EQ(a.waits_for, b.waits_for);
+  EXPECT_EQ(a.first_rank, b.first_rank);
 }
 
 TEST_F(TimelineLoaderTest, DeliversRanksInTheirOrderUntilTheTimelineIsComplete) {
@@ -64,6 +74,25 @@ TEST_F(TimelineLoaderTest, DeliversRanksInTheirOrderUntilTheTimelineIsComplete) 
   }
   expect_same(timeline, load_timeline(connection, info));
   EXPECT_FALSE(loader.deliver(timeline)) << "nothing is left";
+}
+
+TEST_F(TimelineLoaderTest, KnowsWhatOpsWaitForAndHowLongRanksWaited) {
+  const db::Connection connection = db::open_reader(path());
+  TimelineLoader loader(connection, info);
+  Timeline timeline = loader.begun();
+  EXPECT_EQ(timeline.waits_for.size(), timeline.ops.size());
+  EXPECT_FALSE(timeline.first_rank.empty());
+  double loaded_s = 0, stored_s = 0;
+  while (!timeline.complete) {
+    loader.wait(1);
+    loader.deliver(timeline);
+  }
+  for (const Lane& lane : timeline.lanes) loaded_s += waiting_s(lane);
+  for (const db::Span& span : db::load_spans(connection, info.id)) {
+    stored_s += span.waiting_s.value_or(0);
+  }
+  EXPECT_GT(stored_s, 0);
+  EXPECT_NEAR(loaded_s, stored_s, 1e-5 * stored_s);
 }
 
 TEST_F(TimelineLoaderTest, HasNoRanksToWaitForWhereThereAreNoSpans) {

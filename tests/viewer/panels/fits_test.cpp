@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
 
 namespace viewer::fits_test {
 namespace {
@@ -57,6 +61,20 @@ TEST_F(FitsTest, TwoSamplesSayNothingOfTheQualityOfTheirLine) {
   show_panel(app, "fits");
   const int of_three = draw_with(app, 3);
   EXPECT_LT(draw_with(app, 2), of_three);
+}
+
+TEST_F(FitsTest, OneSampleTellsNoStartUp) {
+  db::Fit fit = fit_of(ids.study_run, "gemm", "flop");
+  fit.alpha_s = 0;
+  fit.samples = 1;
+  db::insert(connection, std::span<const db::Fit>(&fit, 1));
+  App app = open();
+  show_panel(app, "fits");
+  headless.frame([&] { draw_app(app); });
+  headless.frame([&] { draw_app(app); });
+  const std::vector<std::string> texts = drawn_texts();
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "0 s"), 0);
+  EXPECT_GT(std::count(texts.begin(), texts.end(), "-"), 0);
 }
 
 TEST_F(FitsTest, TheirNetworkNodesErrorAndVerdictAreDrawn) {

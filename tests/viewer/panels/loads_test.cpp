@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
 
 namespace viewer::loads_test {
 namespace {
@@ -35,6 +40,25 @@ TEST_F(LoadsTest, WithoutStoredLoadsItStepsThroughTheBalanceOfAllIterations) {
   EXPECT_EQ(panel.shown_iterations, 200U);
   headless.press(263, draw);
   EXPECT_EQ(panel.iteration, 198U);
+}
+
+TEST_F(LoadsTest, ShowsWhatWasAskedForWhereThatIsWanted) {
+  App app = open(ids.sequential_run, "loads");
+  const auto draw = [&] { draw_app(app); };
+  const auto is_drawn = [&](const char* word) {
+    for (int i = 0; i < 2; ++i) headless.frame(draw);
+    const std::vector<std::string> texts = drawn_texts();
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return text.find(word) != std::string::npos;
+    });
+  };
+  ASSERT_FALSE(app.session.run.asked.empty());
+  EXPECT_FALSE(is_drawn("Tokens asked for per layer"));
+  app.states.of<LoadPanel>().asked = true;
+  EXPECT_TRUE(is_drawn("Tokens asked for per layer"));
+  EXPECT_TRUE(is_drawn("Step 1,"));
+  app.session.run.asked = {};  // a database that does not tell
+  EXPECT_FALSE(is_drawn("Tokens asked for per layer"));
 }
 
 TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {

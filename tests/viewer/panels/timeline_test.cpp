@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <span>
+#include <stdexcept>
+#include <string>
 
 #include "tests/viewer/app/open_app.h"
+#include "viewer/model/catalog.h"
+#include "viewer/panels/fit_choice.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer::panels_timeline_test {
@@ -44,6 +48,38 @@ TEST_F(TimelineTest, ANewStackDropsWhatPointsIntoTheOldOne) {
   headless.frame(draw);
   EXPECT_FALSE(app.states.of<TimelinePanel>().selected);
   EXPECT_TRUE(app.states.of<TimelinePanel>().own_axis) << "what a person chose stays";
+}
+
+TEST_F(TimelineTest, TheTableOfOpsHasThePredictionBeside) {
+  App app = open();
+  show_figures(app, "ops");
+  const auto draw = [&] { draw_app(app); };
+  for (int i = 0; i < 3; ++i) headless.frame(draw);
+  const auto& panel = app.states.of<TimelinePanel>();
+  ASSERT_FALSE(panel.op_table.rows.empty());
+  const db::Timeline& shown = app.session.timelines.at(app.session.stacked[0]).info;
+  const db::Timeline* beside = compared_with(app.session.catalog, shown);
+  ASSERT_NE(beside, nullptr);
+  EXPECT_EQ(panel.op_table.counted_beside, beside->id);
+  EXPECT_EQ(beside->kind, "predicted");
+}
+
+TEST_F(TimelineTest, TheFitOfAnOpIsShownWhereItIsAskedFor) {
+  App app = open();
+  const auto draw = [&] { draw_app(app); };
+  headless.frame(draw);
+  app.states.of<TimelinePanel>().asked_fit = "all_to_all";
+  headless.frame(draw);
+  EXPECT_STREQ(app.panel->name, "fits");
+  headless.frame(draw);
+  EXPECT_TRUE(app.states.of<FitChoice>().op.empty()) << "the panel of fits has taken it";
+  EXPECT_TRUE(app.states.of<TimelinePanel>().asked_fit.empty());
+}
+
+TEST_F(TimelineTest, ATableThatThereIsNotIsRefused) {
+  App app = open();
+  for (const std::string& name : figures_names()) EXPECT_NO_THROW(show_figures(app, name));
+  EXPECT_THROW(show_figures(app, "nonsense"), std::invalid_argument);
 }
 
 TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {

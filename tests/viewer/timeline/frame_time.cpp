@@ -44,7 +44,8 @@ SyntheticStep many_steps() {
   shape.layers = 8;
   shape.forward_chunks = shape.backward_chunks = 4;
   const SyntheticStep step = make_step(shape);
-  SyntheticStep all{step.ops, {}, 0};
+  SyntheticStep all;
+  all.ops = step.ops;
   all.spans.reserve(wanted_spans() + step.spans.size());
   while (all.spans.size() < wanted_spans()) {
     for (db::Span span : step.spans) {

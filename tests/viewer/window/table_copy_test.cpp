@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
 
 #include "tests/viewer/app/open_app.h"
 
@@ -36,6 +39,27 @@ TEST_F(TableCopyTest, CtrlCCopiesAllRowsOfTheTableUnderTheMouse) {
   const auto lines = static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n'));
   EXPECT_EQ(lines, app.session.catalog.runs.size() + 1) << csv;
   EXPECT_EQ(app.notice, "copied " + std::to_string(lines) + " lines as CSV");
+}
+
+TEST_F(TableCopyTest, TheTablesBelowTheTimelinesAreCopied) {
+  App app = open();
+  const auto draw = [&] { draw_app(app); };
+  ImGuiIO& io = ImGui::GetIO();
+  const std::array<std::pair<const char*, const char*>, 3> kHeaders = {
+      std::pair{"ops", "op,count,total,"}, std::pair{"collectives", "rank,caused,last,"},
+      std::pair{"path", "kind,steps,seconds,share"}};
+  for (const auto& [table, header] : kHeaders) {
+    show_figures(app, table);
+    for (int i = 0; i < 3; ++i) headless.frame(draw);
+    io.MousePos = {io.DisplaySize.x * 0.6F, io.DisplaySize.y * 0.9F};
+    headless.frame(draw);
+    io.KeyCtrl = true;
+    headless.press('C', draw);
+    io.KeyCtrl = false;
+    const std::string csv = ImGui::GetClipboardText();
+    EXPECT_TRUE(csv.starts_with(header)) << table << ": " << csv;
+    EXPECT_GT(std::count(csv.begin(), csv.end(), '\n'), 2) << csv;
+  }
 }
 
 TEST_F(TableCopyTest, SaysWhereThereIsNone) {

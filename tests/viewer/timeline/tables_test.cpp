@@ -1,0 +1,218 @@
+#include "viewer/timeline/tables.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/viewer/drawn.h"
+#include "tests/viewer/headless.h"
+#include "tests/viewer/lanes.h"
+#include "tests/viewer/random_timeline.h"
+#include "viewer/timeline/input.h"
+
+namespace viewer::tables_test {
+namespace {
+
+// Two random timelines above one another, and the tables below them, as the panel lays them out.
+class TablesTest : public ::testing::Test {
+ protected:
+  TablesTest() { headless.frame(draw); }
+
+  void show(Figures figures) {
+    panel.figures = figures;
+    for (int i = 0; i < 3; ++i) headless.frame(draw);
+  }
+  bool is_drawn(const std::string& text) const {
+    const std::vector<std::string> texts = drawn_texts();
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& drawn) {
+      return drawn.find(text) != std::string::npos;
+    });
+  }
+  void type(char character) {
+    ImGui::GetIO().AddInputCharacter(static_cast<unsigned>(character));
+    headless.frame(draw);
+    headless.frame(draw);
+  }
+  Headless headless;
+  Timeline first = random_timeline(1), second = random_timeline(2, 2);
+  std::vector<StackEntry> stack{{&first, "one", "", ""}, {&second, "two", "", ""}};
+  TimelinePanel panel;
+  std::function<void()> draw = [this] {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize({1400, 500});
+    ImGui::Begin("lanes", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_timelines(panel, headless.fonts, stack, {{0, 0}, {1400, 500}});
+    ImGui::End();
+    ImGui::SetNextWindowPos({0, 500});
+    ImGui::SetNextWindowSize({1400, 400});
+    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_figures(panel, headless.fonts, stack);
+    ImGui::End();
+  };
+};
+
+TEST_F(TablesTest, EveryTableIsDrawn) {
+  const std::vector<std::pair<Figures, std::string>> words = {{Figures::ranks, "computation"},
+                                                              {Figures::ops, "P95"},
+                                                              {Figures::collectives, "mean late"},
+                                                              {Figures::path, "steps make up"},
+                                                              {Figures::differences, "all of it"}};
+  for (const auto& [figures, word] : words) {
+    show(figures);
+    EXPECT_TRUE(is_drawn(word)) << figures_title(figures);
+  }
+}
+
+TEST_F(TablesTest, WhatNeedsAllRanksWaitsUntilTheyAreRead) {
+  first.complete = false;
+  panel.search.text = "layer 0";
+  search(panel, stack);
+  EXPECT_FALSE(panel.lit.contains(first.info.id));
+  for (const Figures figures :
+       {Figures::ops, Figures::collectives, Figures::path, Figures::differences}) {
+    show(figures);
+    EXPECT_TRUE(is_drawn("when all ranks have been read")) << figures_title(figures);
+  }
+  panel.selected = StackPosition{0, {0, 0}};
+  show(Figures::ranks);
+  EXPECT_TRUE(is_drawn("computation")) << "the ranks that are there";
+  EXPECT_FALSE(panel.indices.contains(first.info.id));
+  first.complete = true;
+  show(Figures::ops);
+  EXPECT_FALSE(op_rows(panel, stack).empty());
+}
+
+TEST_F(TablesTest, APinnedRowIsWalkedFromTheLongestExposed) {
+  show(Figures::ops);
+  for (const OpRow& row : op_rows(panel, stack)) {
+    if (activity_of(row.sample) == Activity::communication) pin_row(panel, stack, row.sample.kind);
+  }
+  ASSERT_FALSE(panel.walk.spans.empty());
+  type('n');
+  ASSERT_TRUE(panel.selected);
+  double before_s = exposed_s(first, panel.selected->at);
+  for (std::size_t i = 1; i < panel.walk.spans.size(); ++i) {
+    type('n');
+    EXPECT_EQ(panel.selected, panel.walk.spans[i]);
+    const double now_s = exposed_s(first, panel.selected->at);
+    EXPECT_LE(now_s, before_s);
+    before_s = now_s;
+  }
+  type('n');
+  EXPECT_EQ(panel.selected, panel.walk.spans.front()) << "round again";
+  type('N');
+  EXPECT_EQ(panel.selected, panel.walk.spans.back());
+}
+
+TEST_F(TablesTest, SlashSearchesAndEnterStepsToTheHits) {
+  type('/');
+  headless.frame(draw);
+  for (const char c : std::string("all_to_all")) {
+    ImGui::GetIO().AddInputCharacter(static_cast<unsigned>(c));
+    headless.frame(draw);
+  }
+  headless.frame(draw);
+  EXPECT_EQ(panel.figures, Figures::ops);
+  EXPECT_EQ(panel.search.text, "all_to_all");
+  std::size_t expected = 0;
+  for (const Timeline* timeline : {&first, &second}) {
+    for (const Lane& lane : timeline->lanes) {
+      for (const LaneSpan& span : lane.spans) {
+        expected += timeline->ops[static_cast<std::size_t>(span.op)].kind == "all_to_all" ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(panel.walk.spans.size(), expected);
+  EXPECT_TRUE(is_drawn(std::to_string(expected))) << "the hits are counted";
+  ImGui::GetIO().KeyMap[ImGuiKey_Enter] = 257;  // GLFW's codes
+  ImGui::GetIO().KeyMap[ImGuiKey_Escape] = 256;
+  headless.press(257, draw);
+  ASSERT_TRUE(panel.selected);
+  EXPECT_EQ(panel.selected, panel.walk.spans.front());
+  headless.press(256, draw);  // Escape leaves the field
+  headless.press(256, draw);
+  EXPECT_TRUE(panel.lit.empty());
+}
+
+TEST_F(TablesTest, BracketsWalkTheCriticalPath) {
+  const std::vector<PathStep>& path = path_of(panel, first);
+  type(']');
+  EXPECT_EQ(panel.figures, Figures::path);
+  ASSERT_TRUE(panel.selected);
+  EXPECT_EQ(panel.selected->at, path[0].at);
+  type(']');
+  EXPECT_EQ(panel.selected->at, path[1].at);
+  type('[');
+  EXPECT_EQ(panel.selected->at, path[0].at);
+  type('[');
+  EXPECT_EQ(panel.selected->at, path.back().at);
+}
+
+TEST_F(TablesTest, AClickOnAnOpFramesItInBothTimelines) {
+  show(Figures::differences);
+  const Differences* found = difference_of(panel, stack);
+  ASSERT_NE(found, nullptr);
+  for (const OpDifference& op : found->ops) {
+    if (!op.in_first || !op.in_second) continue;
+    frame_both(panel, stack, op);
+    ASSERT_TRUE(panel.selected);
+    EXPECT_EQ(panel.selected->at, *op.in_first);
+    for (const auto& [timeline, at] :
+         {std::pair(&first, *op.in_first), std::pair(&second, *op.in_second)}) {
+      const double shift_s = timeline->extent.begin_s;
+      EXPECT_LE(panel.view.begin_s, span_at(*timeline, at).start_s - shift_s);
+      EXPECT_GE(panel.view.end_s, span_at(*timeline, at).end_s - shift_s);
+    }
+  }
+}
+
+TEST_F(TablesTest, AMarkedRangeLimitsTheRows) {
+  show(Figures::ops);
+  const auto total = [&] {
+    double sum_s = 0;
+    for (const OpRow& row : op_rows(panel, stack)) sum_s += row.total_s;
+    return sum_s;
+  };
+  const double whole_s = total();
+  panel.range = TimeRange{0, first.extent.length_s() / 2};
+  EXPECT_LT(total(), whole_s);
+  EXPECT_GT(total(), 0);
+}
+
+TEST_F(TablesTest, TheTimelineBesideIsCountedUnderTheSameKeys) {
+  stack[0].beside = &second;
+  show(Figures::ops);
+  for (const OpRow& row : op_table(second, index_spans(second), second.extent, OpGrouping::kind)) {
+    EXPECT_DOUBLE_EQ(panel.op_table.beside_s[row.sample.kind], row.total_s);
+  }
+  EXPECT_TRUE(is_drawn("predicted"));
+}
+
+TEST_F(TablesTest, TheSelectedCommunicationHasItsPartnersAndCauses) {
+  for (std::size_t l = 0; l < first.lanes.size(); ++l) {
+    if (first.lanes[l].stream != "inter_node" || first.lanes[l].spans.size() < 2) continue;
+    panel.selected = StackPosition{0, {l, 1}};
+    headless.frame(draw);
+    ASSERT_TRUE(panel.collective);
+    EXPECT_EQ(panel.collective->parts.size(), 2U) << "the ranks of its group";
+    EXPECT_FALSE(panel.causes.empty());
+  }
+}
+
+TEST_F(TablesTest, WithoutEdgesThePathSaysSo) {
+  first.waits_for.clear();
+  show(Figures::path);
+  EXPECT_TRUE(is_drawn("stored without what its ops wait for"));
+  type(']');
+  EXPECT_FALSE(panel.selected);
+}
+
+TEST_F(TablesTest, OpsOfOneTimelineAloneHaveNoDifferences) {
+  stack.resize(1);
+  panel = {};
+  show(Figures::differences);
+  EXPECT_EQ(panel.figures, Figures::ranks);
+}
+
+}  // namespace
+}  // namespace viewer::tables_test

@@ -1,0 +1,149 @@
+#include "viewer/model/cause.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace viewer {
+
+namespace {
+
+// The span of an op on a rank that ended last before `begin_s`, or the first that there is.
+std::optional<SpanPosition> done_before(const Timeline& timeline, const SpanIndex& index,
+                                        std::int32_t op, int rank, double begin_s) {
+  std::optional<SpanPosition> found;
+  for (const SpanPosition at : index.of(op)) {
+    if (rank_at(timeline, at) != rank) continue;
+    if (found && span_at(timeline, at).end_s > begin_s + kTouching_s) continue;
+    found = at;
+  }
+  return found;
+}
+
+std::optional<SpanPosition> before_on_stream(const Timeline& timeline, SpanPosition at) {
+  const Lane& own = timeline.lanes[at.lane];
+  std::optional<SpanPosition> last;
+  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+    const Lane& lane = timeline.lanes[l];
+    if (lane.rank != own.rank || lane.stream != own.stream) continue;
+    const std::size_t after =
+        l == at.lane ? at.span : first_starting_at(lane, own.spans[at.span].start_s);
+    if (after == 0) continue;
+    const SpanPosition before{l, after - 1};
+    if (!last || span_at(timeline, before).end_s > span_at(timeline, *last).end_s) last = before;
+  }
+  return last;
+}
+
+// Of a communication, the part of the rank that began last; any other span itself.
+SpanPosition begun_last(const Timeline& timeline, const SpanIndex& index, SpanPosition at) {
+  const std::optional<Collective> collective = collective_at(timeline, index, at);
+  if (!collective) return at;
+  const bool waited = waiting_of(timeline, *collective, at).length_s() > 0;
+  return waited ? collective->parts[collective->last] : at;
+}
+
+std::optional<SpanPosition> last_to_end(const Timeline& timeline) {
+  std::optional<SpanPosition> last;
+  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+    if (timeline.lanes[l].spans.empty()) continue;
+    const SpanPosition at{l, timeline.lanes[l].spans.size() - 1};
+    if (!last || span_at(timeline, at).end_s > span_at(timeline, *last).end_s) last = at;
+  }
+  return last;
+}
+
+// The cause of the begin of a span that ended last; a rendezvous delays the transfer only.
+std::optional<SpanPosition> released_by(const Timeline& timeline, const SpanIndex& index,
+                                        SpanPosition at) {
+  const double begin_s = span_at(timeline, at).start_s;
+  for (const Cause& cause : causes_of(timeline, index, at)) {
+    // Clocks that differ a little must not lead in a circle.
+    const bool earlier = span_at(timeline, cause.at).start_s < begin_s;
+    if (earlier && cause.reason != Reason::rendezvous) return cause.at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view reason_name(Reason reason) {
+  switch (reason) {
+    case Reason::stream:
+      return "same stream";
+    case Reason::data:
+      return "data";
+    case Reason::rendezvous:
+      return "last rank";
+  }
+  return "";
+}
+
+bool knows_causes(const Timeline& timeline) { return !timeline.waits_for.empty(); }
+
+std::vector<Cause> causes_of(const Timeline& timeline, const SpanIndex& index, SpanPosition at) {
+  const LaneSpan& span = span_at(timeline, at);
+  std::vector<Cause> causes;
+  const auto add = [&](SpanPosition before, Reason reason, double at_s) {
+    const bool known = std::any_of(causes.begin(), causes.end(),
+                                   [&](const Cause& cause) { return cause.at == before; });
+    if (!known && before != at) causes.push_back({before, reason, at_s});
+  };
+  const SpanPosition last = begun_last(timeline, index, at);
+  if (last != at) add(last, Reason::rendezvous, span_at(timeline, last).start_s);
+  if (knows_causes(timeline)) {
+    for (const std::int32_t op : timeline.waits_for[static_cast<std::size_t>(span.op)]) {
+      const std::optional<SpanPosition> before =
+          done_before(timeline, index, op, rank_at(timeline, at), span.start_s);
+      if (before) add(*before, Reason::data, span_at(timeline, *before).end_s);
+    }
+  }
+  if (const std::optional<SpanPosition> before = before_on_stream(timeline, at)) {
+    add(*before, Reason::stream, span_at(timeline, *before).end_s);
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const Cause& a, const Cause& b) { return a.at_s > b.at_s; });
+  return causes;
+}
+
+std::vector<PathStep> critical_path(const Timeline& timeline, const SpanIndex& index) {
+  std::vector<PathStep> path;
+  if (!knows_causes(timeline)) return path;
+  double until_s = 0;  // what comes later on the path began then
+  for (std::optional<SpanPosition> at = last_to_end(timeline); at;) {
+    const SpanPosition last = begun_last(timeline, index, *at);
+    if (path.empty()) until_s = span_at(timeline, *at).end_s;
+    const double begin_s = span_at(timeline, last).start_s;
+    const double end_s = std::min(until_s, std::max(span_at(timeline, *at).end_s, begin_s));
+    if (!path.empty()) path.back().gap_s = until_s - end_s;
+    path.push_back({last, std::max(end_s - begin_s, 0.0), 0});
+    until_s = std::min(begin_s, end_s);
+    at = released_by(timeline, index, last);
+  }
+  if (!path.empty()) path.back().gap_s = until_s - timeline.extent.begin_s;
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::vector<PathPart> path_parts(const Timeline& timeline, const std::vector<PathStep>& path) {
+  std::map<std::string, PathPart> parts;
+  PathPart gaps;
+  for (const PathStep& step : path) {
+    const db::TimelineOp& op = op_at(timeline, step.at);
+    PathPart& part = parts[op.kind];
+    part.sample = op;
+    ++part.steps;
+    part.seconds += step.seconds;
+    gaps.seconds += step.gap_s;
+    if (step.gap_s > 0) ++gaps.steps;
+  }
+  std::vector<PathPart> sorted;
+  for (auto& [kind, part] : parts) sorted.push_back(std::move(part));
+  if (gaps.steps > 0) sorted.push_back(std::move(gaps));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const PathPart& a, const PathPart& b) { return a.seconds > b.seconds; });
+  return sorted;
+}
+
+}  // namespace viewer

@@ -1,0 +1,168 @@
+#include "viewer/model/difference.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "viewer/model/activity.h"
+#include "viewer/model/op_table.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr const char* kIdle = "idle";
+
+std::string part_name(const db::TimelineOp& op) {
+  std::string kind = op.kind.empty() ? "no kind" : op.kind;
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return activity_of(op) == Activity::communication ? kind + ", exposed" : kind;
+}
+
+// The spans of a rank whose ops are of an activity, by start.
+std::vector<LaneSpan> spans_of(const Timeline& timeline, int rank, Activity activity) {
+  std::vector<LaneSpan> spans;
+  for (const Lane& lane : timeline.lanes) {
+    if (lane.rank != rank) continue;
+    for (const LaneSpan& span : lane.spans) {
+      if (activity_of(timeline.ops[static_cast<std::size_t>(span.op)]) == activity) {
+        spans.push_back(span);
+      }
+    }
+  }
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const LaneSpan& a, const LaneSpan& b) { return a.start_s < b.start_s; });
+  return spans;
+}
+
+using Parts = std::map<std::string, TimePart>;
+
+// Adds the time of a rank that no activity before had, and returns what is taken now.
+std::vector<TimeRange> add_activity(const Timeline& timeline, int rank, Activity activity,
+                                    std::vector<TimeRange> taken, Parts& parts) {
+  double done_s = timeline.extent.begin_s;
+  std::vector<TimeRange> more = taken;
+  for (const LaneSpan& span : spans_of(timeline, rank, activity)) {
+    TimeRange own = common({span.start_s, span.end_s}, timeline.extent);
+    own.begin_s = std::min(std::max(own.begin_s, done_s), own.end_s);
+    done_s = std::max(done_s, own.end_s);
+    const double seconds = own.length_s() - db::covered_length_s(own, taken);
+    const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
+    TimePart& part = parts[part_name(op)];
+    part.name = part_name(op);
+    part.sample = op;
+    part.seconds += seconds;
+    more.push_back(own);
+  }
+  return db::merged(std::move(more));
+}
+
+std::set<int> ranks_of(const Timeline& timeline) {
+  std::set<int> ranks;
+  for (const Lane& lane : timeline.lanes) ranks.insert(lane.rank);
+  return ranks;
+}
+
+struct Sum {
+  double seconds = 0;
+  std::optional<SpanPosition> first;
+  const db::TimelineOp* op = nullptr;
+};
+
+// By op, summed over chunks and the mean over ranks.
+std::map<std::string, Sum> sums_of(const Timeline& timeline) {
+  const auto ranks = static_cast<double>(ranks_of(timeline).size());
+  std::vector<Sum*> of_op;
+  std::map<std::string, Sum> sums;
+  for (const db::TimelineOp& op : timeline.ops) {
+    Sum& sum = sums[op_key(op, OpGrouping::op)];
+    if (sum.op == nullptr) sum.op = &op;
+    of_op.push_back(&sum);
+  }
+  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+    const Lane& lane = timeline.lanes[l];
+    for (std::size_t s = 0; s < lane.spans.size(); ++s) {
+      Sum& sum = *of_op[static_cast<std::size_t>(lane.spans[s].op)];
+      sum.seconds += lane.spans[s].duration_s() / ranks;
+      const SpanPosition at{l, s};
+      const auto key = [&](SpanPosition of) {
+        return std::pair(rank_at(timeline, of), span_at(timeline, of).start_s);
+      };
+      if (!sum.first || key(at) < key(*sum.first)) sum.first = at;
+    }
+  }
+  return sums;
+}
+
+template <class Difference>
+void sort_by_size(std::vector<Difference>& differences) {
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const Difference& a, const Difference& b) {
+                     return std::abs(a.difference_s()) > std::abs(b.difference_s());
+                   });
+}
+
+std::vector<PartDifference> part_differences(const Timeline& first, const Timeline& second) {
+  std::map<std::string, PartDifference> parts;
+  for (const TimePart& part : time_parts(first)) {
+    parts[part.name] = {part.name, part.sample, part.seconds, 0};
+  }
+  for (const TimePart& part : time_parts(second)) {
+    PartDifference& both = parts[part.name];
+    both.name = part.name;
+    both.sample = part.sample;
+    both.second_s = part.seconds;
+  }
+  std::vector<PartDifference> sorted;
+  for (auto& [name, part] : parts) sorted.push_back(std::move(part));
+  sort_by_size(sorted);
+  return sorted;
+}
+
+}  // namespace
+
+std::vector<TimePart> time_parts(const Timeline& timeline) {
+  constexpr std::array kOrder = {Activity::computation, Activity::communication, Activity::copy,
+                                 Activity::host, Activity::unknown};
+  const std::set<int> ranks = ranks_of(timeline);
+  Parts parts;
+  double idle_s = 0;
+  for (const int rank : ranks) {
+    std::vector<TimeRange> taken;
+    for (const Activity activity : kOrder) {
+      taken = add_activity(timeline, rank, activity, std::move(taken), parts);
+    }
+    idle_s += timeline.extent.length_s() - db::total_length_s(taken);
+  }
+  std::vector<TimePart> all;
+  for (auto& [name, part] : parts) all.push_back(std::move(part));
+  all.push_back({kIdle, {}, idle_s});
+  for (TimePart& part : all) part.seconds /= std::max(1.0, static_cast<double>(ranks.size()));
+  return all;
+}
+
+Differences differences(const Timeline& first, const Timeline& second) {
+  Differences found;
+  found.total_s = second.extent.length_s() - first.extent.length_s();
+  found.parts = part_differences(first, second);
+  std::map<std::string, Sum> sums = sums_of(first);
+  std::map<std::string, OpDifference> ops;
+  for (const auto& [key, sum] : sums) {
+    if (sum.first) ops[key] = {*sum.op, sum.seconds, 0, sum.first, std::nullopt};
+  }
+  for (const auto& [key, sum] : sums_of(second)) {
+    if (!sum.first) continue;
+    OpDifference& op = ops[key];
+    op.op = *sum.op;
+    op.second_s = sum.seconds;
+    op.in_second = sum.first;
+  }
+  for (auto& [key, op] : ops) found.ops.push_back(std::move(op));
+  sort_by_size(found.ops);
+  return found;
+}
+
+}  // namespace viewer

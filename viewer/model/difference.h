@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/model/span_index.h"
+
+/// What makes one timeline longer than another.
+namespace viewer {
+
+/// The time of a timeline parted among what ran: seconds of a kind of op, or of nothing at all.
+struct TimePart {
+  std::string name;       ///< "expert_linear", "all_to_all, exposed", "idle"
+  db::TimelineOp sample;  ///< an op of the kind, for the colour; without a kind for idle time
+  double seconds = 0;     ///< mean over ranks
+};
+
+/// Every moment of a rank belongs to one part: to the computation that runs, or else to the
+/// communication, the copy or the work of the host, or else to idle time. So the parts add up to
+/// the length of the timeline. Of several ops of one activity at one moment, the one that began
+/// first counts.
+std::vector<TimePart> time_parts(const Timeline& timeline);
+
+/// A part of both timelines.
+struct PartDifference {
+  std::string name;
+  db::TimelineOp sample;
+  double first_s = 0;
+  double second_s = 0;
+
+  double difference_s() const { return second_s - first_s; }
+};
+
+/// An op of one layer and phase in both timelines: the sum over its chunks, however each timeline
+/// cuts it, and the mean over ranks.
+struct OpDifference {
+  db::TimelineOp op;
+  double first_s = 0;
+  double second_s = 0;
+  std::optional<SpanPosition> in_first, in_second;  ///< its first span in each, on the lowest rank
+
+  double difference_s() const { return second_s - first_s; }
+};
+
+struct Differences {
+  std::vector<PartDifference> parts;  ///< largest size first; they add up to total_s
+  std::vector<OpDifference> ops;      ///< largest size first
+  double total_s = 0;                 ///< the difference of the two lengths
+};
+
+/// The second timeline minus the first.
+Differences differences(const Timeline& first, const Timeline& second);
+
+}  // namespace viewer

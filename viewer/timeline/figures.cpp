@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include "viewer/timeline/tables.h"
+#include "viewer/timeline/timeline_panel.h"
+
+namespace viewer {
+
+namespace {
+
+// A word that is a button: bright while it is the choice.
+bool choice(const Fonts& fonts, const char* text, bool chosen) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = fonts.text->FontSize * 1.45F;
+  const bool clicked = ImGui::InvisibleButton(text, {text_width(*fonts.bold, text), height});
+  const Color color = chosen                   ? theme::kText
+                      : ImGui::IsItemHovered() ? theme::kAccent
+                                               : theme::kMuted;
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  draw_text(draw, chosen ? *fonts.bold : *fonts.text, at.x, at.y + height * 0.45F, 0, color, text);
+  if (chosen) {
+    draw.AddLine({at.x, at.y + height - 2},
+                 {at.x + text_width(*fonts.bold, text), at.y + height - 2}, to_u32(theme::kAccent),
+                 2);
+  }
+  return clicked;
+}
+
+// Which timeline the tables are about, where there are several.
+void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
+  const float em = fonts.text->FontSize;
+  ImGui::SameLine(0, em * 2);
+  const float room =
+      ImGui::GetContentRegionAvail().x / static_cast<float>(stack.size()) - em * 1.5F;
+  for (std::size_t s = 0; s < stack.size(); ++s) {
+    const bool predicted = stack[s].timeline->info.kind == "predicted";
+    const std::string name = (predicted ? "predicted " : "") + stack[s].title;
+    const std::string shown = elided(*fonts.bold, name, std::min(room, em * 20));
+    if (s > 0) ImGui::SameLine(0, em * 1.5F);
+    ImGui::PushID(static_cast<int>(s));
+    if (choice(fonts, shown.empty() ? "-" : shown.c_str(), s == panel.focus)) panel.focus = s;
+    if (ImGui::IsItemHovered() && shown != name) ImGui::SetTooltip("%s", name.c_str());
+    ImGui::PopID();
+  }
+}
+
+// Whether what a table is about is still loaded. The ranks that are there have their table.
+bool is_loading(const TimelinePanel& panel, std::span<const StackEntry> stack) {
+  if (panel.figures == Figures::ranks) return false;
+  if (panel.figures != Figures::differences) return !stack[panel.focus].timeline->complete;
+  return !stack[0].timeline->complete || !stack[1].timeline->complete;
+}
+
+bool is_of_one(Figures figures) {
+  return figures == Figures::ops || figures == Figures::collectives || figures == Figures::path;
+}
+
+}  // namespace
+
+void draw_figures(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
+  panel.focus = std::min(panel.focus, stack.size() - 1);
+  const float em = fonts.text->FontSize;
+  for (const Figures figures : kFigures) {
+    if (figures == Figures::differences && stack.size() < 2) continue;
+    if (figures != kFigures.front()) ImGui::SameLine(0, em * 1.3F);
+    if (choice(fonts, figures_title(figures), panel.figures == figures)) panel.figures = figures;
+  }
+  if (panel.figures == Figures::differences && stack.size() < 2) panel.figures = Figures::ranks;
+  if (is_of_one(panel.figures) && stack.size() > 1) draw_focus(panel, fonts, stack);
+  if (is_loading(panel, stack)) {
+    ImGui::TextDisabled("This table is there when all ranks have been read.");
+    return;
+  }
+  ImGui::BeginChild("figures", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
+  switch (panel.figures) {
+    case Figures::ranks:
+      draw_summaries(panel, fonts, stack);
+      break;
+    case Figures::ops:
+      draw_op_table(panel, fonts, stack);
+      break;
+    case Figures::collectives:
+      draw_collectives(panel, fonts, stack);
+      break;
+    case Figures::path:
+      draw_path(panel, fonts, stack);
+      break;
+    case Figures::differences:
+      draw_differences(panel, fonts, stack);
+      break;
+  }
+  ImGui::EndChild();
+}
+
+}  // namespace viewer
