@@ -57,8 +57,12 @@ std::string NcclMember::name() const {
 
 NcclFamily::NcclFamily(Backend& backend, int device, double time_limit_s)
     : backend_(backend), device_(device), time_limit_s_(time_limit_s) {
-  backend_.watch({[this] { return under_way(); },
-                  [this] { fail("a wait for the device exceeded its limit"); }});
+  const auto abort = [this] {
+    fail("a wait for the device exceeded its limit");
+    const std::lock_guard lock(mutex_);
+    stuck_ = true;  // whatever the device waits for, freeing memory would wait for it too
+  };
+  backend_.watch({[this] { return under_way(); }, abort});
 }
 
 NcclFamily::~NcclFamily() { backend_.watch({}); }
