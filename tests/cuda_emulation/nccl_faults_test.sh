@@ -18,6 +18,6 @@ ends() {
   echo "$1: $(grep -m1 -E "$3" "$folder/err" | cut -c1-240)"
 }
 
-ends MOELAB_EMULATED_NCCL_DIES=1:3 137 \
+ends MOELAB_EMULATED_NCCL_DIES=1:6 137 \
   'rank 0 with rank 1: all_to_all .* \(layer 1\): .*ncclRecv.* of rank 0 waits in vain: rank 1 \(process [0-9]+\) has died'
 ends MOELAB_EMULATED_NCCL_NEVER_READY=1 '1|124' 'waited 3 s in NCCL bootstrap'

@@ -21,7 +21,8 @@ class TableCopy {
 
   /// For header_row: starts writing down where this is the table that was asked for.
   static void on_header();
-  /// For end_table: the table that was asked for is written down. The end of a window would drop it.
+  /// For end_table: the table that was asked for is written down. The end of a window would drop
+  /// it.
   static void on_end();
   /// Whether the table that is drawn now is written down.
   static bool is_writing();

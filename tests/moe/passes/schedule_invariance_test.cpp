@@ -38,9 +38,11 @@ double tolerance(DType dtype) {
   return dtype == DType::f64 ? kDouble : dtype == DType::bf16 ? kBf16 : kFloat;
 }
 
-/// Whether no rounding changes which experts a token gets.
-bool keeps_choices(const Model& model) {
-  return model.dtype != DType::bf16 || model.gate == "hash";
+/// Whether rounding changes gradients little. In bf16 it can send a token to another expert, and
+/// switch a unit of relu on or off.
+bool has_smooth_gradients(const Model& model) {
+  if (model.dtype != DType::bf16) return true;
+  return model.gate == "hash" && model.activation != Activation::relu;
 }
 
 /// The decisions of a schedule that change results.
@@ -81,7 +83,7 @@ std::string violation(const Draw& draw) {
     hold_together("later loss", outcome.losses[step], reference.losses[step],
                   draw.model.dtype == DType::bf16 ? kBf16Later : kLater);
   }
-  if (!keeps_choices(draw.model)) return text;
+  if (!has_smooth_gradients(draw.model)) return text;
   if (const double difference = largest_difference(outcome, reference);
       !(difference < 10 * limit)) {
     text += "gradients differ by " + std::to_string(difference) + "\n";
@@ -197,7 +199,7 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
 }
 
 /// As above in bf16, with half as many draws. Every other one has a gate that does not depend on
-/// rounding, so that gradients agree too.
+/// rounding, so that gradients agree too, unless units of relu switch.
 TEST(ScheduleInvariance, RandomSchedulesInBf16GiveTheSequentialLossAndGradients) {
   const int draws = number("MOELAB_DRAWS", 200) / 2;
   std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20240602)));
