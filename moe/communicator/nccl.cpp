@@ -251,41 +251,45 @@ class NcclCommunicator : public Communicator {
   }
 
   void carry_out(const collective::ReduceShares& c, const CallContext& call) {
-    const int element = bytes_of(c.dtype);
-    enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
-      for (const ElementRange& array : c.arrays) {
-        const std::int64_t equal = array.count / size, rest = array.count % size;
-        std::byte* const first = c.data + array.begin * element;
-        std::byte* const left_over = first + equal * size * element;
-        if (equal > 0) {
-          keep(ncclReduceScatter(first, first + rank * equal * element, equal,
-                                 type_of_sums(c.dtype), ncclSum, comm, stream(call)));
-        }
-        if (rest > 0) {
-          keep(ncclReduce(left_over, left_over, rest, type_of_sums(c.dtype), ncclSum, size - 1,
-                          comm, stream(call)));
-        }
-        sent_bytes_ += (array.count - element_share(array, rank, size).count) * element;
-      }
-    });
+    const ncclDataType_t type = type_of_sums(c.dtype);
+    const auto equal = [&](ncclComm_t comm, std::byte* all, std::byte* own, std::int64_t count) {
+      return ncclReduceScatter(all, own, count, type, ncclSum, comm, stream(call));
+    };
+    const auto rest = [&](ncclComm_t comm, std::byte* data, std::int64_t count) {
+      return ncclReduce(data, data, count, type, ncclSum, size - 1, comm, stream(call));
+    };
+    in_shares(c, call, equal, rest);
+    for (const ElementRange& array : c.arrays) {
+      sent_bytes_ += (array.count - element_share(array, rank, size).count) * bytes_of(c.dtype);
+    }
   }
 
   void carry_out(const collective::GatherShares& c, const CallContext& call) {
+    const ncclDataType_t type = nccl_type(c.dtype);
+    const auto equal = [&](ncclComm_t comm, std::byte* all, std::byte* own, std::int64_t count) {
+      return ncclAllGather(own, all, count, type, comm, stream(call));
+    };
+    const auto rest = [&](ncclComm_t comm, std::byte* data, std::int64_t count) {
+      return ncclBroadcast(data, data, count, type, size - 1, comm, stream(call));
+    };
+    in_shares(c, call, equal, rest);
+    for (const ElementRange& array : c.arrays) {
+      sent_bytes_ += element_share(array, rank, size).count * bytes_of(c.dtype) * (size - 1);
+    }
+  }
+
+  /// Calls on shares, in one group. NCCL's are of equal length: `equal` gets an array and the share
+  /// of this rank in it, `rest` the elements that are left over, which are the last rank's.
+  template <typename ShareCall, typename Equal, typename Rest>
+  void in_shares(const ShareCall& c, const CallContext& call, const Equal& equal,
+                 const Rest& rest) {
     const int element = bytes_of(c.dtype);
     enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
       for (const ElementRange& array : c.arrays) {
-        const std::int64_t equal = array.count / size, rest = array.count % size;
+        const std::int64_t share = array.count / size, left = array.count % size;
         std::byte* const first = c.data + array.begin * element;
-        std::byte* const left_over = first + equal * size * element;
-        if (equal > 0) {
-          keep(ncclAllGather(first + rank * equal * element, first, equal, nccl_type(c.dtype), comm,
-                             stream(call)));
-        }
-        if (rest > 0) {
-          keep(ncclBroadcast(left_over, left_over, rest, nccl_type(c.dtype), size - 1, comm,
-                             stream(call)));
-        }
-        sent_bytes_ += element_share(array, rank, size).count * element * (size - 1);
+        if (share > 0) keep(equal(comm, first, first + rank * share * element, share));
+        if (left > 0) keep(rest(comm, first + share * size * element, left));
       }
     });
   }

@@ -1,29 +1,18 @@
 #include "moe/train/step_flops.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 
 namespace moe {
-namespace {
-
-bool has_routed_rows(const Program& program, const Op& op) {
-  const auto is_routed = [&](const Use& use) {
-    return program.tensors[use.tensor].rows_are != Rows::fixed;
-  };
-  return std::ranges::any_of(op.reads, is_routed) || std::ranges::any_of(op.writes, is_routed);
-}
-
-}  // namespace
 
 StepFlops::StepFlops(Program program, Groups groups, int rank)
     : program_(std::move(program)), groups_(std::move(groups)), rank_(rank) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     const Op& op = program_.ops[i];
     if (facts_of(op).unit != CostUnit::flops) continue;
-    if (has_routed_rows(program_, op)) {
+    if (uses_routed_rows(program_, op)) {
       ops_.push_back(i);
     } else {
       fixed_ += work_of(program_, op, {}, groups_, rank_).flops;

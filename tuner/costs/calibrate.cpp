@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/beside.h"
+#include "tuner/costs/card_queue.h"
 #include "tuner/costs/op_costs.h"
 
 namespace tuner {
@@ -27,7 +27,7 @@ constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 constexpr double kFarLarger = 100;
 
 /// A call that began beside far larger ones between nodes.
-struct QueuedCall {
+struct CallBesideLarger {
   Sample sample;
   double others_left_s = 0;  ///< how long the larger ones went on after it began
 };
@@ -38,7 +38,7 @@ struct Observations {
   std::map<std::string, std::string> kind_of;               ///< shape -> op kind
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
-  std::map<std::string, std::vector<QueuedCall>> queued;    ///< by link_key
+  std::map<std::string, std::vector<CallBesideLarger>> queued;  ///< by link_key
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
@@ -412,37 +412,18 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : db::median(values);
 }
 
-/// How much longer calls took than alone that began beside far larger ones: w_i. None waits for
-/// longer than the larger ones went on, l_i. The result is the q for which the waits min(q, l_i)
-/// have the least sum of absolute errors, sum_i |w_i - min(q, l_i)|, among quantiles of the w_i.
-double queued_s(const Observations& seen, const CostModel& costs) {
-  std::vector<double> waits, others_left;
+/// How much longer calls took than alone that began beside far larger ones.
+std::vector<QueuedCall> queued_calls(const Observations& seen, const CostModel& costs) {
+  std::vector<QueuedCall> queued;
   for (const auto& [key, calls] : seen.queued) {
     const auto fit = costs.fits.find(key);
     if (fit == costs.fits.end()) continue;
-    for (const QueuedCall& call : calls) {
+    for (const CallBesideLarger& call : calls) {
       const double alone_s = seconds_of(fit->second, call.sample.calls, call.sample.units);
-      waits.push_back(std::max(call.sample.seconds - alone_s, 0.0));
-      others_left.push_back(call.others_left_s);
+      queued.push_back({std::max(call.sample.seconds - alone_s, 0.0), call.others_left_s});
     }
   }
-  if (waits.empty()) return 0;
-  std::vector<double> sorted = waits;
-  std::ranges::sort(sorted);
-  constexpr std::size_t kQuantiles = 100;
-  double best_s = 0, least = std::numeric_limits<double>::infinity();
-  for (std::size_t quantile = 0; quantile <= kQuantiles; ++quantile) {
-    const double queued = sorted[(sorted.size() - 1) * quantile / kQuantiles];
-    double error = 0;
-    for (std::size_t i = 0; i < waits.size(); ++i) {
-      error += std::abs(waits[i] - std::min(queued, others_left[i]));
-    }
-    if (error < least) {
-      least = error;
-      best_s = queued;
-    }
-  }
-  return best_s;
+  return queued;
 }
 
 }  // namespace
@@ -523,7 +504,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
   }
   costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
                 median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
-                queued_s(seen, costs)};
+                queued_s(queued_calls(seen, costs))};
   return costs;
 }
 
