@@ -34,7 +34,7 @@ double take_link(LinkClock& link, double from_s, double duration_s);
 
 /// A link that was idle makes up for at most so many bytes, as the token buckets of the box do. So
 /// the pauses of ranks that wake a little late cost no bandwidth.
-inline constexpr std::int64_t kBucketBytes = 24576;
+inline constexpr std::int64_t kBucketBytes = 40960;
 
 /// How messages go from one rank to another: out through one link and in through another one, both
 /// of the same rate. A message enters the second link as soon as its first byte has left the first.
