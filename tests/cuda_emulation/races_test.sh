@@ -24,4 +24,4 @@ library=$(gcc -print-file-name=libtsan.so)
 module=$(find "$build" -path '*race_checked/libmoelab_cuda_emulated.so' -print -quit)
 # The program itself is not instrumented.
 MOELAB_CUDA_MODULE=$module LD_PRELOAD=$(readlink -f "$library") "${plain[@]}" "$build/bin/gpu_test" --gtest_brief=1 \
-  --gtest_filter="${RACES_FILTER:-CudaKernels.InDouble*:*CudaTraining*:CudaBackend.*-*TimesMarks*}"
+  --gtest_filter="${RACES_FILTER:-CudaKernels.InDouble*:*CudaTraining*:CudaBackend.*:*Communicator*-*TimesMarks*}"
