@@ -105,11 +105,11 @@ std::vector<std::unique_ptr<Activity>> make_activities(const Bench& bench,
   bench.backend.arena(begin);  // whole, so that it does not move while buffers are placed in it
   for (const auto& activity : made) {
     const Bench& own = *activity->bench;
-    activity->subject = activity->name == "computation"    ? linear_case(own, sizes.linear)
-                        : activity->name == "memory_bound" ? addition_case(own, own.dtype, sizes.bytes)
-                        : activity->name == "copy"
-                            ? offload_case(own, sizes.bytes)
-                            : collective_case(own, "all_to_all", sizes.bytes);
+    activity->subject =
+        activity->name == "computation"    ? linear_case(own, sizes.linear)
+        : activity->name == "memory_bound" ? addition_case(own, own.dtype, sizes.bytes)
+        : activity->name == "copy"         ? offload_case(own, sizes.bytes)
+                                           : collective_case(own, "all_to_all", sizes.bytes);
   }
   return made;
 }

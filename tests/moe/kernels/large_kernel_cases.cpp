@@ -1,7 +1,7 @@
 // Shapes that reach what small ones do not: several blocks of queries, wide rows, many teams.
-#include "tests/moe/kernels/kernel_cases.h"
-
 #include <tuple>
+
+#include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::test {
 namespace {}  // namespace
