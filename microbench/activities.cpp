@@ -5,68 +5,13 @@
 
 #include <algorithm>
 
+#include "microbench/addition.h"
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
-#include "microbench/pattern.h"
 #include "moe/rows/expert_nodes.h"
 
 namespace microbench {
 namespace {
-
-constexpr std::int64_t kAddedColumns = 1024;
-
-std::int64_t added_rows(const Bench& bench, std::int64_t bytes) {
-  return std::max<std::int64_t>(bytes / (kAddedColumns * moe::bytes_of(bench.dtype)), 1);
-}
-
-std::vector<std::int64_t> added_bytes(const Bench& bench, std::int64_t bytes) {
-  const std::int64_t each = added_rows(bench, bytes) * kAddedColumns * moe::bytes_of(bench.dtype);
-  return {each, each, each};
-}
-
-/// a + b, as training adds residuals.
-Case addition_case(const Bench& bench, std::int64_t bytes) {
-  const std::int64_t rows = added_rows(bench, bytes), count = rows * kAddedColumns;
-  const auto at = place(bench, added_bytes(bench, bytes));
-  const auto view = [&](int buffer) {
-    return moe::View{at[buffer], bench.dtype, rows, kAddedColumns};
-  };
-  const auto op = std::make_shared<moe::Op>();
-  op->kind = moe::Add{};
-  op->name = "add";
-  op->stream = moe::Stream::compute;
-  moe::BoundOp bound;
-  bound.op = op.get();
-  bound.reads = {view(0), view(1)};
-  bound.writes = {view(2)};
-  bound.ranges = {{0, rows}};
-
-  const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
-  const auto set = [at, count, &bench](std::size_t buffer, auto element) {
-    fill(bench.backend, moe::Stream::compute, at[buffer], count, bench.dtype, element);
-  };
-  const auto prepare = [set] {
-    set(0, [](auto i) { return pattern(0, i); });
-    set(1, [](auto i) { return pattern(1, i); });
-    set(2, [](auto) { return -1; });
-  };
-  const auto verify = [=, &bench] {
-    prepare();
-    run();
-    return count_wrong(bench.backend, moe::Stream::compute, at[2], count, bench.dtype,
-                       [](auto i) { return pattern(0, i) + pattern(1, i); });
-  };
-  Result row;
-  row.measurement.device = bench.device;
-  row.measurement.dtype = moe::name_of(bench.dtype);
-  row.measurement.ranks = bench.world.size;
-  row.measurement.bytes = count * moe::bytes_of(bench.dtype);
-  row.measurement.count = count;
-  const auto timed = [run, &bench](int calls) {
-    return timed_on_device(bench.backend, moe::Stream::compute, calls, run);
-  };
-  return {row, prepare, timed, verify, run, moe::Stream::compute};
-}
 
 /// The ranks with which a rank communicates between nodes and inside its own, itself included.
 /// Alone where there are no others.
@@ -95,7 +40,7 @@ const std::vector<int>& group_of(const Peers& peers, const std::string& name) {
 std::int64_t end_of_buffers(const Bench& bench, const std::string& name,
                             const ActivitySizes& sizes) {
   if (name == "computation") return arena_end(bench, sizes.linear);
-  if (name == "memory_bound") return arena_end(bench, added_bytes(bench, sizes.bytes));
+  if (name == "memory_bound") return arena_end(bench, addition_bytes(bench.dtype, sizes.bytes));
   return arena_end(bench, std::vector{sizes.bytes, sizes.bytes});
 }
 
@@ -160,11 +105,11 @@ std::vector<std::unique_ptr<Activity>> make_activities(const Bench& bench,
   bench.backend.arena(begin);  // whole, so that it does not move while buffers are placed in it
   for (const auto& activity : made) {
     const Bench& own = *activity->bench;
-    activity->subject = activity->name == "computation"    ? linear_case(own, sizes.linear)
-                        : activity->name == "memory_bound" ? addition_case(own, sizes.bytes)
-                        : activity->name == "copy"
-                            ? offload_case(own, sizes.bytes)
-                            : collective_case(own, "all_to_all", sizes.bytes);
+    activity->subject =
+        activity->name == "computation"    ? linear_case(own, sizes.linear)
+        : activity->name == "memory_bound" ? addition_case(own, own.dtype, sizes.bytes)
+        : activity->name == "copy"         ? offload_case(own, sizes.bytes)
+                                           : collective_case(own, "all_to_all", sizes.bytes);
   }
   return made;
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string>
 
+#include "microbench/addition.h"
 #include "microbench/table.h"
 
 namespace microbench {
@@ -126,6 +127,16 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
   return {row, upload, timed_on_host(call), verify, call, moe::Stream::copy};
 }
 
+/// What a kernel that memory limits reaches. In f32, whatever else is measured.
+Case device_add(const Bench& bench, std::int64_t bytes) {
+  Case added = addition_case(bench, moe::DType::f32, bytes);
+  added.row.columns = &copy_columns();
+  added.row.measurement.op = "device_add";
+  added.row.measurement.parameters_json = "{}";
+  added.row.bus_factor = 3;
+  return added;
+}
+
 }  // namespace
 
 std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>& sizes) {
@@ -142,6 +153,9 @@ std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>
   if (bench.device != "cpu") {
     add("host_to_device", [&bench](std::size_t count) { return device_copy(bench, count, true); });
     add("device_to_host", [&bench](std::size_t count) { return device_copy(bench, count, false); });
+    add("device_add", [&bench](std::size_t count) {
+      return device_add(bench, static_cast<std::int64_t>(count * sizeof(std::uint64_t)));
+    });
   }
   return plans;
 }

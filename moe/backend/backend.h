@@ -57,7 +57,12 @@ class Backend {
   /// returns.
   virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
   virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
-  /// The same for several small pieces, with one wait for all of them on a device.
+  /// As upload(), but the copy need not have finished when the call returns: it is in stream order,
+  /// and `host` may be written again. Cheaper on a device.
+  virtual void post(std::byte* device, std::span<const std::byte> host, Stream stream) {
+    upload(device, host, stream);
+  }
+  /// As download() for several small pieces, with one wait for all of them on a device.
   virtual void download_all(std::span<const HostCopy> copies, Stream stream) {
     for (const HostCopy& copy : copies) download(copy.host, copy.device, stream);
   }

@@ -108,6 +108,10 @@ class CudaBackend : public Backend {
     use_device();
     at(stream).upload(device, host);
   }
+  void post(std::byte* device, std::span<const std::byte> host, Stream stream) override {
+    use_device();
+    at(stream).post(device, host);
+  }
   void download(std::span<std::byte> host, const std::byte* device, Stream stream) override {
     use_device();
     at(stream).download(host, device);

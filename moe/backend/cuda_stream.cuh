@@ -66,13 +66,20 @@ class DeviceStream {
   }
 
   void upload(std::byte* device, std::span<const std::byte> host) {
+    post(device, host);
+    for (const Staging& staging : staging_) {
+      waits_->until(staging.free.get(), "a copy from the host");
+    }
+  }
+
+  /// As upload(), without waiting for the copy: a later one waits for the buffer.
+  void post(std::byte* device, std::span<const std::byte> host) {
     in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
       std::memcpy(staging.memory.get(), host.data() + begin, bytes);
       check(cudaMemcpyAsync(device + begin, staging.memory.get(), bytes, cudaMemcpyHostToDevice,
                             get()),
             "cudaMemcpyAsync to the device");
     });
-    wait_for_staging();
   }
 
   /// Uses two buffers: while one is copied to `host`, the other is filled.
@@ -138,11 +145,6 @@ class DeviceStream {
       f(begin, std::min(Staging::kBytes, total - begin), staging);
       check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
       next = 1 - next;
-    }
-  }
-  void wait_for_staging() {
-    for (const Staging& staging : staging_) {
-      waits_->until(staging.free.get(), "a copy from the host");
     }
   }
 

@@ -37,9 +37,9 @@ class StagedCommunicator : public Communicator {
     }
     host_->all_to_all_v(sent.data(), out.segments, received.data(), in.segments, c.row_bytes, call);
     for (const Run& run : in.runs) {
-      backend_.upload(c.to + run.begin * c.row_bytes,
-                      received.subspan(run.packed * c.row_bytes, run.rows * c.row_bytes),
-                      call.stream);
+      backend_.post(c.to + run.begin * c.row_bytes,
+                    received.subspan(run.packed * c.row_bytes, run.rows * c.row_bytes),
+                    call.stream);
     }
   }
 
@@ -71,8 +71,8 @@ class StagedCommunicator : public Communicator {
     }
     host_->run(ShareCall{{elements.data(), packed, c.dtype}}, call);
     for (std::size_t i = 0; i < packed.size(); ++i) {
-      backend_.upload(c.data + c.written(c.arrays[i], rank, size).begin * element,
-                      bytes_in(c.written(packed[i], rank, size)), call.stream);
+      backend_.post(c.data + c.written(c.arrays[i], rank, size).begin * element,
+                    bytes_in(c.written(packed[i], rank, size)), call.stream);
     }
   }
 
@@ -98,7 +98,7 @@ class StagedCommunicator : public Communicator {
     host_->run(ChainCall{{elements.data(), packed, c.dtype}}, call);
     for (std::size_t i = 0; i < packed.size(); ++i) {
       if (!c.writes(packed[i])) continue;
-      backend_.upload(c.data + c.chains[i].begin * element, staged(i), call.stream);
+      backend_.post(c.data + c.chains[i].begin * element, staged(i), call.stream);
     }
   }
 
@@ -118,7 +118,7 @@ class StagedCommunicator : public Communicator {
     on_host.to = to.data();
     host_->run(on_host, call);
     if (written > 0) {
-      backend_.upload(static_cast<std::byte*>(c.to), to.first(written), call.stream);
+      backend_.post(static_cast<std::byte*>(c.to), to.first(written), call.stream);
     }
   }
 

@@ -62,8 +62,9 @@ LayerRouting gather_counts(const ExchangeCounts& kind, RunState& state, int inde
     routing.asked.emplace_back(kept + experts, kept + 2 * experts);
     for (std::size_t e = 0; e < experts; ++e) demand[e] += kept[experts + e];
   }
-  state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
-                       std::as_bytes(std::span(demand)), Stream::host);
+  state.backend.post(static_cast<std::byte*>(bound.writes[0].data),
+                     std::as_bytes(std::span(demand)), Stream::host);
+  state.end_marks[static_cast<std::size_t>(index)] = state.backend.untimed_mark(Stream::host);
   return routing;
 }
 
@@ -129,7 +130,10 @@ void run_host(RunState& state) {
         },
         state.op(index).kind);
     state.host_times[position].second = now_s();
-    if (state.after_op) state.after_op(state.prepared_op(index).bound);
+    if (state.after_op) {
+      state.backend.reach(state.end_marks[position]);
+      state.after_op(state.prepared_op(index).bound);
+    }
     state.progress.ended(index);
     prepare(state, routed_layer(state.op(index)));
   }

@@ -58,9 +58,7 @@ void run_queue(RunState& state, Stream stream) {
     if (!await_turn(state, op)) return;
     const auto index = static_cast<std::size_t>(op);
     for (const int earlier : state.waits_for[index]) {
-      if (state.op(earlier).stream != Stream::host) {
-        state.backend.wait(stream, state.end_marks[earlier]);
-      }
+      state.backend.wait(stream, state.end_marks[earlier]);
     }
     if (state.options.record_spans) state.begin_marks[index] = state.backend.mark(stream);
     issue(state, op, stream);

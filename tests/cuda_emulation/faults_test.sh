@@ -2,6 +2,7 @@
 # usage: faults_test.sh MOE_TRAIN: what a training says, and how soon it ends, where the device in software fails.
 set -euo pipefail
 train=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -9,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 trains() {
   local fault=$1 code=0
   shift
-  MOELAB_EMULATED_FAULT=$fault timeout 60 "$train" --model micro --steps 3 --device cuda --time-limit 1 "$@" \
+  MOELAB_EMULATED_FAULT=$fault timeout 60 "$train" --model micro --steps 3 --device cuda --time-limit 1 --data "$root/README.md" "$@" \
     > "$folder/out" 2> "$folder/err" || code=$?
   echo "$code"
 }

@@ -3,13 +3,14 @@
 # collective or never comes.
 set -euo pipefail
 train=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 # ends VARIABLE=VALUE CODES PATTERN: the training ends with one of CODES within a minute, and says PATTERN.
 ends() {
   local code=0
-  env "$1" timeout 60 "$train" --model micro --steps 3 --device cuda --ranks 2 --time-limit 3 \
+  env "$1" timeout 60 "$train" --model micro --steps 3 --device cuda --ranks 2 --time-limit 3 --data "$root/README.md" \
     > "$folder/out" 2> "$folder/err" || code=$?
   if [[ ! $code =~ ^($2)$ ]] || ! grep -qE "$3" "$folder/err"; then
     echo "FAILED: $1: exit code $code, expected $2 and \"$3\": $(cat "$folder/err")" >&2

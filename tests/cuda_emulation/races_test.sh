@@ -22,6 +22,11 @@ done
 
 library=$(gcc -print-file-name=libtsan.so)
 module=$(find "$build" -path '*race_checked/libmoelab_cuda_emulated.so' -print -quit)
-# The program itself is not instrumented.
-MOELAB_CUDA_MODULE=$module LD_PRELOAD=$(readlink -f "$library") "${plain[@]}" "$build/bin/gpu_test" --gtest_brief=1 \
-  --gtest_filter="${RACES_FILTER:-CudaKernels.InDouble*:*CudaTraining*:CudaBackend.*-*TimesMarks*}"
+# races DEVICES FILTER: tests of the product. The program itself is not instrumented.
+races() {
+  MOELAB_EMULATED_DEVICES=$1 MOELAB_CUDA_MODULE=$module LD_PRELOAD=$(readlink -f "$library") "${plain[@]}" \
+    "$build/bin/gpu_test" --gtest_brief=1 --gtest_filter="$2"
+}
+# Every stream of a device has a thousand fibers, for which the sanitizer has room on two devices.
+races 2 'NcclCommunicator.*:*OverNccl*'
+races 1 "${RACES_FILTER:-CudaKernels.InDouble*:*CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*}"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/cuda_emulation/block.h"
+#include "tests/cuda_emulation/thread_sanitizer.h"
 
 namespace moelab::cuda_emulation {
 namespace {
@@ -66,9 +67,13 @@ void poison_shared_memory() {
       *new std::vector<SharedVariable>(find_shared_variables());  // outlives the threads of streams
   char* const base = reinterpret_cast<char*>(&threadIdx);
   for (const SharedVariable& variable : variables) {
-    // Byte by byte, for the thread sanitizer would take memset() for an access that races.
-    volatile char* const begin = base + variable.offset;
-    for (std::size_t i = 0; i < variable.bytes; ++i) begin[i] = static_cast<char>(0xff);
+    if constexpr (kFiberPerThread) {
+      // Byte by byte, for the thread sanitizer would take memset() for an access that races.
+      volatile char* const begin = base + variable.offset;
+      for (std::size_t i = 0; i < variable.bytes; ++i) begin[i] = static_cast<char>(0xff);
+    } else {
+      std::memset(base + variable.offset, 0xff, variable.bytes);
+    }
   }
 }
 

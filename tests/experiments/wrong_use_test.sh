@@ -27,6 +27,8 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin
+refused "--db needs a value" "$root/experiments/gpu" --db --ranks 2
+refused "no moe-train in $scratch" "$root/experiments/gpu" --bin "$scratch"
 
 # A checkout of somebody else, who lets others read it; and installed, where nothing is built.
 as_other=()

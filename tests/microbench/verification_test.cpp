@@ -105,7 +105,7 @@ TEST(Copies, AreVerified) {
     // The device's copies too: any backend has them.
     const Bench bench{world, world, *backend, moe::DType::f32, "other", quick};
     const auto plans = copy_plans(bench, {8, 100'000});
-    EXPECT_EQ(plans.size(), 10u);
+    EXPECT_EQ(plans.size(), 12u);
     for (const Plan& plan : plans) {
       EXPECT_EQ(measure(bench, plan.make()).measurement.wrong, 0) << plan.name;
     }

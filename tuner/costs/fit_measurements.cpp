@@ -18,9 +18,15 @@
 namespace tuner {
 namespace {
 
-/// What copies that are timed stand for; bytes are counted as read and written.
-const std::map<std::string, std::string> kCopies{
-    {"host_copy", "memory"}, {"host_to_device", "fetch_rows"}, {"device_to_host", "offload_rows"}};
+/// What copies that are timed stand for, and how many arrays of their size they read and write.
+struct TimedCopy {
+  std::string fit;
+  double arrays;
+};
+const std::map<std::string, TimedCopy> kCopies{{"host_copy", {"memory", 2}},
+                                               {"device_add", {"memory", 3}},
+                                               {"host_to_device", {"fetch_rows", 2}},
+                                               {"device_to_host", {"offload_rows", 2}}};
 
 /// The time of a message is nearly a line: while small messages wait for a latency, the link of a
 /// box takes the bytes of the next. That of products and copies bends by two to three times, where
@@ -99,7 +105,8 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
             {{kind, row.device, 1, ""}, sample}};
   }
   if (const auto copies = kCopies.find(row.op); copies != kCopies.end()) {
-    return {{{copies->second, row.device, 1, ""}, {{1, 2 * bytes, row.time_s}, {}, 0}}};
+    const TimedCopy& copy = copies->second;
+    return {{{copy.fit, row.device, 1, ""}, {{1, copy.arrays * bytes, row.time_s}, {}, 0}}};
   }
   return {};
 }
@@ -154,7 +161,7 @@ LinearFit fit_of(const Key& key, const SamplesOfRun& by_run, const MeasuredOn& o
     return fit_line_without_outliers(all, "byte", kLeastOutlierOfLinks);
   }
   const bool copies =
-      std::ranges::any_of(kCopies, [&](const auto& copy) { return copy.second == key.op; });
+      std::ranges::any_of(kCopies, [&](const auto& copy) { return copy.second.fit == key.op; });
   return fit_line_without_outliers(all, copies ? "byte" : "flop", kLeastOutlierOfDevices);
 }
 

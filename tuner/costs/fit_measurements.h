@@ -31,7 +31,8 @@ struct MeasuredOn {
 ///                     with an alpha for each expert's product. Those of bf16 are fits of their
 ///                     own, "linear_bf16" and "gemm_bf16". Products of f64 are left out
 ///   collectives       the bytes on the wire at each rank (bus_factor in moe/ops/collective.h)
-///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory"
+///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory" of a processor
+///   "device_add"      bytes read and written (3 S); it becomes the fit "memory" of a device
 ///   "host_to_device"  bytes read and written; it becomes the fit of "fetch_rows"
 ///   "device_to_host"  bytes read and written; it becomes the fit of "offload_rows"
 ///   "interference"    seconds alone: "computation_beside_copy" and so on, with beta

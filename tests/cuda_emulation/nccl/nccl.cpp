@@ -162,6 +162,25 @@ void expect_valid(const ncclComm& comm, const NcclCall& call) {
   expect_apart(call, from, to, in_place);
 }
 
+/// Throws where memory that a message of the group is received in is that of another message: they
+/// travel at the same time.
+void expect_messages_apart(const std::vector<NcclCall>& calls) {
+  const auto begin_of = [](const NcclCall& call) {
+    return call.op == NcclOp::receive ? call.to : call.from;
+  };
+  const auto end_of = [&](const NcclCall& call) {
+    return begin_of(call) + call.count * bytes_of(call.type);
+  };
+  for (const NcclCall& into : calls) {
+    if (into.op != NcclOp::receive || into.count == 0) continue;
+    for (const NcclCall& other : calls) {
+      if (&other == &into || !is_message(other.op) || other.count == 0) continue;
+      if (end_of(into) <= begin_of(other) || end_of(other) <= begin_of(into)) continue;
+      throw Refused{ncclInvalidUsage, "two messages of the group use the same memory"};
+    }
+  }
+}
+
 /// Launches what a thread's group has collected, as one kernel for each communicator.
 ncclResult_t launch_group() {
   const std::vector<Group::Call> calls = std::exchange(group.calls, {});
@@ -179,6 +198,7 @@ ncclResult_t launch_group() {
   }
   ncclResult_t result = ncclSuccess;
   for (auto& [comm, kernel] : kernels) {
+    expect_messages_apart(kernel.calls);
     const InCall in_call(comm);
     expect_idle(*comm);
     const std::string text = text_of(kernel);

@@ -52,10 +52,29 @@ TEST_F(CudaBackend, CopiesMoreThanItsStagingHolds) {
   EXPECT_EQ(data, back);
 }
 
+TEST_F(CudaBackend, PostsWhatTheHostWritesAgainAtOnce) {
+  // More posts than there are pinned buffers, each from the same memory of the host.
+  const std::int64_t n = many(1 << 22), bytes = 4 * n;
+  std::byte* base = backend_->arena(6 * bytes);
+  std::vector<float> values(n), all(6 * n);
+  for (int part = 0; part < 6; ++part) {
+    std::fill(values.begin(), values.end(), static_cast<float>(part));
+    backend_->post(base + part * bytes, std::as_bytes(std::span(values)), Stream::copy);
+  }
+  backend_->wait(Stream::compute, backend_->untimed_mark(Stream::copy));
+  backend_->download(std::as_writable_bytes(std::span(all)), base, Stream::compute);
+  for (int part = 0; part < 6; ++part) {
+    EXPECT_EQ(
+        std::count(all.begin() + part * n, all.begin() + (part + 1) * n, static_cast<float>(part)),
+        n)
+        << part;
+  }
+}
+
 TEST_F(CudaBackend, KeepsTheArenaWhenItGrows) {
   std::vector<std::byte> data(1000, std::byte{42}), back(1000);
-  backend_->upload(backend_->arena(4096) + 100, data, Stream::compute);
-  backend_->download(back, backend_->arena(64 << 20) + 100, Stream::copy);
+  backend_->post(backend_->arena(4096) + 100, data, Stream::copy);
+  backend_->download(back, backend_->arena(64 << 20) + 100, Stream::compute);
   EXPECT_EQ(data, back);
 }
 
@@ -132,7 +151,8 @@ TEST_F(CudaBackend, LeavesNoErrorBehindForTheNextKernel) {
 }
 
 TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
-  const auto impatient = make_cuda_backend(0, 1e-3);
+  // Long enough for the waits of its beginning, short beside the work.
+  const auto impatient = make_cuda_backend(0, 0.02);
   bool told = false;
   impatient->watch(
       {[] { return std::string("all_reduce of rank 1 with ranks 0, 2"); }, [&] { told = true; }});
@@ -144,7 +164,7 @@ TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
   for (int i = 0; i < 500; ++i) impatient->execute({&op, {a, b}, {y}, {{0, n}}});
   try {
     impatient->time_of(impatient->mark(Stream::compute));
-    FAIL() << "500 additions of " << n << " floats took a millisecond";
+    FAIL() << "500 additions of " << n << " floats took 20 milliseconds";
   } catch (const TimeLimit& error) {
     EXPECT_NE(std::string(error.what()).find("rank 1 with ranks 0, 2"), std::string::npos)
         << error.what();

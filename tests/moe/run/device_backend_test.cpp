@@ -25,13 +25,18 @@ using ::testing::ThrowsMessage;
 /// later call.
 class CountingDevice : public Backend {
  public:
-  std::atomic<int> timed = 0, untimed = 0, downloads = 0;
+  std::atomic<int> timed = 0, untimed = 0, downloads = 0, uploads = 0, posts = 0;
   std::string failing;  ///< the name of the op that fails
 
   std::string name() const override { return "counting device"; }
   std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
   std::byte* host_arena(std::int64_t bytes) override { return processor_->host_arena(bytes); }
   void upload(std::byte* to, std::span<const std::byte> from, Stream stream) override {
+    ++uploads;
+    processor_->upload(to, from, stream);
+  }
+  void post(std::byte* to, std::span<const std::byte> from, Stream stream) override {
+    ++posts;
     processor_->upload(to, from, stream);
   }
   void download(std::span<std::byte> to, const std::byte* from, Stream stream) override {
@@ -83,7 +88,7 @@ IterationResult iterate(CountingDevice& device, const RunOptions& options) {
   const auto world = make_solo_communicator();
   Runner runner(layer.build.program, make_groups(1, 1), device, *world, options);
   layer.write_inputs(runner);
-  device.timed = device.untimed = device.downloads = 0;
+  device.timed = device.untimed = device.downloads = device.uploads = device.posts = 0;
   return runner.iterate();
 }
 
@@ -93,20 +98,28 @@ TEST(RunnerOnADevice, TimesEveryOpOnlyWhereSpansAreWanted) {
   const IterationResult spans = iterate(device, options);
   EXPECT_EQ(spans.spans.size(), 6U);
   EXPECT_EQ(device.timed, 2 * 5) << "begin and end of the ops that the host does not carry out";
-  EXPECT_EQ(device.untimed, 0);
+  EXPECT_EQ(device.untimed, 1) << "what the host has sent up is there";
 
   options.record_spans = false;
   const IterationResult result = iterate(device, options);
   EXPECT_TRUE(result.spans.empty());
   EXPECT_GT(result.end_s, result.begin_s);
   EXPECT_EQ(device.timed, 2) << "the last ops of the two streams";
-  EXPECT_EQ(device.untimed, 3) << "permute, dispatch and experts, which the other stream waits for";
+  EXPECT_EQ(device.untimed, 4) << "permute, dispatch and experts, which the other stream waits "
+                                  "for, and what the host has sent up";
 }
 
 TEST(RunnerOnADevice, FetchesTheCountsOfALayerAtOnce) {
   CountingDevice device;
   iterate(device, {.memory_limit_bytes = 1 << 20});
   EXPECT_EQ(device.downloads, 1);
+}
+
+TEST(RunnerOnADevice, WaitsForNoUpload) {
+  CountingDevice device;
+  iterate(device, {.memory_limit_bytes = 1 << 20});
+  EXPECT_EQ(device.uploads, 0);
+  EXPECT_EQ(device.posts, 1);
 }
 
 TEST(RunnerOnADevice, SaysThatAnErrorMayBeOfAnEarlierOp) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "moe/communicator/communicator.h"
 #include "moe/kernels/bf16.h"
 #include "moe/model/iteration.h"
 #include "moe/train/change_program.h"
@@ -130,12 +131,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
 }
 
 RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
-                       int steps, Communicator& world, Backend& backend) {
+                       int steps, Communicator& world, Backend& backend, RunOptions options) {
   RankOutcome outcome;
   for (auto* losses : {&outcome.losses, &outcome.auxiliary_losses, &outcome.z_losses}) {
     losses->resize(static_cast<std::size_t>(steps));
   }
-  RunOptions options;
   options.memory_limit_bytes = std::int64_t{1} << 30;
   const Program iteration = build_iteration(model, groups, world.rank);
   Runner runner(apply(iteration, schedules.at(0)), groups, backend, world, options);
@@ -153,6 +153,7 @@ RankOutcome train_rank(const Model& model, const Schedules& schedules, const Gro
     write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups),
                 static_cast<std::int32_t>(step + 1));
     outcome.last = runner.iterate(true);
+    outcome.time_error_s = backend.time_error_s();
     for (const TensorId loss : program.losses) {
       outcome.losses[step] += read_doubles(runner, loss)[0];
     }
@@ -190,14 +191,9 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Groups& 
   return train_in_turn(model, {schedule}, groups, steps, make_backend);
 }
 
-Outcome train_in_turn(const Model& model, const Schedules& schedules, const Groups& groups,
-                      int steps, const MakeBackend& make_backend) {
-  std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
-  run_local_ranks(groups.ranks, [&](Communicator& world) {
-    const std::unique_ptr<Backend> backend = make_backend();
-    ranks[static_cast<std::size_t>(world.rank)] =
-        train_rank(model, schedules, groups, steps, world, *backend);
-  });
+namespace {
+
+Outcome join_ranks(std::vector<RankOutcome> ranks, const Groups& groups, int steps) {
   Outcome outcome;
   outcome.losses.assign(steps, 0);
   outcome.auxiliary_losses = outcome.z_losses = outcome.losses;
@@ -218,11 +214,37 @@ Outcome train_in_turn(const Model& model, const Schedules& schedules, const Grou
     outcome.planned_host_peaks.push_back(one.last.planned_host_peak_bytes);
     outcome.touched_host_peaks.push_back(one.last.touched_host_peak_bytes.value());
     outcome.timeline.ranks.push_back(std::move(one.last.spans));
+    outcome.time_error_s = std::max(outcome.time_error_s, one.time_error_s);
     if (rank_in_stage(groups, rank) > 0) continue;
     outcome.dropped += one.last.dropped;
     std::ranges::move(one.last.routing.layers, std::back_inserter(outcome.routing.layers));
   }
   return outcome;
+}
+
+}  // namespace
+
+Outcome train_in_turn(const Model& model, const Schedules& schedules, const Groups& groups,
+                      int steps, const MakeBackend& make_backend) {
+  std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_backend();
+    ranks[static_cast<std::size_t>(world.rank)] =
+        train_rank(model, schedules, groups, steps, world, *backend);
+  });
+  return join_ranks(std::move(ranks), groups, steps);
+}
+
+Outcome train_over_nccl(const Model& model, const Schedule& schedule, const Groups& groups,
+                        int steps) {
+  std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cuda_backend(world.rank);
+    const auto nccl = make_nccl_communicator(world, *backend, world.rank);
+    ranks[static_cast<std::size_t>(world.rank)] =
+        train_rank(model, {schedule}, groups, steps, world, *backend, {.device_world = nccl.get()});
+  });
+  return join_ranks(std::move(ranks), groups, steps);
 }
 
 double largest_difference(const Outcome& a, const Outcome& b) {

@@ -32,6 +32,7 @@ struct Outcome {
   Timeline timeline;         ///< last step, each rank's own clock
   Routing routing;           ///< last step
   std::int64_t dropped = 0;  ///< last step
+  double time_error_s = 0;   ///< of the timeline, the largest of all ranks
 };
 
 /// Schedules by step; the last one stays in force.
@@ -53,12 +54,13 @@ struct RankOutcome {
   std::vector<TensorPart> gradients;                       ///< of the first step
   std::vector<TensorPart> state;                           ///< after the last
   IterationResult last;
+  double time_error_s = 0;  ///< of its spans
 };
 
 /// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the
 /// global batch alone. Collective.
 RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
-                       int steps, Communicator& world, Backend& backend);
+                       int steps, Communicator& world, Backend& backend, RunOptions options = {});
 
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
 /// batch alone.
@@ -76,6 +78,10 @@ Outcome train_small(
 Outcome train_in_turn(
     const Model& model, const Schedules& schedules, const Groups& groups, int steps,
     const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+
+/// The same on a CUDA device for each rank, which send over NCCL.
+Outcome train_over_nccl(const Model& model, const Schedule& schedule, const Groups& groups,
+                        int steps);
 
 /// |a - b| / |b| over all elements; the largest over all gradients.
 double largest_difference(const Outcome& a, const Outcome& b);

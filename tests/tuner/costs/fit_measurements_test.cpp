@@ -216,6 +216,23 @@ TEST(FitMeasurements, CopiesToAndFromADeviceAreThoseOfOffloadedRows) {
   EXPECT_NEAR(fits[1].alpha_s, 6e-6, 1e-10);
 }
 
+TEST(FitMeasurements, AdditionsOnADeviceAreItsMemory) {
+  std::vector<db::Measurement> rows;
+  for (std::int64_t size = 1 << 20; size <= 1 << 26; size *= 4) {
+    const double n = static_cast<double>(size);
+    rows.push_back(row("device_add", size, 0, 4e-6 + 1e-12 * 3 * n, 1));
+    rows.back().device = "cuda";
+    rows.push_back(row("host_copy", size, 0, 1e-6 + 1e-10 * 2 * n, 1));
+    rows.back().device = "cpu";
+  }
+  const auto fits = fit_measurements(rows, {});
+  ASSERT_EQ(fits.size(), 2u);
+  for (const db::Fit& fit : fits) {
+    EXPECT_EQ(fit.op, "memory");
+    EXPECT_NEAR(fit.beta_s_per_unit, fit.device == "cuda" ? 1e-12 : 1e-10, 1e-14);
+  }
+}
+
 TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {
   std::vector<db::Measurement> rows;
   for (double n = 1e6; n <= 1e9; n *= 10) {
