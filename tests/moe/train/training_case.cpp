@@ -130,12 +130,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
 }
 
 RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
-                       int steps, Communicator& world, Backend& backend) {
+                       int steps, Communicator& world, Backend& backend, RunOptions options) {
   RankOutcome outcome;
   for (auto* losses : {&outcome.losses, &outcome.auxiliary_losses, &outcome.z_losses}) {
     losses->resize(static_cast<std::size_t>(steps));
   }
-  RunOptions options;
   options.memory_limit_bytes = std::int64_t{1} << 30;
   const Program iteration = build_iteration(model, groups, world.rank);
   Runner runner(apply(iteration, schedules.at(0)), groups, backend, world, options);
@@ -191,12 +190,12 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Groups& 
 }
 
 Outcome train_in_turn(const Model& model, const Schedules& schedules, const Groups& groups,
-                      int steps, const MakeBackend& make_backend) {
+                      int steps, const MakeBackend& make_backend, const RunOptions& options) {
   std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
   run_local_ranks(groups.ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_backend();
     ranks[static_cast<std::size_t>(world.rank)] =
-        train_rank(model, schedules, groups, steps, world, *backend);
+        train_rank(model, schedules, groups, steps, world, *backend, options);
   });
   Outcome outcome;
   outcome.losses.assign(steps, 0);

@@ -58,7 +58,7 @@ struct RankOutcome {
 /// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the
 /// global batch alone. Collective.
 RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
-                       int steps, Communicator& world, Backend& backend);
+                       int steps, Communicator& world, Backend& backend, RunOptions options = {});
 
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
 /// batch alone.
@@ -75,7 +75,8 @@ Outcome train_small(
 /// The same with a schedule for every step.
 Outcome train_in_turn(
     const Model& model, const Schedules& schedules, const Groups& groups, int steps,
-    const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+    const MakeBackend& make_backend = [] { return make_cpu_backend(1); },
+    const RunOptions& options = {});
 
 /// |a - b| / |b| over all elements; the largest over all gradients.
 double largest_difference(const Outcome& a, const Outcome& b);
