@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/kernels/bound_op.h"
+#include "moe/kernels/initial_values.h"
 #include "moe/program/op.h"
 
 namespace moe {
@@ -67,9 +68,19 @@ class Backend {
     for (const HostCopy& copy : copies) download(copy.host, copy.device, stream);
   }
 
+  /// Gives the elements of a tensor in the arena their initial values, on Stream::compute. They are
+  /// there when the call returns. Throws std::logic_error for a tensor of integers.
+  virtual void fill(const View& tensor, const InitialValues& values) = 0;
+
   /// Issues one computing op on op.op->stream. On a CPU it has finished when the call returns; on
   /// CUDA it is enqueued.
   virtual void execute(const BoundOp& op) = 0;
+
+  /// Issues updates of parameters, ops of one stream that do not depend on each other, in as few
+  /// launches as the device can.
+  virtual void execute_updates(std::span<const BoundOp* const> ops) {
+    for (const BoundOp* op : ops) execute(*op);
+  }
 
   /// Marks the present end of a stream. Later work on another stream can wait for the mark, and its
   /// time can be read.

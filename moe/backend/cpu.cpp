@@ -17,6 +17,7 @@
 #include "moe/backend/thread_sanitizer.h"
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
+#include "moe/kernels/fill.h"
 #include "moe/kernels/serial_team.h"
 #include "moe/stop.h"
 
@@ -55,6 +56,14 @@ class CpuExec {
     });
   }
 
+  template <class Out, class F, class... In>
+  void map(std::int64_t count, Out* out, F f, const In*... in) {
+    share(count, 1, [=](std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep
+      for (std::int64_t i = begin; i < end; ++i) out[i] = f(in[i]...);
+    });
+  }
+
   /// Goes down the rows with a strip of sums in the first-level cache.
   template <class Terms, class Real, int count>
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
@@ -80,11 +89,26 @@ class CpuExec {
     });
   }
 
+  template <class Stored>
+  void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
+                             Wide<Stored>* out, bool accumulate) {
+    for (const RowRange& group : groups) {
+      column_sums(group.rows, width, ElementTerms<Stored>{in + group.begin * width, width},
+                  SumTargets<Wide<Stored>, 1>{{out}, accumulate});
+      out += width;
+    }
+  }
+
   template <class In, class Out>
   void gemm(const Gemm<In, Out>& gemm) {
     // OpenMP keeps this per calling thread, and each stream has its own.
     omp_set_num_threads(2 * gemm.m * gemm.n * gemm.k < grain_.gemm_flops ? 1 : threads_);
     cpu_gemm(gemm);
+  }
+
+  template <class In, class Out>
+  void gemms(std::span<const Gemm<In, Out>> gemms) {
+    for (const Gemm<In, Out>& one : gemms) gemm(one);
   }
 
   template <class F>
@@ -196,9 +220,13 @@ class CpuBackend : public Backend {
     std::copy_n(device, host.size(), host.data());
   }
 
+  void fill(const View& tensor, const InitialValues& values) override {
+    CpuExec exec = executor();
+    fill_any(exec, tensor, values);
+  }
+
   void execute(const BoundOp& op) override {
-    CpuExec exec(threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep,
-                 copy_bytes_per_s_);
+    CpuExec exec = executor();
     execute_op(exec, op);
   }
 
@@ -220,6 +248,10 @@ class CpuBackend : public Backend {
   }
 
  private:
+  CpuExec executor() const {
+    return {threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep, copy_bytes_per_s_};
+  }
+
   int threads_;
   Waiting waiting_;
   double copy_bytes_per_s_;

@@ -1,4 +1,5 @@
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ class CudaBackend : public Backend {
       streams_.emplace_back(waits_, first);
     }
     at(Stream::compute).blas();
+    at(Stream::compute).make_blas_memory();
     at(Stream::compute).make_staging();
     at(Stream::host).make_staging();
     forget_marks();
@@ -128,6 +130,17 @@ class CudaBackend : public Backend {
     execute_op(exec, op);
   }
 
+  void execute_updates(std::span<const BoundOp* const> ops) override {
+    use_device();
+    CudaExec(at(ops.front()->op->stream)).updates(ops);
+  }
+
+  void fill(const View& tensor, const InitialValues& values) override {
+    use_device();
+    CudaExec(at(Stream::compute)).fill(tensor, values);
+    drain(at(Stream::compute), "initial values");
+  }
+
   Mark mark(Stream stream) override { return record(stream, true); }
   Mark untimed_mark(Stream stream) override { return record(stream, false); }
   void wait(Stream stream, Mark mark) override {
@@ -163,11 +176,11 @@ class CudaBackend : public Backend {
   }
   /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
-  /// Waits until all work issued on the stream is done.
-  void drain(const DeviceStream& stream) {
+  /// Waits until all work issued on the stream is done; `what` says in an error what is waited for.
+  void drain(const DeviceStream& stream, const char* what = "an arena to be free to grow") {
     const OwnedEvent end = make_event(cudaEventDisableTiming);
     check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
-    waits_.until(end.get(), "an arena to be free to grow");
+    waits_.until(end.get(), what);
   }
   DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
 

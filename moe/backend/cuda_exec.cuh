@@ -1,13 +1,20 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 
 #include "moe/backend/cuda_launch.cuh"
+#include "moe/backend/cuda_pack.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/bf16.h"
+#include "moe/kernels/bound_op.h"
 #include "moe/kernels/column_sums.h"
 #include "moe/kernels/gemm.h"
+#include "moe/kernels/initial_values.h"
 #include "moe/ops/attention.h"
 
 namespace moe {
@@ -39,12 +46,18 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
   }
 }
 
+template <class Out, class F, class... In>
+__global__ void __launch_bounds__(kBlockThreads)
+    map_kernel(std::int64_t count, Out* out, F f, const In*... in) {
+  map_elements(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
+               std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);
+}
+
 /// A block per `tile_columns` columns. Each of its `tile_rows` rows of threads sums every
 /// tile_rows-th row of the matrix; then the partial sums are added in order.
 template <int tile_columns, int tile_rows, class Terms, class Real, int count>
-__global__ void __launch_bounds__(tile_columns* tile_rows)
-    column_sums_kernel(std::int64_t rows, std::int64_t width, Terms terms,
-                       SumTargets<Real, count> targets) {
+__device__ void sum_columns(std::int64_t rows, std::int64_t width, const Terms& terms,
+                            const SumTargets<Real, count>& targets) {
   __shared__ Real partial[count][tile_rows][tile_columns];
   const std::int64_t column = std::int64_t{blockIdx.x} * tile_columns + threadIdx.x;
   Real sums[count] = {};
@@ -66,17 +79,44 @@ __global__ void __launch_bounds__(tile_columns* tile_rows)
   }
 }
 
+template <int tile_columns, int tile_rows, class Terms, class Real, int count>
+__global__ void __launch_bounds__(tile_columns* tile_rows)
+    column_sums_kernel(std::int64_t rows, std::int64_t width, Terms terms,
+                       SumTargets<Real, count> targets) {
+  sum_columns<tile_columns, tile_rows>(rows, width, terms, targets);
+}
+
+/// The ranges of rows that one launch sums up each on its own.
+struct RowGroups {
+  static constexpr std::size_t kMost = 128;
+  RowRange ranges[kMost];
+};
+
+/// As column_sums_kernel, with a row of blocks for each group.
+template <int tile_columns, int tile_rows, class Stored>
+__global__ void __launch_bounds__(tile_columns* tile_rows)
+    group_sums_kernel(RowGroups groups, std::int64_t width, const Stored* in, Wide<Stored>* out,
+                      bool accumulate) {
+  const RowRange range = groups.ranges[blockIdx.y];
+  sum_columns<tile_columns, tile_rows>(
+      range.rows, width, ElementTerms<Stored>{in + range.begin * width, width},
+      SumTargets<Wide<Stored>, 1>{{out + blockIdx.y * width}, accumulate});
+}
+
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
   static constexpr AttentionTile kAttentionTile = kGpuAttentionTile;
+  static constexpr std::int64_t kSlotTile = 1024;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
 
   template <class F>
   void rows(std::int64_t count, std::int64_t width, F f) {
     if (count == 0) return;
-    if (width <= kWarpWidth) {
+    if constexpr (requires { F::kWideRows; }) {
+      in_teams<kBlockThreads, kBlockThreads>(count, f);
+    } else if (width <= kWarpWidth) {
       in_teams<32, kBlockThreads>(count, f);
     } else if constexpr (requires { F::kFewLongRows; }) {
       in_teams<kMostThreads, kMostThreads>(count, f);
@@ -92,6 +132,14 @@ class CudaExec {
                   kBlockThreads, stream_, count, f);
   }
 
+  template <class Out, class F, class... In>
+  void map(std::int64_t count, Out* out, F f, const In*... in) {
+    if (count == 0) return;
+    const std::int64_t packs = (count + kPackWidth<Out, In...> - 1) / kPackWidth<Out, In...>;
+    launch_kernel("map_kernel", map_kernel<Out, F, In...>, blocks(packs, kBlockThreads),
+                  kBlockThreads, stream_, count, out, f, in...);
+  }
+
   template <class Terms, class Real, int count>
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
                    SumTargets<Real, count> targets) {
@@ -103,23 +151,43 @@ class CudaExec {
     }
   }
 
-  /// cuBLAS is column-major: it computes C^T = op(B)^T op(A)^T on the same memory.
-  template <class In, class Out>
-  void gemm(const Gemm<In, Out>& gemm) {
-    if (gemm.m == 0 || gemm.n == 0) return;
-    bool accumulate = gemm.accumulate;
-    if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
-      rows(gemm.m, gemm.n, FillRowsBody<In, Out>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
-      accumulate = true;
+  template <class Stored>
+  void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
+                             Wide<Stored>* out, bool accumulate) {
+    for (; !groups.empty() && width > 0; out += RowGroups::kMost * width) {
+      const auto some = groups.first(std::min(groups.size(), RowGroups::kMost));
+      groups = groups.subspan(some.size());
+      if (width <= kNarrowWidth) {
+        group_sums_in_tiles<8, 64>(some, width, in, out, accumulate);
+      } else {
+        group_sums_in_tiles<32, 16>(some, width, in, out, accumulate);
+      }
     }
-    if (gemm.k == 0) return;
-    multiply(gemm, accumulate);
   }
+
+  /// Defined in cuda/gemm.cu for the four pairs of types.
+  template <class In, class Out>
+  void gemm(const Gemm<In, Out>& gemm);
+  template <class In, class Out>
+  void gemms(std::span<const Gemm<In, Out>> gemms);
 
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
           "cudaMemcpyAsync between device and host");
   }
+
+  /// Memory for what one op keeps between its launches; nullptr where there is not so much.
+  void* scratch(std::size_t bytes) {
+    return bytes <= DeviceStream::kWorkspaceBytes ? device_stream_.workspace() : nullptr;
+  }
+
+  /// Ops that have kernels of their own here, each in a source of backend/cuda.
+  void own(const AdamStep&, const BoundOp& bound) { update(bound); }
+  void own(const SgdStep&, const BoundOp& bound) { update(bound); }
+
+  /// As Backend::execute_updates() and Backend::fill().
+  void updates(std::span<const BoundOp* const> ops);
+  void fill(const View& tensor, const InitialValues& values);
 
   /// One call with all batches, since the device has room for them.
   template <class F>
@@ -128,6 +196,11 @@ class CudaExec {
   }
 
  private:
+  void update(const BoundOp& bound) {
+    const BoundOp* const one[] = {&bound};
+    updates(one);
+  }
+
   template <int threads, int block, class F>
   void in_teams(std::int64_t count, F f) {
     launch_kernel("rows_kernel", rows_kernel<threads, block, F>, blocks(count, block / threads),
@@ -143,31 +216,15 @@ class CudaExec {
                   dim3(tile_columns, tile_rows), stream_, rows, width, terms, targets);
   }
 
-  template <class In, class Out>
-  void multiply(const Gemm<In, Out>& gemm, bool accumulate) {
-    const Wide<In> one = 1, beta = accumulate ? 1 : 0;
-    const cublasOperation_t op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    if constexpr (std::is_same_v<In, Bf16>) {
-      check(cublasGemmStridedBatchedEx_64(
-                device_stream_.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one, gemm.b,
-                CUDA_R_16BF, gemm.ldb, gemm.stride_b, gemm.a, CUDA_R_16BF, gemm.lda, gemm.stride_a,
-                &beta, gemm.c, std::is_same_v<Out, Bf16> ? CUDA_R_16BF : CUDA_R_32F, gemm.ldc,
-                gemm.stride_c, gemm.batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-            "cublasGemmStridedBatchedEx");
-    } else {
-      const auto call = [&](auto function, const char* name) {
-        check(function(device_stream_.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one, gemm.b,
-                       gemm.ldb, gemm.stride_b, gemm.a, gemm.lda, gemm.stride_a, &beta, gemm.c,
-                       gemm.ldc, gemm.stride_c, gemm.batch),
-              name);
-      };
-      if constexpr (std::is_same_v<In, double>) {
-        call(cublasDgemmStridedBatched_64, "cublasDgemmStridedBatched");
-      } else {
-        call(cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched");
-      }
-    }
+  template <int tile_columns, int tile_rows, class Stored>
+  void group_sums_in_tiles(std::span<const RowRange> groups, std::int64_t width, const Stored* in,
+                           Wide<Stored>* out, bool accumulate) {
+    RowGroups table{};
+    std::copy(groups.begin(), groups.end(), table.ranges);
+    const dim3 grid(static_cast<unsigned>((width + tile_columns - 1) / tile_columns),
+                    static_cast<unsigned>(groups.size()));
+    launch_kernel("group_sums_kernel", group_sums_kernel<tile_columns, tile_rows, Stored>, grid,
+                  dim3(tile_columns, tile_rows), stream_, table, width, in, out, accumulate);
   }
 
   /// As many blocks as fill any device; the kernels loop over the rest.

@@ -53,6 +53,24 @@ class DeviceStream {
     return blas_.get();
   }
 
+  /// Memory on the device that calls of cuBLAS need, made before the first iteration for the same
+  /// reason as the pinned buffers: a workspace of the size that NVIDIA recommends, and room for
+  /// addresses. A stream without it multiplies in simpler ways.
+  static constexpr std::size_t kWorkspaceBytes = 32 << 20, kMostPointers = 3 * 96;
+  void make_blas_memory() {
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, kWorkspaceBytes + kMostPointers * sizeof(void*)), "cudaMalloc");
+    blas_memory_ = DeviceMemory(memory);
+  }
+  /// kWorkspaceBytes, or nullptr. Ops use it, too, between two calls of cuBLAS.
+  void* workspace() const { return blas_memory_.get(); }
+  /// kMostPointers addresses, or nullptr.
+  const void** pointers() const {
+    if (!blas_memory_) return nullptr;
+    auto* const bytes = static_cast<std::byte*>(blas_memory_.get());
+    return reinterpret_cast<const void**>(bytes + kWorkspaceBytes);
+  }
+
   /// Makes the pinned buffers before the first iteration: an allocation may wait for all that runs
   /// on the device, even for kernels of NCCL that wait for other ranks.
   void make_staging() {
@@ -62,6 +80,7 @@ class DeviceStream {
   /// Drops all handles that would wait for the device, whose work will not end.
   void leak() {
     blas_.leak();
+    blas_memory_.leak();
     for (Staging& staging : staging_) staging.memory.leak();
   }
 
@@ -151,6 +170,7 @@ class DeviceStream {
   DeviceWaits* waits_;
   OwnedStream stream_;
   OwnedBlas blas_;
+  DeviceMemory blas_memory_;
   std::vector<Staging> staging_;
 };
 

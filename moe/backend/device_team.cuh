@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "moe/backend/cuda_pack.cuh"
+
 namespace moe {
 
 /// The team of a row on the device: `threads` neighbouring threads, a warp or a whole block. Its
@@ -16,6 +18,11 @@ class DeviceTeam {
   template <class F>
   __device__ void for_each(std::int64_t n, F f) const {
     for (std::int64_t i = rank(); i < n; i += threads) f(i);
+  }
+
+  template <class Out, class F, class... In>
+  __device__ void map(std::int64_t n, Out* out, F f, const In*... in) const {
+    map_elements(n, rank(), threads, out, f, in...);
   }
 
   template <class F>

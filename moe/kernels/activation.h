@@ -41,18 +41,13 @@ struct ReluCurve {
 };
 
 template <class Curve, class Stored>
-struct ActivationBody {
-  const Stored* x;
-  Stored* y;
-  MOE_BODY void operator()(std::int64_t i) const { y[i] = Curve::value(x[i]); }
+struct CurveValue {
+  MOE_BODY Wide<Stored> operator()(Stored x) const { return Curve::value(x); }
 };
 
 template <class Curve, class Stored>
-struct ActivationGradientBody {
-  const Stored* dy;
-  const Stored* x;
-  Stored* dx;
-  MOE_BODY void operator()(std::int64_t i) const { dx[i] = dy[i] * Curve::derivative(x[i]); }
+struct CurveGradient {
+  MOE_BODY Wide<Stored> operator()(Stored dy, Stored x) const { return dy * Curve::derivative(x); }
 };
 
 template <class Curve, class Stored, class Exec>
@@ -62,7 +57,7 @@ void activate(Exec& exec, const BoundOp& bound) {
   Stored* y = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, ActivationBody<Curve, Stored>{x + begin, y + begin});
+    exec.map(range.rows * width, y + begin, CurveValue<Curve, Stored>{}, x + begin);
   }
 }
 
@@ -74,8 +69,7 @@ void activate_gradient(Exec& exec, const BoundOp& bound) {
   Stored* dx = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width,
-                  ActivationGradientBody<Curve, Stored>{dy + begin, x + begin, dx + begin});
+    exec.map(range.rows * width, dx + begin, CurveGradient<Curve, Stored>{}, dy + begin, x + begin);
   }
 }
 

@@ -1,13 +1,30 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <variant>
 
 #include "moe/kernels/device.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/kernels/master.h"
+#include "moe/kernels/parameter_blocks.h"
 
 namespace moe {
+
+/// What an update of one parameter works on.
+template <class Stored>
+struct AdamTensors {
+  using Real = Wide<Stored>;
+  const Real* gradient;
+  Real* parameter;  ///< its master where it is stored in fewer bits
+  Stored* stored;
+  Real* first_moment;
+  Real* second_moment;
+  std::int64_t count;
+  double weight_decay;
+};
 
 /// p *= 1 - learning_rate weight_decay,                 [Loshchilov and Hutter 2019, Algorithm 2]
 /// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
@@ -15,29 +32,28 @@ namespace moe {
 /// m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).   [Kingma and Ba 2015, Algorithm 1]
 /// A team per block of elements: only the device knows the step, and computing two powers for every
 /// element would cost more than the update. One member of the team computes them, in double.
-template <class Stored>
+template <class Stored, int capacity>
 struct AdamBody {
+  static constexpr bool kWideRows = true;
   using Real = Wide<Stored>;
-  static constexpr std::int64_t kBlock = 4096;
-  const Real* gradient;
+  using Blocks = ParameterBlocks<AdamTensors<Stored>, capacity>;
+  Blocks blocks;
   const std::int32_t* step;
   const Real* clip_factor;  ///< may be null
-  Real* parameter;          ///< its master where it is stored in fewer bits
-  Stored* stored;
-  Real* first_moment;
-  Real* second_moment;
-  std::int64_t count;
-  AdamStep op;
+  AdamStep op;              ///< but its weight decay
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t block) const {
-    const std::int64_t begin = block * kBlock;
-    const std::int64_t size = count - begin < kBlock ? count - begin : kBlock;
-    const Real* g = gradient + begin;
-    Real* p = parameter + begin;
-    Stored* narrow = stored + begin;
-    Real* m = first_moment + begin;
-    Real* v = second_moment + begin;
+    const int parameter = blocks.parameter_of(block);
+    const std::int64_t begin = blocks.begin_of(block, parameter);
+    const AdamTensors<Stored>& tensors = blocks.tensors[parameter];
+    const std::int64_t left = tensors.count - begin;
+    const std::int64_t size = left < Blocks::kBlock ? left : Blocks::kBlock;
+    const Real* g = tensors.gradient + begin;
+    Real* p = tensors.parameter + begin;
+    Stored* narrow = tensors.stored + begin;
+    Real* m = tensors.first_moment + begin;
+    Real* v = tensors.second_moment + begin;
     const double steps = *step;
     const AdamStep adam = op;
     const double learning_rate =
@@ -50,7 +66,7 @@ struct AdamBody {
     const Real epsilon = static_cast<Real>(op.epsilon);
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
     if (factor < 0) return;  // no step
-    const Real kept = static_cast<Real>(1 - learning_rate * op.weight_decay);
+    const Real kept = static_cast<Real>(1 - learning_rate * tensors.weight_decay);
     team.for_each(size, [=](std::int64_t i) {
       const Real clipped = factor * g[i];
       const Real first = m[i] + new1 * (clipped - m[i]);
@@ -63,16 +79,29 @@ struct AdamBody {
   }
 };
 
+/// Updates all these parameters in one launch; there are at most `capacity`, and what is equal in
+/// updates_alike() is that of the first.
+template <class Stored, int capacity, class Exec>
+void launch_updates(Exec& exec, const AdamStep& op, std::span<const BoundOp* const> bound) {
+  using Real = Wide<Stored>;
+  const BoundOp& first = *bound.front();
+  AdamBody<Stored, capacity> body{{},
+                                  data_of<std::int32_t>(first.reads[1]),
+                                  first.reads.size() > 5 ? data_of<Real>(first.reads[5]) : nullptr,
+                                  op};
+  for (const BoundOp* one : bound) {
+    body.blocks.add({data_of<Real>(one->reads[0]), updated_of<Stored>(*one, 3),
+                     data_of<Stored>(one->writes[0]), data_of<Real>(one->writes[1]),
+                     data_of<Real>(one->writes[2]), count_of(one->writes[0]),
+                     std::get<AdamStep>(one->op->kind).weight_decay});
+  }
+  exec.rows(body.blocks.blocks(), decltype(body.blocks)::kBlock, body);
+}
+
 template <class Stored, class Exec>
 void launch(Exec& exec, const AdamStep& op, const BoundOp& bound) {
-  using Real = Wide<Stored>;
-  using Body = AdamBody<Stored>;
-  const std::int64_t count = count_of(bound.writes[0]);
-  const Real* factor = bound.reads.size() > 5 ? data_of<Real>(bound.reads[5]) : nullptr;
-  exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
-            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]), factor,
-                 updated_of<Stored>(bound, 3), data_of<Stored>(bound.writes[0]),
-                 data_of<Real>(bound.writes[1]), data_of<Real>(bound.writes[2]), count, op});
+  const BoundOp* const one[] = {&bound};
+  launch_updates<Stored, 1>(exec, op, one);
 }
 
 }  // namespace moe

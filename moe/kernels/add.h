@@ -6,11 +6,8 @@
 namespace moe {
 
 template <class Stored>
-struct AddBody {
-  const Stored* a;
-  const Stored* b;
-  Stored* y;
-  MOE_BODY void operator()(std::int64_t i) const { y[i] = a[i] + b[i]; }
+struct SumOfTwo {
+  MOE_BODY Wide<Stored> operator()(Stored a, Stored b) const { return a + b; }
 };
 
 template <class Stored, class Exec>
@@ -21,7 +18,7 @@ void launch(Exec& exec, const Add&, const BoundOp& bound) {
   Stored* y = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, AddBody<Stored>{a + begin, b + begin, y + begin});
+    exec.map(range.rows * width, y + begin, SumOfTwo<Stored>{}, a + begin, b + begin);
   }
 }
 

@@ -34,7 +34,8 @@ struct CombineInputGradientBody {
     const Stored* in = dy + copy / choices * width;
     Stored* out = d_returned + row * width;
     const Wide<Stored> weight = weights[copy];
-    team.for_each(width, [=](std::int64_t c) { out[c] = weight * in[c]; });
+    team.map(
+        width, out, [=](Stored gradient) { return weight * gradient; }, in);
   }
 };
 

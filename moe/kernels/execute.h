@@ -37,32 +37,35 @@
 #include "moe/kernels/soft_slots.h"
 #include "moe/kernels/softmax.h"
 #include "moe/kernels/split_selection.h"
+#include "moe/kernels/stored_type.h"
 #include "moe/kernels/sum_shares.h"
 
 namespace moe {
 
-/// The type in which what the op works on is stored: bf16 where any operand is, since its wide
-/// operands are then in f32; f32 where all are integers.
-inline DType stored_type(const BoundOp& bound) {
-  for (const auto* views : {&bound.writes, &bound.reads}) {
-    for (const View& view : *views) {
-      if (view.dtype == DType::f64 || view.dtype == DType::bf16) return view.dtype;
-    }
-  }
-  return DType::f32;
-}
+/// Kinds that an executor has kernels of its own for. `launch` carries out all others.
+template <class Exec, class Kind>
+concept HasOwnKernel = requires(Exec& exec, const Kind& kind, const BoundOp& bound) {
+  exec.own(kind, bound);
+};
 
 /// Issues one op of Executor::kernel on an executor. Each back end has an executor with these
 /// members:
 ///   rows(n, width, f)                       f(team, row) for every row, each about `width` long
 ///   elements(n, f)                          f(i) for every element
+///   map(n, out, f, in...)                   out[i] = f(in[i]...) for every element
 ///   column_sums(n, width, f, targets)       sums of f(row, column) over the rows, in row order
+///   column_sums_of_groups(in, ranges, width, out, accumulate)
+///                                           sums of the rows of each range, out[range, width]
 ///   gemm(Gemm<In, Out>)                     a matrix product, or a batch of them
+///   gemms(span of Gemm<In, Out>)            products that do not depend on each other
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kAttentionTile                          scores that attention works on at once
-/// Calls take effect one after the other. A body with `kFewLongRows` has few rows, each of which a
-/// device computes by a large block of threads.
+///   scratch(bytes), kSlotTile               on a device: memory of an op, or nullptr; the tokens
+///                                           that a team gives slots to
+/// and may have own(kind, bound) for kinds that it has kernels of its own for. Calls take effect
+/// one after the other. A body with `kFewLongRows` has few rows, each of which a device computes by
+/// a large block of threads; rows of a body with `kWideRows` are wider than what a warp computes.
 ///
 /// `launch` has one parameter, the type in which activations are stored. Bodies compute in Wide of
 /// it, and write each operand in the type that the facts of the op say.
@@ -76,6 +79,8 @@ void execute_op(Exec& exec, const BoundOp& bound) {
         using Kind = std::decay_t<decltype(kind)>;
         if constexpr (Kind::facts.executor != Executor::kernel) {
           throw std::logic_error(bound.op->name + ": no kernel carries this op out");
+        } else if constexpr (HasOwnKernel<Exec, Kind>) {
+          exec.own(kind, bound);
         } else {
           switch (stored_type(bound)) {
             case DType::f64:

@@ -1,5 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "moe/kernels/linear.h"
 
 namespace moe {
@@ -18,25 +25,39 @@ void for_each_expert(const BoundOp& bound, int first_slot, int experts, F f) {
   }
 }
 
+/// The products of all experts in one call, so that a device can carry them out together.
 template <class Stored, class Exec>
 void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
   const Stored* x = data_of<Stored>(bound.reads[0]);
   Stored* y = data_of<Stored>(bound.writes[0]);
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.writes[0].columns;
+  std::vector<Gemm<Stored>> products;
+  const bool shared = op.bias_share != 1;
   // The weights and biases of `experts` experts, which are in the slots from `first_slot` on.
-  const auto multiply = [&](int first_slot, int experts, std::size_t first, bool biased) {
+  const auto add = [&](int first_slot, int experts, std::size_t first, bool biased) {
     const Stored* weight = data_of<Stored>(bound.reads[first]);
     const Stored* bias = biased ? data_of<Stored>(bound.reads[first + 1]) : nullptr;
     for_each_expert(bound, first_slot, experts, [&](int expert, RowRange range) {
       if (range.rows == 0) return;
-      linear(exec, x + range.begin * inputs, weight + expert * inputs * outputs,
-             bias == nullptr ? nullptr : bias + expert * outputs, op.bias_share,
-             y + range.begin * outputs, range.rows, inputs, outputs);
+      products.push_back(linear_product(x + range.begin * inputs,
+                                        weight + expert * inputs * outputs,
+                                        biased ? bias + expert * outputs : nullptr,
+                                        y + range.begin * outputs, range.rows, inputs, outputs));
     });
   };
   const std::size_t each = (bound.reads.size() - 1) / (op.replica_slots > 0 ? 2 : 1);
-  multiply(0, op.local_experts, 1, each > 1);
-  if (op.replica_slots > 0) multiply(op.local_experts, op.replica_slots, 1 + each, each > 1);
+  add(0, op.local_experts, 1, each > 1);
+  if (op.replica_slots > 0) add(op.local_experts, op.replica_slots, 1 + each, each > 1);
+  std::vector<Gemm<Stored>> without_bias;
+  if (shared) {
+    without_bias = products;
+    for (Gemm<Stored>& product : without_bias) product.bias = nullptr;
+  }
+  exec.gemms(std::span<const Gemm<Stored>>(shared ? without_bias : products));
+  for (const Gemm<Stored>& product : products) {
+    if (!shared || product.bias == nullptr) continue;
+    add_bias_share(exec, product.bias, op.bias_share, product.c, product.m, outputs);
+  }
 }
 
 template <class Stored, class Exec>
@@ -44,16 +65,19 @@ void launch(Exec& exec, const ExpertLinearInputGradient& op, const BoundOp& boun
   const Stored* dy = data_of<Stored>(bound.reads[0]);
   Stored* dx = data_of<Stored>(bound.writes[0]);
   const std::int64_t inputs = bound.writes[0].columns, outputs = bound.reads[0].columns;
-  const auto multiply = [&](int first_slot, int experts, const View& weights) {
+  std::vector<Gemm<Stored>> products;
+  const auto add = [&](int first_slot, int experts, const View& weights) {
     const Stored* weight = data_of<Stored>(weights);
     for_each_expert(bound, first_slot, experts, [&](int expert, RowRange range) {
       if (range.rows == 0) return;
-      linear_input_gradient(exec, dy + range.begin * outputs, weight + expert * inputs * outputs,
-                            dx + range.begin * inputs, range.rows, inputs, outputs);
+      products.push_back(
+          input_gradient_product(dy + range.begin * outputs, weight + expert * inputs * outputs,
+                                 dx + range.begin * inputs, range.rows, inputs, outputs));
     });
   };
-  multiply(0, op.local_experts, bound.reads[1]);
-  if (op.replica_slots > 0) multiply(op.local_experts, op.replica_slots, bound.reads[2]);
+  add(0, op.local_experts, bound.reads[1]);
+  if (op.replica_slots > 0) add(op.local_experts, op.replica_slots, bound.reads[2]);
+  exec.gemms(std::span<const Gemm<Stored>>(products));
 }
 
 /// An expert without rows has a gradient of zero; where slices add up it keeps its value.
@@ -62,15 +86,22 @@ void launch(Exec& exec, const ExpertLinearWeightGradient& op, const BoundOp& bou
   const Stored* x = data_of<Stored>(bound.reads[0]);
   const Stored* dy = data_of<Stored>(bound.reads[1]);
   auto* d_weight = data_of<Wide<Stored>>(bound.writes[0]);
-  auto* d_bias = bound.writes.size() > 1 ? data_of<Wide<Stored>>(bound.writes[1]) : nullptr;
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.reads[1].columns;
+  std::vector<Gemm<Stored, Wide<Stored>>> products;
   for_each_expert(bound, op.first_slot, op.local_experts, [&](int expert, RowRange range) {
     if (range.rows == 0 && op.accumulate) return;
-    linear_weight_gradient(exec, x + range.begin * inputs, dy + range.begin * outputs,
-                           d_weight + expert * inputs * outputs,
-                           d_bias == nullptr ? nullptr : d_bias + expert * outputs, range.rows,
-                           inputs, outputs, op.accumulate);
+    products.push_back(weight_gradient_product(x + range.begin * inputs, dy + range.begin * outputs,
+                                               d_weight + expert * inputs * outputs, range.rows,
+                                               inputs, outputs, op.accumulate));
   });
+  if (bound.writes.size() > 1) {
+    exec.column_sums_of_groups(dy,
+                               std::span(bound.ranges)
+                                   .subspan(static_cast<std::size_t>(op.first_slot),
+                                            static_cast<std::size_t>(op.local_experts)),
+                               outputs, data_of<Wide<Stored>>(bound.writes[1]), op.accumulate);
+  }
+  exec.gemms(std::span<const Gemm<Stored, Wide<Stored>>>(products));
 }
 
 }  // namespace moe

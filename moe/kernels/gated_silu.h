@@ -6,12 +6,9 @@ namespace moe {
 
 /// y = a s x with s = 1 / (1 + e^-a)
 template <class Stored>
-struct GatedSiluBody {
-  const Stored* a;
-  const Stored* x;
-  Stored* y;
-  MOE_BODY void operator()(std::int64_t i) const {
-    y[i] = a[i] * SigmoidCurve<Wide<Stored>>::value(a[i]) * x[i];
+struct GatedSiluValue {
+  MOE_BODY Wide<Stored> operator()(Stored a, Stored x) const {
+    return a * SigmoidCurve<Wide<Stored>>::value(a) * x;
   }
 };
 
@@ -39,7 +36,7 @@ void launch(Exec& exec, const GatedSilu&, const BoundOp& bound) {
   Stored* y = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, GatedSiluBody<Stored>{a + begin, x + begin, y + begin});
+    exec.map(range.rows * width, y + begin, GatedSiluValue<Stored>{}, a + begin, x + begin);
   }
 }
 

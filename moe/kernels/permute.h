@@ -19,7 +19,8 @@ struct PermuteBody {
     if (row < 0) return;
     const Stored* in = x + copy / choices * width;
     Stored* out = sent + row * width;
-    team.for_each(width, [=](std::int64_t c) { out[c] = in[c]; });
+    team.map(
+        width, out, [](Stored value) { return value; }, in);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "moe/errors.h"
 #include "moe/kernels/device.h"
+#include "moe/kernels/expert_slots.h"
 #include "moe/kernels/math.h"
 #include "moe/kernels/view.h"
 
@@ -281,12 +282,23 @@ void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
   const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[2]),
                                                    data_of<std::int32_t>(bound.reads[3])}
                                         : GivenOut{};
-  exec.rows(op.experts, count,
-            ExpertSlotBody<Real>{chosen, scores, data_of<std::int32_t>(bound.writes[2]), offsets,
-                                 data_of<std::int32_t>(bound.writes[4]),
-                                 data_of<std::int32_t>(bound.writes[5]), before, tokens, begin,
-                                 begin + count, op.capacity_groups, op.capacity.value_or(tokens),
-                                 op.experts, op.choices, op.drop});
+  const ExpertSlotBody<Real> slots{chosen,
+                                   scores,
+                                   data_of<std::int32_t>(bound.writes[2]),
+                                   offsets,
+                                   data_of<std::int32_t>(bound.writes[4]),
+                                   data_of<std::int32_t>(bound.writes[5]),
+                                   before,
+                                   tokens,
+                                   begin,
+                                   begin + count,
+                                   op.capacity_groups,
+                                   op.capacity.value_or(tokens),
+                                   op.experts,
+                                   op.choices,
+                                   op.drop};
+  const bool in_tiles = op.capacity_groups == 1 && op.drop != Drop::probability;
+  if (!in_tiles || !launch_slot_tiles(exec, slots)) exec.rows(op.experts, count, slots);
   exec.rows(1, op.experts, OffsetBody{offsets, op.experts});
 }
 

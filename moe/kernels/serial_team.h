@@ -9,6 +9,7 @@ namespace moe {
 /// On the processor it is one thread whose loops are written to vectorise; on the device it is a
 /// warp or a block (backend/device_team.cuh). Both have these functions:
 ///   for_each(n, f)        f(i) once for every i, in any order
+///   map(n, out, f, in...) out[i] = f(in[i]...), by whichever member; others see it after sync()
 ///   sum(n, f), max(n, f)  of f(i), called once for every i; the order depends on n alone
 ///   first(begin, end, f)  the first i with f(i), end where there is none
 ///   scan(n, f, g)         g(i, sum of f over all before i) in any order; returns the whole sum
@@ -21,6 +22,12 @@ class SerialTeam {
   void for_each(std::int64_t n, F f) {
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) f(i);
+  }
+
+  template <class Out, class F, class... In>
+  void map(std::int64_t n, Out* out, F f, const In*... in) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(in[i]...);
   }
 
   /// Sixteen partial sums, whatever the width of the processor's vectors, so that the result is the

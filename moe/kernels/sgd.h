@@ -1,39 +1,56 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <variant>
+
 #include "moe/kernels/device.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/kernels/master.h"
+#include "moe/kernels/parameter_blocks.h"
 
 namespace moe {
 
-/// g += weight_decay p, v = momentum v + g, p -= learning_rate v; with Nesterov's momentum
-/// p -= learning_rate (g + momentum v).   [Sutskever et al. 2013, as PyTorch writes it]
-/// What is updated is the master of a parameter that is stored in fewer bits. A team per block of
-/// elements, since only the device knows the step.
+/// What an update of one parameter works on.
 template <class Stored>
-struct SgdBody {
+struct SgdTensors {
   using Real = Wide<Stored>;
-  static constexpr std::int64_t kBlock = 4096;
   const Real* gradient;
-  const std::int32_t* step;
-  const Real* clip_factor;  ///< may be null
-  Real* parameter;
+  Real* parameter;  ///< its master where it is stored in fewer bits
   Stored* stored;
   Real* velocity;
   std::int64_t count;
-  SgdStep op;
+  double weight_decay;
+};
+
+/// g += weight_decay p, v = momentum v + g, p -= learning_rate v; with Nesterov's momentum
+/// p -= learning_rate (g + momentum v).   [Sutskever et al. 2013, as PyTorch writes it]
+/// A team per block of elements, since only the device knows the step.
+template <class Stored, int capacity>
+struct SgdBody {
+  static constexpr bool kWideRows = true;
+  using Real = Wide<Stored>;
+  using Blocks = ParameterBlocks<SgdTensors<Stored>, capacity>;
+  Blocks blocks;
+  const std::int32_t* step;
+  const Real* clip_factor;  ///< may be null
+  SgdStep op;               ///< but its weight decay
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t block) const {
-    const std::int64_t begin = block * kBlock;
-    const std::int64_t size = count - begin < kBlock ? count - begin : kBlock;
-    const Real* gradients = gradient + begin;
-    Real* p = parameter + begin;
-    Real* v = velocity + begin;
-    Stored* narrow = stored + begin;
+    const int parameter = blocks.parameter_of(block);
+    const std::int64_t begin = blocks.begin_of(block, parameter);
+    const SgdTensors<Stored>& tensors = blocks.tensors[parameter];
+    const std::int64_t left = tensors.count - begin;
+    const std::int64_t size = left < Blocks::kBlock ? left : Blocks::kBlock;
+    const Real* gradients = tensors.gradient + begin;
+    Real* p = tensors.parameter + begin;
+    Real* v = tensors.velocity + begin;
+    Stored* narrow = tensors.stored + begin;
     const Real rate = static_cast<Real>(rate_at(op.rate, *step));
     const Real momentum = static_cast<Real>(op.momentum);
-    if (clip_factor == nullptr && op.weight_decay == 0 && !op.nesterov) {
+    if (clip_factor == nullptr && tensors.weight_decay == 0 && !op.nesterov) {
       team.for_each(size, [=](std::int64_t i) {
         const Real moved = momentum * v[i] + gradients[i];
         v[i] = moved;
@@ -44,7 +61,7 @@ struct SgdBody {
     }
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
     if (factor < 0) return;  // no step
-    const Real decay = static_cast<Real>(op.weight_decay);
+    const Real decay = static_cast<Real>(tensors.weight_decay);
     // What an update takes of the gradient and of the new momentum.
     const Real of_gradient = op.nesterov ? Real(1) : Real(0);
     const Real of_moved = op.nesterov ? momentum : Real(1);
@@ -58,16 +75,27 @@ struct SgdBody {
   }
 };
 
+/// As that of AdamStep.
+template <class Stored, int capacity, class Exec>
+void launch_updates(Exec& exec, const SgdStep& op, std::span<const BoundOp* const> bound) {
+  using Real = Wide<Stored>;
+  const BoundOp& first = *bound.front();
+  SgdBody<Stored, capacity> body{{},
+                                 data_of<std::int32_t>(first.reads[1]),
+                                 first.reads.size() > 4 ? data_of<Real>(first.reads[4]) : nullptr,
+                                 op};
+  for (const BoundOp* one : bound) {
+    body.blocks.add({data_of<Real>(one->reads[0]), updated_of<Stored>(*one, 2),
+                     data_of<Stored>(one->writes[0]), data_of<Real>(one->writes[1]),
+                     count_of(one->writes[0]), std::get<SgdStep>(one->op->kind).weight_decay});
+  }
+  exec.rows(body.blocks.blocks(), decltype(body.blocks)::kBlock, body);
+}
+
 template <class Stored, class Exec>
 void launch(Exec& exec, const SgdStep& op, const BoundOp& bound) {
-  using Real = Wide<Stored>;
-  using Body = SgdBody<Stored>;
-  const std::int64_t count = count_of(bound.writes[0]);
-  const Real* factor = bound.reads.size() > 4 ? data_of<Real>(bound.reads[4]) : nullptr;
-  exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
-            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]), factor,
-                 updated_of<Stored>(bound, 2), data_of<Stored>(bound.writes[0]),
-                 data_of<Real>(bound.writes[1]), count, op});
+  const BoundOp* const one[] = {&bound};
+  launch_updates<Stored, 1>(exec, op, one);
 }
 
 }  // namespace moe

@@ -52,6 +52,7 @@ struct CopiesOfTokens {
     if (row < 0) return false;
     const Stored* in = from + row * width;
     const Real weight = weight_of(copy);
+    // Not map(): a member must find what it wrote itself, and map() shares elements by addresses.
     if (first) {
       team.for_each(width, [=](std::int64_t c) { out[c] = weight * in[c]; });
     } else {

@@ -20,6 +20,7 @@ struct LearningRate {
   std::int64_t warmup_steps = 0;
   std::int64_t decay_steps = 0;
   RateSchedule schedule = RateSchedule::constant;
+  friend bool operator==(const LearningRate&, const LearningRate&) = default;
 };
 
 }  // namespace moe

@@ -59,6 +59,7 @@ struct AdamStep {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
   Work work(const OpSizes& sizes) const;
+  friend bool operator==(const AdamStep&, const AdamStep&) = default;
 };
 /// gradient[n], step i32[1,1], parameter[n], momentum[n], (clip_factor[1,1]) -> parameter[n],
 /// momentum[n]: with g = clip_factor * gradient + weight_decay * parameter and mu the op's
@@ -74,6 +75,7 @@ struct SgdStep {
   double weight_decay = 0;
   bool nesterov = false;
   Work work(const OpSizes& sizes) const;
+  friend bool operator==(const SgdStep&, const SgdStep&) = default;
 };
 
 }  // namespace moe

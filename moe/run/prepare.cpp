@@ -249,6 +249,29 @@ PreparedOp prepare_op(const RunState& state, int index) {
   return prepared;
 }
 
+bool is_update(const Op& op) {
+  return std::holds_alternative<AdamStep>(op.kind) || std::holds_alternative<SgdStep>(op.kind);
+}
+
+/// See RunState::updates_together.
+std::vector<int> updates_together(const RunState& state) {
+  const auto may_join = [&](int op) {  // the op before it
+    const int before = op - 1;
+    return is_update(state.op(before)) && is_update(state.op(op)) &&
+           state.op(before).stream == state.op(op).stream &&
+           state.op(before).phase == state.op(op).phase &&
+           !state.is_waited_for[static_cast<std::size_t>(before)] &&
+           std::ranges::all_of(state.waits_for[static_cast<std::size_t>(op)], [&](int earlier) {
+             return ends_before(state.rule, earlier, before);
+           });
+  };
+  std::vector<int> together(state.program.ops.size(), 1);
+  for (int op = std::ssize(together) - 1; op > 0; --op) {
+    if (may_join(op)) together[op - 1] = together[op] + 1;
+  }
+  return together;
+}
+
 /// See RunOptions::bytes_left.
 void look_what_is_left(RunOptions& options) {
   if (!options.bytes_left) return;
@@ -284,6 +307,7 @@ void adopt(RunState& state, Program program) {
   for (const std::vector<int>& earlier : state.waits_for) {
     for (const int op : earlier) state.is_waited_for[static_cast<std::size_t>(op)] = true;
   }
+  state.updates_together = updates_together(state);
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());

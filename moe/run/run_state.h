@@ -48,8 +48,11 @@ struct RunState {
   std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
   std::vector<int> loss_ops;                    ///< the ops that write a loss, ascending
   std::vector<bool> is_waited_for;              ///< [op]: by the host or by another stream
-  std::map<int, RowHandling> row_handling;      ///< by MoE layer
-  Binding padded;                               ///< of the layers whose rows are padded
+  /// [op]: how many ops of the list, from it on, are issued together. They update parameters, the
+  /// later ones wait for nothing more than the first, and nothing waits for any but the last.
+  std::vector<int> updates_together;
+  std::map<int, RowHandling> row_handling;  ///< by MoE layer
+  Binding padded;                           ///< of the layers whose rows are padded
   std::optional<MemoryPlan> plan;
 
   // Of the iteration. The driving thread writes an op's entries; its stream's thread reads them

@@ -133,4 +133,11 @@ void Runner::read(TensorId tensor, std::span<std::byte> data) const {
   run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
 }
 
+void Runner::fill(TensorId tensor, const InitialValues& values) {
+  const RunState& run = state_->run;
+  const Tensor& shape = run.program.tensors[static_cast<std::size_t>(tensor)];
+  run.backend.fill({run.arena + run.plan->offset(tensor), shape.dtype, shape.rows, shape.columns},
+                   values);
+}
+
 }  // namespace moe

@@ -9,6 +9,7 @@
 
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
+#include "moe/kernels/initial_values.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/groups.h"
@@ -99,6 +100,8 @@ class Runner {
   /// Copies a whole tensor in or out; fixed rows only, while no iteration runs (BeforeUpdate).
   void write(TensorId tensor, std::span<const std::byte> data);
   void read(TensorId tensor, std::span<std::byte> data) const;
+  /// Gives a whole tensor its initial values, on the device; fixed rows only, as above.
+  void fill(TensorId tensor, const InitialValues& values);
 
  private:
   struct State;

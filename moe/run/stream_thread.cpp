@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <exception>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "moe/errors.h"
 #include "moe/run/collectives.h"
@@ -35,35 +40,66 @@ Mark end_mark(RunState& state, int op, Stream stream) {
   return needed ? state.backend.untimed_mark(stream) : Mark{};
 }
 
-/// Issues the op and, where that is asked for, waits for its end. The error of a device names it.
-void issue(RunState& state, int op, Stream stream) {
-  const auto index = static_cast<std::size_t>(op);
+/// The ops from place `at` of the queue on that are issued together; only one where each op is
+/// timed or waited for.
+std::span<const int> issued_together(const RunState& state, const std::vector<int>& queue,
+                                     std::size_t at) {
+  const bool alone =
+      state.options.record_spans || state.options.check_each_op || state.after_op != nullptr;
+  const int count = alone ? 1 : state.updates_together[static_cast<std::size_t>(queue[at])];
+  return std::span(queue).subspan(at, static_cast<std::size_t>(count));
+}
+
+void carry_out(RunState& state, std::span<const int> ops) {
+  if (ops.size() == 1) return carry_out(state, ops.front());
+  std::vector<const BoundOp*> updates;
+  for (const int op : ops) updates.push_back(&state.prepared_op(op).bound);
+  state.backend.execute_updates(updates);
+}
+
+/// "", or a warning that an error may be of other ops than the one that it names.
+std::string_view doubt(const RunState& state, std::span<const int> ops) {
+  if (state.options.check_each_op) return "";
+  return ops.size() == 1
+             ? ", or an op before it that had not ended (--check-each-op tells which)"
+             : ", or an update that was launched with it, or an op before it that had not ended "
+               "(--check-each-op tells which)";
+}
+
+/// Issues the ops and, where that is asked for, waits for their end. The error of a device names
+/// the first.
+void issue(RunState& state, std::span<const int> ops, Stream stream) {
+  const Op& op = state.op(ops.front());
+  Mark& end = state.end_marks[static_cast<std::size_t>(ops.back())];
   try {
     // Only ops of the update phase come after the decision, and only they may read it.
-    if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);
-    state.end_marks[index] = end_mark(state, op, stream);
-    if (state.after_op || state.options.check_each_op) state.backend.reach(state.end_marks[index]);
+    if (op.phase != Phase::update || !state.passes_over_updates) carry_out(state, ops);
+    end = end_mark(state, ops.back(), stream);
+    if (state.after_op || state.options.check_each_op) state.backend.reach(end);
   } catch (const CudaError& error) {
-    throw CudaError(
-        fmt::format("rank {}: {}{}: {}", state.world.rank, describe(state.op(op)),
-                    state.options.check_each_op
-                        ? ""
-                        : ", or an op before it that had not ended (--check-each-op tells which)",
-                    error.what()));
+    throw CudaError(fmt::format("rank {}: {}{}: {}", state.world.rank, describe(op),
+                                doubt(state, ops), error.what()));
   }
 }
 
 void run_queue(RunState& state, Stream stream) {
-  for (const int op : state.rule.queues[static_cast<std::size_t>(stream)]) {
-    if (!await_turn(state, op)) return;
-    const auto index = static_cast<std::size_t>(op);
-    for (const int earlier : state.waits_for[index]) {
-      state.backend.wait(stream, state.end_marks[earlier]);
+  const std::vector<int>& queue = state.rule.queues[static_cast<std::size_t>(stream)];
+  for (std::size_t at = 0; at < queue.size();) {
+    const std::span<const int> ops = issued_together(state, queue, at);
+    for (const int op : ops) {
+      if (!await_turn(state, op)) return;
+      for (const int earlier : state.waits_for[static_cast<std::size_t>(op)]) {
+        state.backend.wait(stream, state.end_marks[earlier]);
+      }
     }
-    if (state.options.record_spans) state.begin_marks[index] = state.backend.mark(stream);
-    issue(state, op, stream);
-    if (state.after_op) state.after_op(state.prepared_op(op).bound);
-    state.progress.ended(op);
+    const int first = ops.front();
+    if (state.options.record_spans) {
+      state.begin_marks[static_cast<std::size_t>(first)] = state.backend.mark(stream);
+    }
+    issue(state, ops, stream);
+    if (state.after_op) state.after_op(state.prepared_op(first).bound);
+    for (const int op : ops) state.progress.ended(op);
+    at += ops.size();
   }
 }
 

@@ -9,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "moe/communicator/cores.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
@@ -217,7 +216,7 @@ class Training {
         flops_(std::in_place, runner_.program(), groups, world.rank),
         batches_(corpus, model.seed, model.global_batch, options.data),
         planning_(options.replan, options.planning, options.steps) {
-    initialize_parameters(runner_, model.seed, cores_of_rank(ranks_on_machine(ranks, world.rank)));
+    initialize_parameters(runner_, model.seed);
     if (options.resume) {
       resume(runner_, *options.resume, world, options.run.time_limit_s);
       first_ = options.resume->index.iteration + 1;

@@ -1,90 +1,10 @@
 #include <cublas_v2.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <type_traits>
 
 #include "moe/kernels/bf16.h"
-#include "tests/cuda_emulation/device.h"
-#include "tests/cuda_emulation/stream.h"
-
-struct cublasContext {
-  cudaStream_t stream = nullptr;
-};
-
-namespace moelab::cuda_emulation {
-namespace {
-
-template <class T>
-struct Matrices {
-  T* first;
-  std::int64_t leading;
-  std::int64_t stride;
-  bool transposed;
-
-  /// Element [row, column] of op(matrix) in product `batch`.
-  T& at(std::int64_t batch, std::int64_t row, std::int64_t column) const {
-    return first[batch * stride + (transposed ? column + row * leading : row + column * leading)];
-  }
-  /// Bytes from the first element to the last of all, where op(matrix) is [rows, columns].
-  std::size_t bytes(std::int64_t batch, std::int64_t rows, std::int64_t columns) const {
-    if (rows <= 0 || columns <= 0 || batch <= 0) return 0;
-    const T* const last = &at(batch - 1, rows - 1, columns - 1);
-    return static_cast<std::size_t>(last - first + 1) * sizeof(T);
-  }
-};
-
-/// C = alpha op(A) op(B) + beta C, [m,n] of k terms, added up in Sum in order.
-template <class Sum, class In, class Out>
-struct Product {
-  std::int64_t m, n, k, batch;
-  Sum alpha, beta;
-  Matrices<const In> a, b;
-  Matrices<Out> c;
-
-  void check(const char* who) const {
-    check_device_pointer(a.first, a.bytes(batch, m, k), who);
-    check_device_pointer(b.first, b.bytes(batch, k, n), who);
-    check_device_pointer(c.first, c.bytes(batch, m, n), who);
-  }
-
-  void compute() const {
-    std::vector<Sum> sums(static_cast<std::size_t>(m));
-    for (std::int64_t which = 0; which < batch; ++which) {
-      for (std::int64_t column = 0; column < n; ++column) {
-        std::fill(sums.begin(), sums.end(), Sum{0});
-        for (std::int64_t term = 0; term < k; ++term) {
-          const Sum right = b.at(which, term, column);
-          for (std::int64_t row = 0; row < m; ++row) {
-            sums[static_cast<std::size_t>(row)] += static_cast<Sum>(a.at(which, row, term)) * right;
-          }
-        }
-        for (std::int64_t row = 0; row < m; ++row) {
-          Out& out = c.at(which, row, column);
-          const Sum before = beta == Sum{0} ? Sum{0} : beta * static_cast<Sum>(out);
-          out = static_cast<Out>(alpha * sums[static_cast<std::size_t>(row)] + before);
-        }
-      }
-    }
-  }
-};
-
-template <class Sum, class In, class Out>
-cublasStatus_t enqueue_product(cublasHandle_t handle, const char* name,
-                               const Product<Sum, In, Out>& product) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const cudaError_t status = runtime_call([&] {
-    product.check(name);
-    enqueue(handle->stream, name, [product] { product.compute(); });
-    return cudaSuccess;
-  });
-  if (status == cudaSuccess) return CUBLAS_STATUS_SUCCESS;
-  return status == cudaErrorInvalidValue ? CUBLAS_STATUS_INVALID_VALUE
-                                         : CUBLAS_STATUS_EXECUTION_FAILED;
-}
-
-}  // namespace
-}  // namespace moelab::cuda_emulation
+#include "tests/cuda_emulation/matrix_product.h"
 
 namespace emulation = moelab::cuda_emulation;
 
@@ -96,8 +16,12 @@ const char* cublasGetStatusName(cublasStatus_t status) {
       return "CUBLAS_STATUS_NOT_INITIALIZED";
     case CUBLAS_STATUS_INVALID_VALUE:
       return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
     case CUBLAS_STATUS_EXECUTION_FAILED:
       return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
   }
   return "CUBLAS_STATUS_UNKNOWN";
 }
@@ -135,7 +59,8 @@ cublasStatus_t cublasSgemmStridedBatched_64(cublasHandle_t handle, cublasOperati
                                             std::int64_t ldb, long long stride_b, const float* beta,
                                             float* c, std::int64_t ldc, long long stride_c,
                                             std::int64_t batch) {
-  return emulation::enqueue_product<float, float, float>(handle, "cublasSgemmStridedBatched",
+  return emulation::enqueue_product<float, float, float>(handle->stream,
+                                                         "cublasSgemmStridedBatched",
                                                          {m,
                                                           n,
                                                           k,
@@ -155,7 +80,7 @@ cublasStatus_t cublasDgemmStridedBatched_64(cublasHandle_t handle, cublasOperati
                                             const double* beta, double* c, std::int64_t ldc,
                                             long long stride_c, std::int64_t batch) {
   return emulation::enqueue_product<double, double, double>(
-      handle, "cublasDgemmStridedBatched",
+      handle->stream, "cublasDgemmStridedBatched",
       {m,
        n,
        k,
@@ -179,7 +104,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(
   const auto call = [&](auto* out) {
     using Out = std::remove_pointer_t<decltype(out)>;
     return emulation::enqueue_product<float, moe::Bf16, Out>(
-        handle, "cublasGemmStridedBatchedEx",
+        handle->stream, "cublasGemmStridedBatchedEx",
         {m,
          n,
          k,

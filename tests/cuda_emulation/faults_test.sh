@@ -40,7 +40,7 @@ for fault in kernel:1 kernel:100 kernel:500; do
   says "$fault" 'cudaErrorIllegalAddress.*kernel\('
 done
 
-for fault in event:10 event:200; do
+for fault in event:10 event:200 event:400; do
   code=$(trains "$fault")
   [[ $code == 124 ]] || fail "$fault: exit code $code"
   says "$fault" 'waited 1[.0-9]* s for'

@@ -239,6 +239,7 @@ void add_experts(Cases& cases) {
       {"expert_linear uneven", 3, 6, {{{0, 5}, {5, 1}, {6, 13}}}},
       {"expert_linear empty expert", 4, 3, {{{0, 0}, {0, 4}, {4, 0}}}},
       {"expert_linear no rows", 4, 3, {{{0, 0}, {0, 0}}}},
+      {"expert_linear of one size", 8, 6, {{{0, 3}, {3, 3}, {6, 3}, {9, 3}}}},
       {"expert_linear three chunks",
        9,
        5,

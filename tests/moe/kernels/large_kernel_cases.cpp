@@ -4,7 +4,38 @@
 #include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::test {
-namespace {}  // namespace
+namespace {
+
+/// Hundreds of experts of a rank, some without rows: more than one grouped product takes.
+void add_many_experts(std::vector<KernelCase>& cases) {
+  const int experts = 250, inputs = 7, outputs = 10;
+  std::vector<RowRange> ranges;
+  std::int64_t rows = 0;
+  for (int expert = 0; expert < experts; ++expert) {
+    ranges.push_back({rows, expert * 5 % 4});
+    rows += ranges.back().rows;
+  }
+  const HostTensor x = random_tensor(rows, inputs, 1), dy = random_tensor(rows, outputs, 4),
+                   weight = random_tensor(experts * inputs, outputs, 2);
+  const std::vector<Step> steps{{.ranges = ranges}};
+  cases.push_back({"expert_linear of many experts",
+                   ExpertLinear{experts},
+                   {x, weight, random_tensor(experts, outputs, 3)},
+                   {blank(rows, outputs)},
+                   steps});
+  cases.push_back({"expert_linear of many experts, input gradient",
+                   ExpertLinearInputGradient{experts},
+                   {dy, weight},
+                   {sized_like(x)},
+                   steps});
+  cases.push_back({"expert_linear of many experts, weight gradient",
+                   ExpertLinearWeightGradient{experts},
+                   {x, dy},
+                   {sized_like(weight), blank(experts, outputs)},
+                   steps});
+}
+
+}  // namespace
 
 std::vector<KernelCase> large_kernel_cases() {
   std::vector<KernelCase> cases;
@@ -20,6 +51,8 @@ std::vector<KernelCase> large_kernel_cases() {
                                             reference(forward)));
     cases.push_back(std::move(forward));
   }
+
+  add_many_experts(cases);
 
   const int vocabulary = 50'000, tokens = 12;
   const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);
@@ -72,6 +105,13 @@ std::vector<KernelCase> large_kernel_cases() {
          {gated.expert, gated.slot},
          {sized_like(gated.slot), sized_like(gated.offsets), sized_like(gated.demand)}});
     for (HostTensor& dealt : cases.back().writes) dealt.integer = true;
+  }
+  // Several tiles of tokens that share one capacity.
+  for (const Drop drop : {Drop::choice, Drop::position}) {
+    cases.push_back(
+        select_case({.experts = 40, .choices = 3, .normalize = true, .capacity = 150, .drop = drop},
+                    random_tensor(2500, 40, 6, 2), random_tensor(2500, 40, 7)));
+    cases.back().name += " in one group by " + std::string(drop_name(drop));
   }
   for (const Drop drop : {Drop::position, Drop::probability}) {
     cases.push_back(select_case({.experts = 300,

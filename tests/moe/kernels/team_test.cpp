@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "moe/kernels/execute.h"
+#include "moe/kernels/fill.h"
+#include "moe/kernels/updates.h"
+#include "tests/moe/kernels/fill_cases.h"
 #include "tests/moe/kernels/kernel_cases.h"
+#include "tests/moe/kernels/update_cases.h"
 
 namespace moe::test::team_test {
 namespace {
@@ -32,6 +36,10 @@ class ThreadTeam {
   template <class F>
   void for_each(std::int64_t n, F f) {
     for (std::int64_t i = rank_; i < n; i += kMembers) f(i);
+  }
+  template <class Out, class F, class... In>
+  void map(std::int64_t n, Out* out, F f, const In*... in) {
+    for_each(n, [=](std::int64_t i) { out[i] = f(in[i]...); });
   }
   template <class F>
   auto sum(std::int64_t n, F f) {
@@ -103,6 +111,12 @@ class ThreadTeam {
 class ThreadExec {
  public:
   static constexpr AttentionTile kAttentionTile{5, 10};
+  static constexpr std::int64_t kSlotTile = 5;
+
+  void* scratch(std::size_t bytes) {
+    scratch_.assign(bytes, std::byte{0xff});
+    return scratch_.data();
+  }
 
   template <class F>
   void rows(std::int64_t count, std::int64_t, F f) {
@@ -120,6 +134,10 @@ class ThreadExec {
   void elements(std::int64_t count, F f) {
     for (std::int64_t i = count - 1; i >= 0; --i) f(i);
   }
+  template <class Out, class F, class... In>
+  void map(std::int64_t count, Out* out, F f, const In*... in) {
+    elements(count, [=](std::int64_t i) { out[i] = f(in[i]...); });
+  }
   template <class Terms, class Real, int count>
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
                    SumTargets<Real, count> targets) {
@@ -129,6 +147,15 @@ class ThreadExec {
         for (std::int64_t row = 0; row < rows; ++row) sum += terms(row, column).value[which];
         targets.store(which, column, sum);
       }
+    }
+  }
+  template <class Stored>
+  void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
+                             Wide<Stored>* out, bool accumulate) {
+    for (const RowRange& group : groups) {
+      column_sums(group.rows, width, ElementTerms<Stored>{in + group.begin * width, width},
+                  SumTargets<Wide<Stored>, 1>{{out}, accumulate});
+      out += width;
     }
   }
   template <class In, class Out>
@@ -152,6 +179,10 @@ class ThreadExec {
       }
     }
   }
+  template <class In, class Out>
+  void gemms(std::span<const Gemm<In, Out>> gemms) {
+    for (const Gemm<In, Out>& one : gemms) gemm(one);
+  }
   template <class F>
   void batches(std::int64_t count, F f) {
     f(*this, std::int64_t{0}, count);
@@ -159,6 +190,9 @@ class ThreadExec {
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     std::copy_n(from, bytes, to);
   }
+
+ private:
+  std::vector<std::byte> scratch_;
 };
 
 class ThreadBackend : public Backend {
@@ -175,9 +209,17 @@ class ThreadBackend : public Backend {
   void download(std::span<std::byte> host, const std::byte* device, Stream) override {
     std::copy_n(device, host.size(), host.data());
   }
+  void fill(const View& tensor, const InitialValues& values) override {
+    ThreadExec exec;
+    fill_any(exec, tensor, values);
+  }
   void execute(const BoundOp& op) override {
     ThreadExec exec;
     execute_op(exec, op);
+  }
+  void execute_updates(std::span<const BoundOp* const> ops) override {
+    ThreadExec exec;
+    moe::execute_updates(exec, ops);
   }
   Mark mark(Stream) override { return 0; }
   void wait(Stream, Mark) override {}
@@ -198,6 +240,23 @@ TEST(KernelBodies, GiveTheSameToATeamOfThreads) {
     for (std::size_t i = 0; i < results_of(kernel); ++i) {
       EXPECT_LT(relative_difference(actual[i].values, expected[i].values), 1e-13) << "output " << i;
     }
+  }
+}
+
+TEST(KernelBodies, UpdateManyParametersAtOnceAsEachAlone) {
+  ThreadBackend team;
+  for (const UpdateCase& update : update_cases()) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      EXPECT_EQ(updated(team, update, dtype, true), updated(team, update, dtype, false))
+          << update.name << " in " << name_of(dtype);
+    }
+  }
+}
+
+TEST(KernelBodies, GiveTheSameInitialValuesToATeamOfThreads) {
+  ThreadBackend team;
+  for (const FillCase& fill : fill_cases()) {
+    EXPECT_EQ(filled(team, fill, DType::f32), expected_values(fill, DType::f32)) << fill.name;
   }
 }
 

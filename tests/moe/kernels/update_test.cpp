@@ -8,6 +8,7 @@
 
 #include "moe/kernels/learning_rate.h"
 #include "tests/moe/kernels/kernel_cases.h"
+#include "tests/moe/kernels/update_cases.h"
 
 namespace moe::test::kernels_update_test {
 namespace {
@@ -178,6 +179,15 @@ TEST(OptimizerSteps, FollowTheirEquationsWithSchedulesAndClippingOverTwelveSteps
       for (const Trained* one : {&matrix, &bias}) {
         EXPECT_LT(relative_difference(one->tensors[0].values, one->reference.parameter), most);
       }
+    }
+  }
+}
+
+TEST(Updates, AreOneLaunchForUpTo512ParametersThatAreAlike) {
+  for (const UpdateCase& update : update_cases()) {
+    const int expected = update.sizes.size() > 512 ? 2 : 1;
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      EXPECT_EQ(launches_of(update, dtype), expected) << update.name;
     }
   }
 }

@@ -32,6 +32,7 @@ class OnADevice : public Backend {
   std::byte* host_arena(std::int64_t) override { return nullptr; }
   void upload(std::byte*, std::span<const std::byte>, Stream) override {}
   void download(std::span<std::byte>, const std::byte*, Stream) override {}
+  void fill(const View&, const InitialValues&) override {}
   void execute(const BoundOp&) override {}
   Mark mark(Stream) override { return {}; }
   void wait(Stream, Mark) override {}

@@ -9,15 +9,19 @@
 #include <string>
 
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/run/runner.h"
 #include "tests/moe/run/layer_program.h"
+#include "tests/moe/train/training_case.h"
 
 namespace moe::device_backend_test {
 namespace {
 
 using test::LayerProgram;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::ThrowsMessage;
 
@@ -26,7 +30,8 @@ using ::testing::ThrowsMessage;
 class CountingDevice : public Backend {
  public:
   std::atomic<int> timed = 0, untimed = 0, downloads = 0, uploads = 0, posts = 0;
-  std::string failing;  ///< the name of the op that fails
+  std::vector<std::size_t> updates;  ///< how many came in one call
+  std::string failing;               ///< the name of the op that fails
 
   std::string name() const override { return "counting device"; }
   std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
@@ -47,10 +52,17 @@ class CountingDevice : public Backend {
     ++downloads;
     for (const HostCopy& copy : copies) processor_->download(copy.host, copy.device, stream);
   }
+  void fill(const View& tensor, const InitialValues& values) override {
+    processor_->fill(tensor, values);
+  }
   void execute(const BoundOp& op) override {
     throw_error();
     processor_->execute(op);
     if (op.op->name == failing) failed_ = true;
+  }
+  void execute_updates(std::span<const BoundOp* const> ops) override {
+    updates.push_back(ops.size());
+    Backend::execute_updates(ops);
   }
   Mark mark(Stream stream) override {
     ++timed;
@@ -107,6 +119,38 @@ TEST(RunnerOnADevice, TimesEveryOpOnlyWhereSpansAreWanted) {
   EXPECT_EQ(device.timed, 2) << "the last ops of the two streams";
   EXPECT_EQ(device.untimed, 4) << "permute, dispatch and experts, which the other stream waits "
                                   "for, and what the host has sent up";
+}
+
+/// The calls in which a device gets the updates of a training step, by rank.
+std::vector<std::vector<std::size_t>> updates_of_step(int ranks, const RunOptions& options) {
+  const Model model = test::small_model(DType::f32);
+  std::vector<std::vector<std::size_t>> calls(static_cast<std::size_t>(ranks));
+  run_local_ranks(ranks, [&](Communicator& world) {
+    CountingDevice device;
+    test::train_rank(model, {Schedule{}}, make_groups(ranks, ranks), 1, world, device, options);
+    calls[static_cast<std::size_t>(world.rank)] = device.updates;
+  });
+  return calls;
+}
+
+TEST(RunnerOnADevice, IssuesTheUpdatesOfAllParametersAtOnceUnlessEachIsTimedOrChecked) {
+  const Model model = test::small_model(DType::f32);
+  const Program program = build_iteration(model, make_groups(1, 1), 0);
+  const RunOptions together{.record_spans = false};
+  EXPECT_THAT(updates_of_step(1, together), ElementsAre(ElementsAre(program.parameters.size())));
+  EXPECT_THAT(updates_of_step(1, {}), ElementsAre(IsEmpty()));
+  EXPECT_THAT(updates_of_step(1, {.record_spans = false, .check_each_op = true}),
+              ElementsAre(IsEmpty()));
+}
+
+TEST(RunnerOnADevice, IssuesUpdatesTogetherThatWaitForTheSameGradients) {
+  for (const auto& calls : updates_of_step(2, {.record_spans = false})) {
+    std::size_t updates = 0;
+    for (const std::size_t call : calls) updates += call;
+    const Program program = build_iteration(test::small_model(DType::f32), make_groups(2, 2), 0);
+    EXPECT_GT(updates, 0U);
+    EXPECT_LE(updates, program.parameters.size());
+  }
 }
 
 TEST(RunnerOnADevice, FetchesTheCountsOfALayerAtOnce) {

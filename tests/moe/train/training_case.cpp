@@ -225,12 +225,12 @@ Outcome join_ranks(std::vector<RankOutcome> ranks, const Groups& groups, int ste
 }  // namespace
 
 Outcome train_in_turn(const Model& model, const Schedules& schedules, const Groups& groups,
-                      int steps, const MakeBackend& make_backend) {
+                      int steps, const MakeBackend& make_backend, const RunOptions& options) {
   std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
   run_local_ranks(groups.ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_backend();
     ranks[static_cast<std::size_t>(world.rank)] =
-        train_rank(model, schedules, groups, steps, world, *backend);
+        train_rank(model, schedules, groups, steps, world, *backend, options);
   });
   return join_ranks(std::move(ranks), groups, steps);
 }

@@ -77,7 +77,8 @@ Outcome train_small(
 /// The same with a schedule for every step.
 Outcome train_in_turn(
     const Model& model, const Schedules& schedules, const Groups& groups, int steps,
-    const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+    const MakeBackend& make_backend = [] { return make_cpu_backend(1); },
+    const RunOptions& options = {});
 
 /// The same on a CUDA device for each rank, which send over NCCL.
 Outcome train_over_nccl(const Model& model, const Schedule& schedule, const Groups& groups,

@@ -1,0 +1,161 @@
+// Matrix products on a device, by cuBLAS.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "moe/backend/cuda/gemm.cuh"
+#include "moe/backend/cuda_exec.cuh"
+
+namespace moe {
+namespace {
+
+template <class In, class Out>
+void multiply(DeviceStream& stream, const Gemm<In, Out>& gemm, bool accumulate) {
+  const Wide<In> one = 1, beta = accumulate ? 1 : 0;
+  const cublasOperation_t op_a = blas_operation(gemm.transpose_a),
+                          op_b = blas_operation(gemm.transpose_b);
+  if constexpr (std::is_same_v<In, Bf16>) {
+    check(cublasGemmStridedBatchedEx_64(stream.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one,
+                                        gemm.b, CUDA_R_16BF, gemm.ldb, gemm.stride_b, gemm.a,
+                                        CUDA_R_16BF, gemm.lda, gemm.stride_a, &beta, gemm.c,
+                                        blas_type<Out>(), gemm.ldc, gemm.stride_c, gemm.batch,
+                                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmStridedBatchedEx");
+  } else {
+    const auto call = [&](auto function, const char* name) {
+      check(function(stream.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one, gemm.b, gemm.ldb,
+                     gemm.stride_b, gemm.a, gemm.lda, gemm.stride_a, &beta, gemm.c, gemm.ldc,
+                     gemm.stride_c, gemm.batch),
+            name);
+    };
+    if constexpr (std::is_same_v<In, double>) {
+      call(cublasDgemmStridedBatched_64, "cublasDgemmStridedBatched");
+    } else {
+      call(cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched");
+    }
+  }
+}
+
+/// FillRowsBody for the rows of several products, numbered through; all have C of n columns.
+template <class In, class Out>
+struct FillGroupBody {
+  Out* c[kMostGrouped];
+  const In* bias[kMostGrouped];
+  std::int64_t ends[kMostGrouped];  ///< the number of the row after the last of each product
+  int products = 0;
+  std::int64_t ldc, n;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    int product = 0;
+    for (int above = products - 1; product < above;) {
+      const int middle = (product + above) / 2;
+      if (row < ends[middle]) {
+        above = middle;
+      } else {
+        product = middle + 1;
+      }
+    }
+    const std::int64_t begin = product == 0 ? 0 : ends[product - 1];
+    FillRowsBody<In, Out>{c[product], ldc, n, bias[product]}(team, row - begin);
+  }
+};
+
+/// Sets C of the products that have a bias to it, and makes them products that are added to C.
+template <class In, class Out>
+void fill_biases(CudaExec& exec, std::span<Gemm<In, Out>> gemms) {
+  FillGroupBody<In, Out> body{};
+  body.ldc = gemms.front().ldc;
+  body.n = gemms.front().n;
+  std::int64_t rows = 0;
+  for (Gemm<In, Out>& gemm : gemms) {
+    if (gemm.bias == nullptr) continue;
+    rows += gemm.m;
+    body.c[body.products] = gemm.c;
+    body.bias[body.products] = gemm.bias;
+    body.ends[body.products++] = rows;
+    gemm.bias = nullptr;
+    gemm.accumulate = true;
+  }
+  exec.rows(rows, body.n, body);
+}
+
+/// The products as a batch, where they are of one size and evenly spaced.
+template <class In, class Out>
+std::optional<Gemm<In, Out>> as_batch(std::span<const Gemm<In, Out>> gemms) {
+  Gemm<In, Out> batch = gemms.front();
+  batch.batch = static_cast<std::int64_t>(gemms.size());
+  batch.stride_a = gemms[1].a - batch.a;
+  batch.stride_b = gemms[1].b - batch.b;
+  batch.stride_c = gemms[1].c - batch.c;
+  if (batch.stride_a < 0 || batch.stride_b < 0 || batch.stride_c <= 0) return std::nullopt;
+  for (std::size_t i = 1; i < gemms.size(); ++i) {
+    const Gemm<In, Out>& one = gemms[i];
+    const auto place = static_cast<std::int64_t>(i);
+    const bool fits =
+        one.m == batch.m && one.n == batch.n && one.k == batch.k && one.lda == batch.lda &&
+        one.ldb == batch.ldb && one.ldc == batch.ldc && one.transpose_a == batch.transpose_a &&
+        one.transpose_b == batch.transpose_b && one.accumulate == batch.accumulate &&
+        one.a - batch.a == place * batch.stride_a && one.b - batch.b == place * batch.stride_b &&
+        one.c - batch.c == place * batch.stride_c;
+    if (!fits) return std::nullopt;
+  }
+  return batch;
+}
+
+}  // namespace
+
+template <class In, class Out>
+void CudaExec::gemm(const Gemm<In, Out>& gemm) {
+  if (gemm.m == 0 || gemm.n == 0) return;
+  if (gemm.bias != nullptr && gemm.k > 0 && gemm_with_bias(device_stream_, gemm)) return;
+  bool accumulate = gemm.accumulate;
+  if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
+    rows(gemm.m, gemm.n, FillRowsBody<In, Out>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
+    accumulate = true;
+  }
+  if (gemm.k > 0) multiply(device_stream_, gemm, accumulate);
+}
+
+/// One batch where sizes allow, else one grouped call, else one by one.
+template <class In, class Out>
+void CudaExec::gemms(std::span<const Gemm<In, Out>> gemms) {
+  std::vector<Gemm<In, Out>> products;
+  for (const Gemm<In, Out>& one : gemms) {
+    if (one.m == 0 || one.n == 0) continue;
+    if (one.k == 0) {
+      gemm(one);
+    } else {
+      products.push_back(one);
+    }
+  }
+  for (std::span<Gemm<In, Out>> left = products; !left.empty();) {
+    const auto some = left.first(std::min(left.size(), kMostGrouped));
+    left = left.subspan(some.size());
+    if (some.size() == 1) {
+      gemm(some.front());
+      continue;
+    }
+    fill_biases(*this, some);
+    const std::span<const Gemm<In, Out>> group = some;
+    if (const auto batch = as_batch(group)) {
+      multiply(device_stream_, *batch, batch->accumulate);
+    } else if (!grouped_gemm(device_stream_, group)) {
+      for (const Gemm<In, Out>& one : group) multiply(device_stream_, one, one.accumulate);
+    }
+  }
+}
+
+template void CudaExec::gemm(const Gemm<float, float>&);
+template void CudaExec::gemm(const Gemm<double, double>&);
+template void CudaExec::gemm(const Gemm<Bf16, Bf16>&);
+template void CudaExec::gemm(const Gemm<Bf16, float>&);
+template void CudaExec::gemms(std::span<const Gemm<float, float>>);
+template void CudaExec::gemms(std::span<const Gemm<double, double>>);
+template void CudaExec::gemms(std::span<const Gemm<Bf16, Bf16>>);
+template void CudaExec::gemms(std::span<const Gemm<Bf16, float>>);
+
+}  // namespace moe
