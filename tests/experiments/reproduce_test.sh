@@ -45,6 +45,7 @@ expect "it prints what it stores" cmp -s "$scratch/output" "$scratch/out/all.csv
 expect "a row for each figure of the paper, on each of four machines" equal "$(grep -c "^MPMoE,Fig. 14," "$scratch/output")" 16
 expect "with the cards of a DGX A100 and the start that FSMoE measured the partitions are the paper's" equal \
   "$(awk -F, '$3 ~ /0[.]3 ms/ { printf "%s ", $7 }' "$scratch/output")" "2 4 4 8 "
+# shellcheck disable=SC2016
 expect "attention's backward has four products for every two of forward" awk '
   /^\[/ { table = $0 }
   $1 == "beta_s_per_flop" { beta[table] = $3 }
