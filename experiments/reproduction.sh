@@ -43,9 +43,28 @@ begin() {
   echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis > "$rows"
 }
 
-# cluster NAME: the file of a cluster of experiments/clusters.
+# stored_probabilities: a cluster's file with the backward of attention as the systems of the papers have it, which
+# store the probabilities: 4 products where ours, which makes them again, has 5, and one launch less of 6. FSMoE's
+# Table 2 measures it at 1.9 to 2.1 times forward, whose products are 2.
+stored_probabilities() {
+  awk '
+    /^\[/ { table = $0 }
+    table ~ /^\[fit.attention/ { next }
+    table == "[fit.gemm]" && $1 == "alpha_s" { alpha = $3 }
+    table == "[fit.gemm]" && $1 == "beta_s_per_flop" { beta = $3 }
+    { print }
+    END {
+      printf "\n[fit.attention]\nalpha_s = %.4g\nbeta_s_per_flop = %.4g\n", alpha, beta
+      printf "\n[fit.attention_gradient]\nalpha_s = %.4g\nbeta_s_per_flop = %.4g\n", alpha * 5 / 6, beta * 4 / 5
+    }'
+}
+
+# cluster NAME: the file of a cluster of experiments/clusters, with attention as in the papers.
 cluster() {
-  echo "$experiments/clusters/$1.toml"
+  local file=$work/$1.toml
+  stored_probabilities < "$experiments/clusters/$1.toml" > "$file.$BASHPID"
+  mv "$file.$BASHPID" "$file"
+  echo "$file"
 }
 
 # columns FILE NAME...: these columns of a CSV file with a heading, with tabs between them. Texts in
@@ -80,13 +99,36 @@ columns() {
     }' "$file"
 }
 
-# testbed BED FACTOR GEMM: the file of FSMoE's test bed a, b or b-printed, with links between and inside
-# nodes that are FACTOR times slower beside each other, and GEMMs that take GEMM times as long by the FLOP.
+# measured_experts BED: fits of the products of experts from the times that FSMoE's Table 2 measured in forward: the line
+# through GPT2-XL (two products) and Mixtral-7B (three), B = 4, L = 1024, k f = 2.4. Where the line would begin below 0,
+# the rate of Mixtral-7B.
+measured_experts() {
+  local ranks=8 gpt2_xl=3.1 mixtral=15.6
+  if [[ $1 == b* ]]; then ranks=4 gpt2_xl=6.7 mixtral=58.5; fi
+  awk -v ranks=$ranks -v gpt2_xl=$gpt2_xl -v mixtral=$mixtral 'BEGIN {
+    rows = 2.4 * 4 * 1024
+    x = 2 * rows * 1600 * 6400 / ranks
+    y = 2 * rows * 4096 * 14336 / ranks
+    a = gpt2_xl / 2000
+    b = mixtral / 3000
+    beta = (b - a) / (y - x)
+    alpha = a - beta * x
+    if (alpha < 0) { alpha = 0; beta = b / y }
+    split("expert_linear expert_linear_input_gradient expert_linear_weight_gradient", kinds, " ")
+    for (i = 1; i <= 3; ++i) printf "\n[fit.%s]\nalpha_s = %.4g\nbeta_s_per_flop = %.4g\n", kinds[i], alpha, beta
+  }'
+}
+
+# testbed BED FACTOR GEMM: the file of FSMoE's test bed a, b or b-printed, with links between and inside nodes that are
+# FACTOR times slower beside each other. GEMM: how many times as long GEMMs take by the FLOP as in Fig. 5, or
+# measured, for experts that take what Table 2 measured.
 testbed() {
-  local file=$work/testbed-$1-$2.toml slowed
+  local file=$work/testbed-$1-$2-$3.toml slowed times=$3
+  if [[ $3 == measured ]]; then times=1; fi
   slowed=$(awk -v factor="$2" 'BEGIN { printf "%.6f", 1 / factor }')
   {
-    awk -v gemm="$3" '/^beta_s_per_flop/ { $3 *= gemm } { print }' "$(cluster "fsmoe-testbed-$1")"
+    awk -v gemm="$times" '/^beta_s_per_flop/ { $3 *= gemm } { print }' "$(cluster "fsmoe-testbed-$1")"
+    if [[ $3 == measured ]]; then measured_experts "$1"; fi
     printf '\n[interference]\ninter_node_beside_intra_node = %s\nintra_node_beside_inter_node = %s\n' "$slowed" "$slowed"
   } > "$file"
   echo "$file"

@@ -41,6 +41,9 @@ constexpr std::array<std::string_view, 2> kWordsOf<BatchPer>{"rank", "tp_group"}
 template <>
 constexpr std::array<std::string_view, 2> kWordsOf<ExchangedRows>{"irregular", "padded"};
 template <>
+constexpr std::array<std::string_view, 2> kWordsOf<WeightGradientTime>{"beside_return",
+                                                                       "before_return"};
+template <>
 constexpr std::array<std::string_view, 3> kWordsOf<Drop>{kDropNames};
 
 template <class Enum>
@@ -394,6 +397,10 @@ constexpr std::array kKeys{
                                  "Rows that are sent: those with a token, or as many as there is "
                                  "capacity for, with zeros in between.",
                                  kOptional, kPaddedWithCapacity),
+    member_key<&Model::weight_gradients>(
+        "moe", "weight_gradients", WordRange{words_of_enum<WeightGradientTime>},
+        "When gradients of experts' weights are computed: while gradients of their inputs travel "
+        "back, or before."),
     member_key<&Model::auxiliary_weight>("moe", "auxiliary_weight", kFromZero,
                                          "Weight of the load-balancing loss.", kOptional,
                                          kWithBalance),

@@ -26,6 +26,11 @@ enum class ExchangedRows : std::uint8_t {
   irregular,  ///< the copies of tokens that experts keep
   padded,     ///< as many for every rank and expert as its capacity, zeros where there is no copy
 };
+/// When backward computes the gradients of the weights of experts.
+enum class WeightGradientTime : std::uint8_t {
+  beside_return,  ///< while the gradients of their inputs travel back
+  before_return,  ///< before these leave, as engines do that run backward layer by layer
+};
 /// The ranks that have whole sequences of the batch.
 enum class BatchPer : std::uint8_t {
   rank,
@@ -71,6 +76,7 @@ struct Model {
   int capacity_groups = 0;
   Drop drop = Drop::choice;
   ExchangedRows exchange = ExchangedRows::irregular;
+  WeightGradientTime weight_gradients = WeightGradientTime::beside_return;
   double auxiliary_weight = 0.01;
   double z_loss_weight = 0;
   /// Values of keys that the gate itself declares; those not set have their defaults.

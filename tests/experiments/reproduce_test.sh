@@ -42,7 +42,17 @@ expect "every picture of a page is there" every_picture_is_there
 
 expect "two experiments end" equal "$(code "$reproduce" mpmoe_fig14 mpmoe_fig16 --bin "$bin" --out "$scratch/out" --format csv)" 0
 expect "it prints what it stores" cmp -s "$scratch/output" "$scratch/out/all.csv"
-expect "a row for each figure of the paper" equal "$(grep -c "^MPMoE,Fig. 14," "$scratch/output")" 4
+expect "a row for each figure of the paper, on each of four machines" equal "$(grep -c "^MPMoE,Fig. 14," "$scratch/output")" 16
+expect "with the cards of a DGX A100 and the start that FSMoE measured the partitions are the paper's" equal \
+  "$(awk -F, '$3 ~ /0[.]3 ms/ { printf "%s ", $7 }' "$scratch/output")" "2 4 4 8 "
+# shellcheck disable=SC2016
+expect "attention's backward has four products for every two of forward" awk '
+  /^\[/ { table = $0 }
+  $1 == "beta_s_per_flop" { beta[table] = $3 }
+  END {
+    off = beta["[fit.attention_gradient]"] / beta["[fit.gemm]"] - 0.8
+    exit !(beta["[fit.attention]"] == beta["[fit.gemm]"] && off * off < 1e-6)
+  }' "$scratch/out/mpmoe_fig14/adira.toml"
 expect "one heading" equal "$(grep -c "^paper,table," "$scratch/output")" 1
 # shellcheck disable=SC2016
 expect "all are simulated, and the difference follows from both figures" awk -F, 'NR > 1 {
@@ -53,7 +63,7 @@ expect "with a percentage" grep -q "^MPMoE .*[+-][0-9.]*%  simulated$" "$scratch
 
 expect "figures are stored" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" --out "$scratch/out" --db "$scratch/figures.db")" 0
 expect "all of them" equal "$("$bin/moe-db" query --db "$scratch/figures.db" --format csv \
-  "SELECT count(*), sum(abs(difference - (value / paper_value - 1)) > 1e-9), min(basis) FROM figure_view" | tail -1)" 4,0,simulated
+  "SELECT count(*), sum(abs(difference - (value / paper_value - 1)) > 1e-9), min(basis) FROM figure_view" | tail -1)" 16,0,simulated
 
 # Rows as parts of pages and as a picture.
 mkdir -p "$scratch/page"

@@ -61,7 +61,7 @@ const std::vector<Planner>& planners() {
        .plan = plan_tutel_improved,
        .paper_seconds = pipelined_iteration_s,
        .parameters = degrees_json,
-       .options = {kMostChunks}},
+       .options = {kMostChunks, kReleasedDegree}},
       {.name = "pipemoe_lina",
        .description =
            "pipemoe, and gradients all-reduced in slices of 30 MB wherever the stream of "

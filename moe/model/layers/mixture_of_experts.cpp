@@ -67,10 +67,12 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
     // computed.
     const ExpertGradients gradients =
         experts.backward(gather_shared(build, produced.backward(d_produced), "d_gathered"));
+    const bool before = build.model.weight_gradients == WeightGradientTime::before_return;
+    if (before) gradients.weights();
     const TensorId d_received = arrived.backward(sum_shared(build, gradients.input, "d_summed"));
     const TensorId d_sent = exchange_rows(build, Direction::combine, d_received, "d_sent",
                                           "all_to_all gradient combine");
-    gradients.weights();
+    if (!before) gradients.weights();
     const OrderGradients inner = ordered.backward(leaving.backward(d_sent));
     if (!gate.mixed && !gate.backward) return start.backward(inner.input);
     const TensorId d_gate = gate.mixed ? gate.mixed->backward(inner.dispatch, outer.weight)

@@ -149,7 +149,7 @@ seed = 9
       R"("shared_experts":2,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
       R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","exchange":"irregular",)"
-      R"("auxiliary_weight":0.5,)"
+      R"("weight_gradients":"beside_return","auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
       R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,)"

@@ -85,19 +85,19 @@ TEST(ModelKeys, AreOneForEveryMember) {
                norm, norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases,
                dense_blocks, moe_every, experts, choices, gate, order, hooks, expert, activation,
                d_expert, shared_experts, capacity_factor, capacity_groups, drop, exchange,
-               auxiliary_weight, z_loss_weight, own, global_batch, batch_per, micro_batches,
-               optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
-               learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov,
-               clip_norm, outlier_z_score, outlier_window, seed, dtype] = model;
+               weight_gradients, auxiliary_weight, z_loss_weight, own, global_batch, batch_per,
+               micro_batches, optimizer, learning_rate, warmup_steps, decay_steps,
+               least_learning_rate, learning_rate_schedule, beta1, beta2, epsilon, weight_decay,
+               momentum, nesterov, clip_norm, outlier_z_score, outlier_window, seed, dtype] = model;
   const auto count = [](const auto&... member) { return sizeof...(member); };
   const std::size_t members_with_a_key = count(
       name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks, norm,
       norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every,
       experts, choices, gate, order, expert, activation, d_expert, shared_experts, capacity_factor,
-      capacity_groups, drop, exchange, auxiliary_weight, z_loss_weight, global_batch, batch_per,
-      micro_batches, optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
-      learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov, clip_norm,
-      outlier_z_score, outlier_window, seed, dtype);
+      capacity_groups, drop, exchange, weight_gradients, auxiliary_weight, z_loss_weight,
+      global_batch, batch_per, micro_batches, optimizer, learning_rate, warmup_steps, decay_steps,
+      least_learning_rate, learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum,
+      nesterov, clip_norm, outlier_z_score, outlier_window, seed, dtype);
   std::size_t of_hooks = 0;
   for (const ModelKey& key : common_keys()) of_hooks += key.table == "moe.hooks" ? 1 : 0;
   EXPECT_EQ(common_keys().size() - of_hooks, members_with_a_key);

@@ -14,7 +14,7 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 21> kDrawnByRange{"norm",
+constexpr std::array<std::string_view, 22> kDrawnByRange{"norm",
                                                          "norm_epsilon",
                                                          "positions",
                                                          "rotary_base",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 21> kDrawnByRange{"norm",
                                                          "shard_vocabulary",
                                                          "batch_per",
                                                          "exchange",
+                                                         "weight_gradients",
                                                          "optimizer",
                                                          "auxiliary_weight",
                                                          "momentum",

@@ -160,6 +160,17 @@ TEST_F(FsmoeTest, TutelImprovedReducesBlocksWholeBesideTheAttentionOfTheNext) {
   EXPECT_EQ(placed(schedule, ExchangePlace::dispatch), 0);
 }
 
+TEST_F(FsmoeTest, TutelImprovedAsReleasedHasTheBestOfOneDegreeForBothPhases) {
+  PlannerOptions released = options;
+  released.asked[kReleasedDegree.key] = 1;
+  const moe::Schedule schedule = plan_tutel_improved(situation, released);
+  EXPECT_EQ(degrees_of(schedule).forward, degrees_of(schedule).backward);
+  for (int chunks = 1; chunks <= most_chunks(released); ++chunks) {
+    EXPECT_LE(simulated_s(schedule),
+              simulated_s(tutel_improved_schedule(situation, {chunks, chunks})));
+  }
+}
+
 TEST_F(FsmoeTest, TutelImprovedReducesBesideBlocksWithoutExpertsToo) {
   model.moe_every = 2;
   const moe::Program mixed = moe::build_iteration(model, groups, 0);
