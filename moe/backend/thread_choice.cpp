@@ -8,7 +8,9 @@
 namespace moe {
 namespace {
 
-int bits_of(std::int64_t count) { return std::bit_width(static_cast<std::uint64_t>(count)); }
+int bits_of(std::int64_t count) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
+}
 
 }  // namespace
 
