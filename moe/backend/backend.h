@@ -108,9 +108,10 @@ class Backend {
 };
 
 /// The CPU of one rank, with kernels on `threads` threads and matrix products by oneDNN. Its
-/// streams are the host threads that call it. `waiting` decides below which size a kernel uses only
-/// one thread. The memory of device and host is the same here; copies between them are slowed down
-/// to `copy_bytes_per_s`, unless it is 0.
+/// streams are the host threads that call it. Whether an op runs on all threads or on one is
+/// measured (thread_choice.h). `waiting` is how they wait, as name() says. The memory of device and
+/// host is the same here; copies between them are slowed down to `copy_bytes_per_s`, unless it is
+/// 0.
 std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep,
                                           double copy_bytes_per_s = 0);
 

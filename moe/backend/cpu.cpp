@@ -14,6 +14,7 @@
 #include "db/console/format_rows.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
+#include "moe/backend/thread_choice.h"
 #include "moe/backend/thread_sanitizer.h"
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
@@ -24,12 +25,21 @@
 namespace moe {
 namespace {
 
-/// The least work for which a second thread pays: a thread that sleeps takes tens of microseconds
-/// to wake. Measured in experiments/threads.
-struct Grain {
-  std::int64_t elements, gemm_flops;
-};
-constexpr Grain kGrainAsleep{131072, 8'000'000}, kGrainAwake{32768, 1'000'000};
+/// Least parts of a loop that a thread gets: fewer elements, or rows of a matrix product, share
+/// lines of a cache or pack more than they multiply.
+constexpr std::int64_t kLeastElements = 256, kLeastGemmRows = 16;
+/// From here on oneDNN shares a matrix product out itself. It takes milliseconds, so that all
+/// threads pay, and its threads pack common panels.
+constexpr std::int64_t kLibraryFlops = 256'000'000;
+
+/// Rows from `begin` to `end` of a matrix product.
+template <class In, class Out>
+Gemm<In, Out> rows_of(Gemm<In, Out> gemm, std::int64_t begin, std::int64_t end) {
+  gemm.m = end - begin;
+  gemm.a += gemm.transpose_a ? begin : begin * gemm.lda;
+  gemm.c += begin * gemm.ldc;
+  return gemm;
+}
 
 /// Kernels on the threads of one rank. Every result has one owner, so the order of a sum does not
 /// depend on the number of threads.
@@ -37,12 +47,14 @@ class CpuExec {
  public:
   static constexpr AttentionTile kAttentionTile = kCpuAttentionTile;
 
-  CpuExec(int threads, Grain grain, double copy_bytes_per_s = 0)
-      : threads_(threads), grain_(grain), copy_bytes_per_s_(copy_bytes_per_s) {}
+  /// Loops run on `threads` threads, and the largest matrix products on `most`.
+  CpuExec(int threads, int most, double copy_bytes_per_s = 0)
+      : threads_(threads), most_(most), copy_bytes_per_s_(copy_bytes_per_s) {}
 
   template <class F>
   void rows(std::int64_t count, std::int64_t width, F f) {
-    share(count, width, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t least = (kLeastElements + width - 1) / std::max<std::int64_t>(width, 1);
+    share(count, least, [&](std::int64_t begin, std::int64_t end) {
       SerialTeam team;
       for (std::int64_t row = begin; row < end; ++row) f(team, row);
     });
@@ -50,7 +62,7 @@ class CpuExec {
 
   template <class F>
   void elements(std::int64_t count, F f) {
-    share(count, 1, [&](std::int64_t begin, std::int64_t end) {
+    share(count, kLeastElements, [&](std::int64_t begin, std::int64_t end) {
 #pragma GCC ivdep
       for (std::int64_t i = begin; i < end; ++i) f(i);
     });
@@ -58,7 +70,7 @@ class CpuExec {
 
   template <class Out, class F, class... In>
   void map(std::int64_t count, Out* out, F f, const In*... in) {
-    share(count, 1, [=](std::int64_t begin, std::int64_t end) {
+    share(count, kLeastElements, [=](std::int64_t begin, std::int64_t end) {
 #pragma GCC ivdep
       for (std::int64_t i = begin; i < end; ++i) out[i] = f(in[i]...);
     });
@@ -68,12 +80,14 @@ class CpuExec {
   template <class Terms, class Real, int count>
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
                    SumTargets<Real, count> targets) {
-    constexpr std::int64_t kStrip = 1024;
-    share((width + kStrip - 1) / kStrip, rows * kStrip, [&](std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t kStrip = 1024, kLine = 16;
+    const std::int64_t of_thread = (width / threads_ + kLine - 1) / kLine * kLine;
+    const std::int64_t strip_width = std::clamp(of_thread, kLine, kStrip);
+    share((width + strip_width - 1) / strip_width, 1, [&](std::int64_t begin, std::int64_t end) {
       Real sums[count][kStrip];
       for (std::int64_t strip = begin; strip < end; ++strip) {
-        const std::int64_t first = strip * kStrip;
-        const std::int64_t size = std::min(kStrip, width - first);
+        const std::int64_t first = strip * strip_width;
+        const std::int64_t size = std::min(strip_width, width - first);
         for (auto& sum : sums) std::fill_n(sum, size, Real(0));
         for (std::int64_t row = 0; row < rows; ++row) {
 #pragma GCC ivdep
@@ -99,11 +113,20 @@ class CpuExec {
     }
   }
 
+  /// Threads share the rows of C, and each calls oneDNN for its own: so the order of sums does not
+  /// depend on how many there are.
   template <class In, class Out>
   void gemm(const Gemm<In, Out>& gemm) {
-    // OpenMP keeps this per calling thread, and each stream has its own.
-    omp_set_num_threads(2 * gemm.m * gemm.n * gemm.k < grain_.gemm_flops ? 1 : threads_);
-    cpu_gemm(gemm);
+    // OpenMP keeps the number per calling thread, and each stream has its own.
+    if (2 * gemm.m * gemm.n * gemm.k >= kLibraryFlops) {
+      omp_set_num_threads(most_);
+      cpu_gemm(gemm);
+      return;
+    }
+    share(gemm.m, kLeastGemmRows, [&](std::int64_t begin, std::int64_t end) {
+      omp_set_num_threads(1);
+      cpu_gemm(rows_of(gemm, begin, end));
+    });
   }
 
   template <class In, class Out>
@@ -113,8 +136,8 @@ class CpuExec {
 
   template <class F>
   void batches(std::int64_t count, F f) {
-    share(count, grain_.elements, [&](std::int64_t begin, std::int64_t end) {
-      CpuExec single(1, grain_);
+    share(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      CpuExec single(1, 1);
       for (std::int64_t i = begin; i < end; ++i) f(single, i, std::int64_t{1});
     });
   }
@@ -135,11 +158,11 @@ class CpuExec {
   }
 
  private:
-  /// Calls f(begin, end) for equal shares of [0, count), each on a thread.
+  /// Calls f(begin, end) for equal shares of [0, count), at least `least`, each on a thread.
   template <class F>
-  MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t width, F f) {
-    const std::int64_t parts = std::min<std::int64_t>(threads_, count);
-    if (parts < 2 || count * width < grain_.elements) {
+  MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t least, F f) {
+    const std::int64_t parts = std::min<std::int64_t>(threads_, count / least);
+    if (parts < 2) {
       f(0, count);
       return;
     }
@@ -153,8 +176,7 @@ class CpuExec {
     happens_after(&f);
   }
 
-  int threads_;
-  Grain grain_;
+  int threads_, most_;
   double copy_bytes_per_s_;
 };
 
@@ -221,13 +243,18 @@ class CpuBackend : public Backend {
   }
 
   void fill(const View& tensor, const InitialValues& values) override {
-    CpuExec exec = executor();
+    CpuExec exec = executor(threads_);
     fill_any(exec, tensor, values);
   }
 
   void execute(const BoundOp& op) override {
-    CpuExec exec = executor();
-    execute_op(exec, op);
+    if (threads_ == 1) return execute_on(1, op);
+    const OpSize size = size_of(op);
+    const bool all = choice_.takes_all(size);
+    const auto start = std::chrono::steady_clock::now();
+    execute_on(all ? threads_ : 1, op);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    choice_.measured(size, all, took.count());
   }
 
   /// All work has finished when its call returns, so a mark is a time that has passed.
@@ -248,13 +275,17 @@ class CpuBackend : public Backend {
   }
 
  private:
-  CpuExec executor() const {
-    return {threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep, copy_bytes_per_s_};
+  CpuExec executor(int threads) const { return {threads, threads_, copy_bytes_per_s_}; }
+
+  void execute_on(int threads, const BoundOp& op) {
+    CpuExec exec = executor(threads);
+    execute_op(exec, op);
   }
 
   int threads_;
   Waiting waiting_;
   double copy_bytes_per_s_;
+  ThreadChoice choice_;
   Arena arena_, host_arena_;
   std::mutex mutex_;
   std::vector<double> marks_;

@@ -333,14 +333,13 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
   Real* log_sum_exp = data_of<Real>(bound.writes[1]);
   Real* scratch = data_of<Real>(bound.writes[2]);
 
-  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
-    exec.batches(s.key_value_heads, [&, sequence](auto& part, std::int64_t shared,
-                                                  std::int64_t batch) {
+  exec.batches(s.key_value_heads, [&](auto& part, std::int64_t shared, std::int64_t batch) {
+    Real* scores = scratch + shared * s.scratch_stride;
+    Stored* p = s.stored_tile(scores, 0);
+    for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
       const Stored* tokens = qkv + sequence * s.length * s.row;
       const Stored* k = tokens + s.width + shared * s.head_width;
       const Stored* v = k + s.key_value_heads * s.head_width;
-      Real* scores = scratch + shared * s.scratch_stride;
-      Stored* p = s.stored_tile(scores, 0);
       for (std::int64_t begin = 0; begin < s.length; begin += s.scratch.tile.queries) {
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
           const std::int64_t token = sequence * s.length + begin;
@@ -359,8 +358,8 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
           s.store_query_sums(part, scores, tile.queries, out, s.width, batch);
         }
       }
-    });
-  }
+    }
+  });
 }
 
 /// The gradient of one head of q of one block of queries, and what it adds to those of its keys and
@@ -414,37 +413,36 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
   Stored* d_qkv = data_of<Stored>(bound.writes[0]);
   Real* scratch = data_of<Real>(bound.writes[1]);
 
-  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
-    exec.batches(
-        s.key_value_heads, [&, sequence](auto& part, std::int64_t shared, std::int64_t batch) {
-          const std::int64_t first = sequence * s.length * s.row;
-          const std::int64_t keys_at = first + s.width + shared * s.head_width;
-          const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
-          Real* of_head = scratch + shared * s.scratch_stride;
-          const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at, 0),
-                              dv = s.key_sums(of_head, d_qkv + values_at, 1);
-          const std::int64_t block = s.scratch.tile.queries, last = (s.length - 1) / block * block;
-          for (std::int64_t begin = last; begin >= 0; begin -= block) {
-            const std::int64_t token = sequence * s.length + begin;
-            for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
-              const std::int64_t column = head * s.head_width;
-              const AttentionGradientBlock<Stored> of_block{s,
-                                                            qkv + token * s.row + column,
-                                                            qkv + keys_at,
-                                                            qkv + values_at,
-                                                            y + token * s.width + column,
-                                                            dy + token * s.width + column,
-                                                            log_sum_exp + token * s.heads + head,
-                                                            of_head,
-                                                            d_qkv + token * s.row + column,
-                                                            dk,
-                                                            dv};
-              of_block.launch_on(part, begin, begin == last && head == shared * s.sharing, batch);
-            }
-          }
-          s.store_key_sums(part, of_head, d_qkv + keys_at, batch);
-        });
-  }
+  exec.batches(s.key_value_heads, [&](auto& part, std::int64_t shared, std::int64_t batch) {
+    Real* of_head = scratch + shared * s.scratch_stride;
+    for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
+      const std::int64_t first = sequence * s.length * s.row;
+      const std::int64_t keys_at = first + s.width + shared * s.head_width;
+      const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
+      const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at, 0),
+                          dv = s.key_sums(of_head, d_qkv + values_at, 1);
+      const std::int64_t block = s.scratch.tile.queries, last = (s.length - 1) / block * block;
+      for (std::int64_t begin = last; begin >= 0; begin -= block) {
+        const std::int64_t token = sequence * s.length + begin;
+        for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
+          const std::int64_t column = head * s.head_width;
+          const AttentionGradientBlock<Stored> of_block{s,
+                                                        qkv + token * s.row + column,
+                                                        qkv + keys_at,
+                                                        qkv + values_at,
+                                                        y + token * s.width + column,
+                                                        dy + token * s.width + column,
+                                                        log_sum_exp + token * s.heads + head,
+                                                        of_head,
+                                                        d_qkv + token * s.row + column,
+                                                        dk,
+                                                        dv};
+          of_block.launch_on(part, begin, begin == last && head == shared * s.sharing, batch);
+        }
+      }
+      s.store_key_sums(part, of_head, d_qkv + keys_at, batch);
+    }
+  });
 }
 
 }  // namespace moe

@@ -159,17 +159,19 @@ constexpr std::array kWithDecay{KeyCondition{
                                  "optimizer = \"adamw\" or \"sgd\"");
     }}};
 
+std::string quoted_schedule(const Model& model) {
+  return quoted_choice(
+      "learning_rate_schedule",
+      kWordsOf<RateSchedule>[static_cast<std::size_t>(model.learning_rate_schedule)]);
+}
+
 constexpr std::array kWithEnd{
-    KeyCondition{
-        "learning_rate_schedule", "learning_rate_schedule = \"linear\" or \"cosine\"",
-        [](const Model& model, const KeyValue& steps) -> std::string {
-          if (std::get<std::int64_t>(steps) == 0 || falls_to_an_end(model)) return "";
-          return fmt::format(
-              "{} has no such end; \"linear\" and \"cosine\" have",
-              quoted_choice(
-                  "learning_rate_schedule",
-                  kWordsOf<RateSchedule>[static_cast<std::size_t>(model.learning_rate_schedule)]));
-        }},
+    KeyCondition{"learning_rate_schedule", "learning_rate_schedule = \"linear\" or \"cosine\"",
+                 [](const Model& model, const KeyValue& steps) -> std::string {
+                   if (std::get<std::int64_t>(steps) == 0 || falls_to_an_end(model)) return "";
+                   return fmt::format("{} has no such end; \"linear\" and \"cosine\" have",
+                                      quoted_schedule(model));
+                 }},
     KeyCondition{"warmup_steps", "fewer warmup_steps",
                  [](const Model& model, const KeyValue& steps) -> std::string {
                    const auto last = std::get<std::int64_t>(steps);
@@ -178,7 +180,16 @@ constexpr std::array kWithEnd{
                                       model.warmup_steps, last);
                  }}};
 
-constexpr std::array kBelowRate{
+constexpr std::array kWithFallingRate{
+    KeyCondition{"learning_rate_schedule",
+                 "learning_rate_schedule = \"linear\", \"cosine\" or \"inverse_square_root\"",
+                 [](const Model& model, const KeyValue& least) -> std::string {
+                   if (least == KeyValue(0.0)) return "";
+                   if (model.learning_rate_schedule != RateSchedule::constant) return "";
+                   return fmt::format(
+                       "{} does not fall; \"linear\", \"cosine\" and \"inverse_square_root\" do",
+                       quoted_schedule(model));
+                 }},
     KeyCondition{"learning_rate", "no smaller learning_rate",
                  [](const Model& model, const KeyValue& least) -> std::string {
                    const auto number = std::get<double>(least);
@@ -435,7 +446,7 @@ constexpr std::array kKeys{
         "Iteration from which on it is at its least; 0: it has no such end.", kOptional, kWithEnd),
     member_key<&Model::least_learning_rate>("training", "least_learning_rate", kFromZero,
                                             "Learning rate that it does not fall below.", kOptional,
-                                            kBelowRate),
+                                            kWithFallingRate),
     member_key<&Model::beta1>("training", "beta1", kFromZeroToBelowOne,
                               "Share of the mean gradient that an iteration keeps.", kOptional,
                               kWithAdam),

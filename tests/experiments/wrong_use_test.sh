@@ -23,6 +23,7 @@ refused "--preset needs a value" "$root/tests/run" --preset --label
 refused "--steps needs a value" "$root/experiments/gemm-share/run" --steps --bin
 refused "--threads needs a value" "$root/experiments/against_pytorch/run" --threads --rounds
 refused "--models needs a value" "$root/experiments/box_planners/run" --models --table
+refused "--precisions f16: expected f32, bf16 or both" "$root/experiments/box_planners/run" --precisions f16 --table
 refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --rounds --nodes 2
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list

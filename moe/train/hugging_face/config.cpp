@@ -1,9 +1,12 @@
 #include "moe/train/hugging_face/config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +83,27 @@ class Config {
  private:
   InputObject root_;
 };
+
+/// A class of mixtures of experts that is none of ours, and why.
+struct OtherClass {
+  std::string_view name, reason;
+};
+constexpr std::array kOtherClasses{
+    OtherClass{"qwen3_moe", "norms of queries and keys"},
+    OtherClass{"olmoe", "norms of queries and keys"}, OtherClass{"deepseek_v2", "latent attention"},
+    OtherClass{"deepseek_v3", "latent attention and groups of experts"}};
+
+Family family_of(const InputValue& type) {
+  for (const OtherClass& other : kOtherClasses) {
+    if (!type.is(other.name)) continue;
+    type.refuse(
+        fmt::format("\"{}\" has {}, for which there is no counterpart here: expected "
+                    "\"{}\"",
+                    other.name, other.reason, fmt::join(kFamilyNames, "\" or \"")));
+  }
+  const std::vector<std::string_view> names{kFamilyNames.begin(), kFamilyNames.end()};
+  return static_cast<Family>(type.one_of(names));
+}
 
 void refuse_scaled_angles(const InputObject& rope) {
   for (const char* key : {"rope_type", "type"}) {
@@ -252,9 +276,7 @@ ConfiguredModel read_config(const std::filesystem::path& folder, Model base) {
   const std::string file = (folder / kConfigFile).string();
   const InputDocument document = parse_json(read_file(file), file);
   const Config config(document);
-  const std::vector<std::string_view> names{kFamilyNames.begin(), kFamilyNames.end()};
-  ConfiguredModel read{std::move(base),
-                       static_cast<Family>(config.root().member("model_type").one_of(names))};
+  ConfiguredModel read{std::move(base), family_of(config.root().member("model_type"))};
   Model& model = read.model;
   read_sizes(config, model, read.family);
   refuse_without_counterpart(config, model);

@@ -415,7 +415,13 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
         HasSubstr("decay_steps: " + schedule + " has no such end; \"linear\" and \"cosine\" have"));
     EXPECT_EQ(refusal("global_batch = 4", "decay_steps = 0\n" + schedule), "no InputError");
   }
-  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
+  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 1e-4"),
+              HasSubstr("least_learning_rate: learning_rate_schedule = \"constant\" does not fall; "
+                        "\"linear\", \"cosine\" and \"inverse_square_root\" do"));
+  EXPECT_EQ(refusal("global_batch = 4", "least_learning_rate = 0"), "no InputError");
+  const std::string falling = "\nlearning_rate_schedule = \"inverse_square_root\"";
+  EXPECT_EQ(refusal("global_batch = 4", "least_learning_rate = 1e-4" + falling), "no InputError");
+  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5" + falling),
               HasSubstr("least_learning_rate: expected at most learning_rate = 0.001, got 0.5"));
   for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {
     for (const char* key : {"drop = \"position\"", "capacity_groups = 2"}) {

@@ -122,6 +122,7 @@ Model random_model(std::mt19937& random) {
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
   }
   if (falls_to_an_end(model) && model.decay_steps == 0) model.decay_steps = model.warmup_steps + 5;
+  if (model.learning_rate_schedule == RateSchedule::constant) model.least_learning_rate = 0;
   return model;
 }
 

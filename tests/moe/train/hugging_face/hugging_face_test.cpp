@@ -159,6 +159,10 @@ TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
               HasSubstr("sliding_window: expected null, or at least sequence_length = 8, got 7"));
   EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
               HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", got \"llama\""));
+  EXPECT_THAT(
+      refusal_of("mixtral", "model_type", "qwen3_moe"),
+      HasSubstr("model_type: \"qwen3_moe\" has norms of queries and keys, for which there is "
+                "no counterpart here: expected \"mixtral\" or \"qwen2_moe\""));
   EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
               HasSubstr("hidden_act: expected \"silu\", got \"gelu\""));
   EXPECT_THAT(refusal_of("mixtral", "head_dim", 8),

@@ -1,0 +1,75 @@
+#include "moe/backend/thread_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace moe::thread_choice_test {
+namespace {
+
+constexpr OpSize kOp{3, 17, 10};
+
+/// Runs an op that takes so long in either way; returns whether all threads took it.
+bool run(ThreadChoice& choice, const OpSize& size, double all_s, double one_s) {
+  const bool all = choice.takes_all(size);
+  choice.measured(size, all, all ? all_s : one_s);
+  return all;
+}
+
+int ops_on_all(ThreadChoice& choice, int ops, double all_s, double one_s) {
+  int on_all = 0;
+  for (int op = 0; op < ops; ++op) on_all += run(choice, kOp, all_s, one_s) ? 1 : 0;
+  return on_all;
+}
+
+TEST(ThreadChoice, MeasuresBothWaysBeforeItChooses) {
+  ThreadChoice choice;
+  EXPECT_EQ(ops_on_all(choice, 2 * ThreadChoice::kTries, 1, 1), ThreadChoice::kTries);
+}
+
+TEST(ThreadChoice, TakesAllThreadsWhereTheySaveATwentieth) {
+  for (const auto& [all_s, is_worth_it] :
+       {std::pair{0.6, true}, {0.94, true}, {0.96, false}, {1.45, false}}) {
+    ThreadChoice choice;
+    ops_on_all(choice, 2 * ThreadChoice::kTries, all_s, 1);
+    EXPECT_EQ(ops_on_all(choice, 100, all_s, 1), is_worth_it ? 100 : 0) << all_s;
+  }
+}
+
+TEST(ThreadChoice, LeavesOutASingleSlowMeasurement) {
+  ThreadChoice choice;
+  EXPECT_TRUE(run(choice, kOp, 1000, 1000));
+  ops_on_all(choice, 2 * ThreadChoice::kTries - 1, 0.5, 1);
+  EXPECT_TRUE(choice.takes_all(kOp));
+}
+
+TEST(ThreadChoice, MeasuresAnewAfterManyOps) {
+  ThreadChoice choice;
+  ops_on_all(choice, ThreadChoice::kPeriod, 2, 1);
+  EXPECT_EQ(ops_on_all(choice, 2 * ThreadChoice::kTries, 0.5, 1), ThreadChoice::kTries);
+  EXPECT_TRUE(choice.takes_all(kOp));
+}
+
+TEST(ThreadChoice, ChoosesForEverySizeByItself) {
+  ThreadChoice choice;
+  ops_on_all(choice, 100, 2, 1);
+  for (const OpSize& other : {OpSize{4, 17, 10}, OpSize{3, 18, 10}, OpSize{3, 17, 11}}) {
+    EXPECT_TRUE(choice.takes_all(other));
+  }
+  EXPECT_FALSE(choice.takes_all(kOp));
+}
+
+TEST(ThreadChoice, KnowsOpsByTheirKindAndWhatTheyWorkOn) {
+  const Op add{Add{}, {}, {}, "add"}, gelu{Gelu{}, {}, {}, "gelu"};
+  BoundOp small{
+      &add, {{nullptr, DType::f32, 100, 10}}, {{nullptr, DType::f32, 100, 10}}, {{0, 100}}};
+  BoundOp large = small;
+  large.ranges = {{0, 50}, {50, 100}};
+  EXPECT_EQ(size_of(small), size_of(small));
+  EXPECT_NE(size_of(small), size_of(large));
+  small.op = &gelu;
+  EXPECT_NE(size_of(small).kind, size_of(large).kind);
+}
+
+}  // namespace
+}  // namespace moe::thread_choice_test
