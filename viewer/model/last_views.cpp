@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = 1 << 20;  // far more than kMostViews views take
-constexpr std::size_t kMostText = 4096;         // of a path or a list of ranks
+constexpr std::size_t kMostText = 4096;      // of a path or a list of ranks
 constexpr std::size_t kMostTimelines = 64;
 
 // A folder that the environment names; the standard has relative ones ignored.
