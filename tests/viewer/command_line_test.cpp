@@ -54,6 +54,12 @@ class CommandLine : public ::testing::Test {
   fs::path folder;
 };
 
+TEST_F(CommandLine, WithoutADatabaseAWindowIsOpenedThatListsThem) {
+  const Outcome outcome = moe_view("");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("no display"));
+}
+
 TEST_F(CommandLine, WithoutADisplayAWindowSaysWhatToDo) {
   const Outcome outcome = moe_view(database());
   EXPECT_EQ(outcome.code, 1);
@@ -142,7 +148,9 @@ TEST_F(CommandLine, APipeOrAnEndlessDeviceIsNoDatabase) {
 }
 
 TEST_F(CommandLine, WrongUseNamesTheOption) {
-  EXPECT_EQ(moe_view("").code, 2);
+  EXPECT_EQ(moe_view("--screenshot " + (folder / "none.png").string()).code, 2) << "of nothing";
+  EXPECT_EQ(moe_view(database() + " " + database() + " --report " + folder.string()).code, 2);
+  EXPECT_EQ(moe_view("--ranks 5-2 " + database()).code, 2);
   for (const std::string wrong : {"--panel nothing", "--size 3", "--scale 9", "--scale nan",
                                   "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
     const Outcome outcome = moe_view(database() + " " + wrong);

@@ -29,6 +29,8 @@ struct RunText {
   std::string kind, name, planner, status, error;
   double started_at = 0;
   double duration_s = 0;
+  int ranks = kRanks;
+  std::string layout = kLayout;
 };
 
 std::int64_t add_run(db::Connection& connection, std::int64_t machine, const RunText& text) {
@@ -43,8 +45,8 @@ std::int64_t add_run(db::Connection& connection, std::int64_t machine, const Run
   if (text.status != "running") run.finished_at = run.heartbeat_at;
   run.revision = "0123456789ab";
   run.device = "cpu";
-  run.ranks = kRanks;
-  if (text.kind != "bench") run.layout = kLayout;
+  run.ranks = text.ranks;
+  if (text.kind != "bench") run.layout = text.layout;
   if (!text.planner.empty()) {
     db::Schedule schedule;
     schedule.planner = text.planner;
@@ -263,6 +265,33 @@ std::int64_t add_study(db::Connection& connection, std::int64_t machine, double 
 }
 
 }  // namespace
+
+std::int64_t add_wide_run(db::Connection& connection, int ranks) {
+  db::Transaction transaction(connection);
+  db::Machine machine;
+  machine.fingerprint = machine.hostname = "cluster";
+  const std::int64_t machine_id = db::find_or_insert(connection, machine);
+  const std::int64_t run = add_run(connection, machine_id,
+                                   {"train", "wide", "sequential", "done", "", kMonday + 259200, 30,
+                                    ranks, fmt::format("dp=1,ep={},esp=1,tp=1", ranks)});
+  std::vector<db::RunRank> places;
+  for (int rank = 0; rank < ranks; ++rank) {
+    db::RunRank place;
+    place.run_id = run;
+    place.rank = rank;
+    place.node = rank / 8;
+    place.hostname = fmt::format("n{}", place.node);
+    places.push_back(place);
+  }
+  db::insert(connection, std::span<const db::RunRank>(places));
+  StepShape shape;
+  shape.ranks = ranks;
+  shape.forward_chunks = shape.backward_chunks = 2;
+  shape.jitter = 0.03;
+  add_timeline(connection, run, std::nullopt, "measured", "", shape);
+  transaction.commit();
+  return run;
+}
 
 SyntheticIds fill_synthetic_database(db::Connection& connection) {
   db::Transaction transaction(connection);

@@ -21,4 +21,8 @@ struct SyntheticIds {
 /// at every call.
 SyntheticIds fill_synthetic_database(db::Connection& connection);
 
+/// Adds a training run on so many ranks, eight on a node, with a measured timeline whose ranks are
+/// unlike each other. Returns the run.
+std::int64_t add_wide_run(db::Connection& connection, int ranks);
+
 }  // namespace viewer

@@ -14,6 +14,7 @@
 #include "viewer/panels/run_list.h"
 #include "viewer/timeline/timeline_panel.h"
 #include "viewer/window/fixed_window.h"
+#include "viewer/window/splitter.h"
 
 namespace viewer {
 
@@ -22,12 +23,16 @@ namespace {
 constexpr int kF1 = 290, kF5 = 294, kEscape = 256;  // GLFW's codes
 constexpr int kPlus = '=', kMinus = '-', kPadPlus = 334, kPadMinus = 333;
 constexpr float kZoomStep = 1.1F, kLeastZoom = 0.5F, kMostZoom = 4;
+constexpr float kList_em = 24, kLeastList_em = 6;
 constexpr double kLookEvery_s = 1;
-constexpr std::array kKeys = {KeyHelp{"Ctrl + and -", "enlarge and shrink text and lanes; Ctrl 0"},
-                              KeyHelp{"F5", "read the database again"},
-                              KeyHelp{"P", "save a picture of the window in the current folder"},
-                              KeyHelp{"Ctrl + C", "copy the table under the mouse as CSV"},
-                              KeyHelp{"?  F1", "this list"}};
+constexpr std::array kKeys = {
+    KeyHelp{"Ctrl + and -", "enlarge and shrink text and lanes; Ctrl 0"},
+    KeyHelp{"Ctrl + O", "the list of files; a file dropped on the window opens in a tab"},
+    KeyHelp{"Ctrl + Tab", "the next file; Ctrl + W closes the tab"},
+    KeyHelp{"F5", "read the database again"},
+    KeyHelp{"P", "save a picture of the window in the current folder"},
+    KeyHelp{"Ctrl + C", "copy the table under the mouse as CSV"},
+    KeyHelp{"?  F1", "this list"}};
 
 ImVec4 opaque(Color color) { return {color.r, color.g, color.b, 1}; }
 
@@ -87,7 +92,10 @@ void draw_bar(App& app, Rect area) {
   }
   ImGui::SameLine(file_left);
   ImGui::TextDisabled("%s", file.c_str());
-  if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", path.c_str());
+  if (ImGui::IsItemClicked()) app.wants_files = true;
+  if (ImGui::IsItemHovered()) {
+    ImGui::SetTooltip("%s\na click lists the files that were open before", path.c_str());
+  }
   ImGui::SameLine(right - button);
   if (ImGui::Button("? keys")) app.help = !app.help;
   ImGui::End();
@@ -183,6 +191,21 @@ void show_figures(App& app, std::string_view name) {
   throw std::invalid_argument(fmt::format("there is no table {}", name));
 }
 
+void show_ranks(App& app, const std::string& ranks, std::string_view order) {
+  if (!parse_ranks(ranks)) {
+    throw std::invalid_argument(ranks + " is no list of ranks, like 0-7,64");
+  }
+  RankChoice& choice = app.states.of<TimelinePanel>().ranks.choice;
+  choice.ranks = ranks;
+  if (order.empty()) return;
+  const auto found = std::find_if(kRankOrders.begin(), kRankOrders.end(),
+                                  [&](RankOrder one) { return order == rank_order_name(one); });
+  if (found == kRankOrders.end()) {
+    throw std::invalid_argument(fmt::format("ranks have no order by {}", order));
+  }
+  choice.order = *found;
+}
+
 bool is_moving(App& app) {
   if (!app.session.loaders.empty()) return true;
   return app.panel->is_moving != nullptr && app.panel->is_moving(app.states);
@@ -214,11 +237,13 @@ void copy_to_clipboard(App& app, const std::string& csv) {
 void draw_content(App& app) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float bar = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y;
-  draw_bar(app, {{0, 0}, {display.x, bar}});
-  Rect below{{0, bar + 1}, display};
+  draw_bar(app, {{0, app.top_px}, {display.x, app.top_px + bar}});
+  Rect below{{0, app.top_px + bar + 1}, display};
+  float left = 0;
   const Panel& panel = *app.panel;  // a click may choose another: from the next frame on
   if (panel.side_list != SideList::none) {
-    const float left = std::min(app.fonts.text->FontSize * 24, display.x * 0.3F);
+    const float wanted = app.fonts.text->FontSize * app.list_em;
+    left = std::min(wanted, display.x * (app.list_em > kList_em ? 0.6F : 0.3F));
     begin_fixed("list", {below.min, {left, display.y}});
     draw_run_list(app.session, app.fonts, app.states.of<RunFilter>(),
                   panel.side_list == SideList::runs_and_timelines);
@@ -227,6 +252,10 @@ void draw_content(App& app) {
   }
   PanelContext context{app.session, app.fonts, app.states};
   panel.draw(context, below);
+  const Rect edge{{left, app.top_px + bar}, {left, display.y}};
+  if (const float moved = left > 0 ? drag_edge("list edge", edge) : 0) {
+    app.list_em = std::max((left + moved) / app.fonts.text->FontSize, kLeastList_em);
+  }
   if (context.next_panel != nullptr) show_panel(app, context.next_panel);
 }
 

@@ -19,7 +19,10 @@ struct App {
   Fonts fonts = {};
   const Panel* panel = &all_panels().front();  ///< shown now
   bool help = false;
+  bool wants_files = false;                 ///< the list of files shall be opened
+  float top_px = 0;                         ///< where it begins: below the tabs of files
   bool wants_picture = false;               ///< P was pressed: the next frame shall be saved
+  float list_em = 24;                       ///< the width of the list at the left
   float zoom = 1;                           ///< of text and spacing, by Ctrl + and -
   std::optional<DatabaseWatch> watch = {};  ///< of a window that follows the database
   double until_look_s = 0;                  ///< time left until the next look at it
@@ -40,6 +43,10 @@ std::vector<std::string> figures_names();
 /// Shows the table of that name below the timelines. Throws std::invalid_argument where there is
 /// none.
 void show_figures(App& app, std::string_view name);
+
+/// Shows these ranks, in that order, in the timelines (see RankChoice); an empty order leaves it.
+/// Throws std::invalid_argument for what is no list of ranks or no order.
+void show_ranks(App& app, const std::string& ranks, std::string_view order);
 
 /// Shows the panel of that name. Throws std::invalid_argument where there is none.
 void show_panel(App& app, std::string_view name);

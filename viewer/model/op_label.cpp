@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdint>
 
 namespace viewer {
@@ -44,6 +45,23 @@ std::string short_op_label(const db::TimelineOp& op) {
   const bool repeats_kind = !op.kind.empty() && name.size() > op.kind.size() + 1 &&
                             name.starts_with(op.kind) && name[op.kind.size()] == ' ';
   return with_chunk(repeats_kind ? name.substr(op.kind.size() + 1) : name, op);
+}
+
+std::vector<std::string> op_labels(const db::TimelineOp& op) {
+  std::vector<std::string> labels = {op_label(op), short_op_label(op)};
+  const std::string name = name_of(op);
+  const bool exchanges = op.kind == "all_to_all";
+  for (const std::string_view direction : {"dispatch", "combine"}) {
+    if (!exchanges || name.find(direction) == std::string::npos) continue;
+    const auto letter = static_cast<char>(std::toupper(static_cast<unsigned char>(direction[0])));
+    labels.push_back(with_chunk(direction, op));
+    labels.push_back(with_chunk(direction.substr(0, 4), op));
+    labels.push_back(with_chunk(std::string(1, letter), op));
+    labels.emplace_back(1, letter);
+    return labels;
+  }
+  if (op.chunks > 1) labels.push_back(chunk_text(op));
+  return labels;
 }
 
 }  // namespace viewer

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/records.h"
 
@@ -24,5 +25,10 @@ std::string chunk_text(const db::TimelineOp& op);
 
 /// op_label without the kind, which the colour shows: "dispatch 2/4".
 std::string short_op_label(const db::TimelineOp& op);
+
+/// The labels of an op, of which the first that fits is shown: op_label, short_op_label, then
+/// shorter ones. Those of an exchange say its direction to the last: "dispatch 2/4", "disp 2/4",
+/// "D 2/4", "D". Others end with their chunk.
+std::vector<std::string> op_labels(const db::TimelineOp& op);
 
 }  // namespace viewer

@@ -7,37 +7,83 @@
 
 namespace viewer {
 
+namespace {
+
+constexpr std::size_t kStep = 1 << 14;  // spans: a fraction of a millisecond
+
+// Adds an interval to merged ones that begin no later. False where one begins later.
+bool append_merged(std::vector<TimeRange>& merged, TimeRange interval) {
+  if (!merged.empty() && interval.begin_s <= merged.back().end_s) {
+    if (interval.begin_s < merged.back().begin_s) return false;
+    merged.back().end_s = std::max(merged.back().end_s, interval.end_s);
+  } else if (interval.length_s() > 0) {
+    merged.push_back(interval);
+  }
+  return true;
+}
+
+}  // namespace
+
 std::span<const SpanPosition> SpanIndex::of(std::int32_t op) const {
-  const auto at = static_cast<std::size_t>(op);
-  return std::span(spans).subspan(first[at], first[at + 1] - first[at]);
+  return spans[static_cast<std::size_t>(op)];
+}
+
+void SpanIndexBuilder::count(const Timeline& timeline, const Lane& lane, std::size_t end) {
+  counts_.resize(timeline.ops.size());
+  for (; span_ < end; ++span_) ++counts_[static_cast<std::size_t>(lane.spans[span_].op)];
+}
+
+void SpanIndexBuilder::append(const Timeline& timeline, const Lane& lane, std::size_t end) {
+  index_.spans.resize(timeline.ops.size());
+  std::vector<TimeRange>& computation = index_.computation[lane.rank];
+  for (; span_ < end; ++span_) {
+    const LaneSpan& span = lane.spans[span_];
+    const auto op = static_cast<std::size_t>(span.op);
+    std::vector<SpanPosition>& of = index_.spans[op];
+    if (of.empty()) of.reserve(counts_[op]);
+    of.push_back({lane_, span_});
+    if (timeline.activities[op] != Activity::computation) continue;
+    const TimeRange range{span.start_s, span.end_s};
+    if (append_merged(computation, range)) continue;
+    computation.push_back(range);
+    unsorted_.insert(lane.rank);
+  }
+}
+
+bool SpanIndexBuilder::go_on(const Timeline& timeline, const std::function<bool()>& is_over) {
+  while (!counted_ || lane_ < timeline.lanes.size()) {
+    if (lane_ == timeline.lanes.size()) {
+      counted_ = true;
+      lane_ = span_ = 0;
+      continue;
+    }
+    const Lane& lane = timeline.lanes[lane_];
+    const std::size_t end = std::min(span_ + kStep, lane.spans.size());
+    if (counted_) {
+      append(timeline, lane, end);
+    } else {
+      count(timeline, lane, end);
+    }
+    if (end == lane.spans.size()) {
+      ++lane_;
+      span_ = 0;
+    }
+    if (is_over()) return false;
+  }
+  index_.spans.resize(timeline.ops.size());
+  while (!unsorted_.empty()) {
+    std::vector<TimeRange>& computation = index_.computation[*unsorted_.begin()];
+    computation = db::merged(std::move(computation));
+    unsorted_.erase(unsorted_.begin());
+    if (is_over()) return false;
+  }
+  return true;
 }
 
 SpanIndex index_spans(const Timeline& timeline) {
-  SpanIndex index;
-  index.first.assign(timeline.ops.size() + 1, 0);
-  std::vector<bool> computes;
-  for (const db::TimelineOp& op : timeline.ops) {
-    computes.push_back(activity_of(op) == Activity::computation);
-  }
-  for (const Lane& lane : timeline.lanes) {
-    std::vector<TimeRange>& computation = index.computation[lane.rank];
-    for (const LaneSpan& span : lane.spans) {
-      const auto op = static_cast<std::size_t>(span.op);
-      ++index.first[op + 1];
-      if (computes[op]) computation.push_back({span.start_s, span.end_s});
-    }
-  }
-  for (auto& [rank, intervals] : index.computation) intervals = db::merged(std::move(intervals));
-  for (std::size_t op = 1; op < index.first.size(); ++op) index.first[op] += index.first[op - 1];
-  index.spans.resize(index.first.back());
-  std::vector<std::size_t> next = index.first;
-  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
-    const std::vector<LaneSpan>& spans = timeline.lanes[l].spans;
-    for (std::size_t s = 0; s < spans.size(); ++s) {
-      index.spans[next[static_cast<std::size_t>(spans[s].op)]++] = {l, s};
-    }
-  }
-  return index;
+  SpanIndexBuilder builder;
+  builder.go_on(timeline, [] { return false; });
+  return builder.take();
 }
 
 const LaneSpan& span_at(const Timeline& timeline, SpanPosition at) {

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "viewer/model/timeline.h"
@@ -13,8 +16,7 @@
 namespace viewer {
 
 struct SpanIndex {
-  std::vector<std::size_t> first;   ///< [op]: its first place in `spans`; one longer than the ops
-  std::vector<SpanPosition> spans;  ///< by op, then lane, then time
+  std::vector<std::vector<SpanPosition>> spans;  ///< [op]: by lane, then time
   /// By rank: when at least one computation ran.
   std::map<int, std::vector<TimeRange>> computation;
 
@@ -23,6 +25,27 @@ struct SpanIndex {
 };
 
 SpanIndex index_spans(const Timeline& timeline);
+
+/// Makes an index in many steps, so that no frame waits for all of it.
+class SpanIndexBuilder {
+ public:
+  /// Takes steps of at most some thousand spans, until `is_over` says that the time is over or all
+  /// is done. Returns whether all is done. The timeline must be complete, and the same at each
+  /// call.
+  bool go_on(const Timeline& timeline, const std::function<bool()>& is_over);
+  /// The index, once all is done.
+  SpanIndex take() { return std::move(index_); }
+
+ private:
+  void count(const Timeline& timeline, const Lane& lane, std::size_t end);
+  void append(const Timeline& timeline, const Lane& lane, std::size_t end);
+
+  SpanIndex index_;
+  std::vector<std::size_t> counts_;  // spans of each op
+  std::set<int> unsorted_;           // ranks whose computations do not come by start
+  bool counted_ = false;
+  std::size_t lane_ = 0, span_ = 0;  // the next to be counted, or to be appended
+};
 
 const LaneSpan& span_at(const Timeline& timeline, SpanPosition at);
 const db::TimelineOp& op_at(const Timeline& timeline, SpanPosition at);

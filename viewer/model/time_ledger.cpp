@@ -81,6 +81,7 @@ TimeLedger build_ledger(int rank, std::span<const Lane> lanes,
   ledger.rank = rank;
   ledger.lanes = lanes.size();
   for (const Lane& lane : lanes) {
+    for (const LaneSpan& span : lane.spans) ledger.flops += span.flops;
     for (std::size_t i = 0; i < lane.blocks.size(); i += kBlocksPerMoment) {
       ledger.moments_s.push_back(lane.blocks[i].start_s);
     }

@@ -70,6 +70,7 @@ struct TimeLedger {
   std::size_t lanes = 0;
   std::vector<double> moments_s;  ///< ascending
   std::vector<SpentTime> spent;   ///< one per moment
+  double flops = 0;               ///< of all its spans
 };
 
 struct Timeline {

@@ -4,14 +4,18 @@
 #include <string>
 #include <utility>
 
+#include "db/error.h"
 #include "viewer/model/catalog.h"
+#include "viewer/model/rank_nodes.h"
 #include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/timeline/input.h"
+#include "viewer/timeline/rank_view.h"
 #include "viewer/timeline/tables.h"
 #include "viewer/timeline/timeline_panel.h"
 #include "viewer/window/fixed_window.h"
+#include "viewer/window/splitter.h"
 
 /// The stacked timelines: legend, lanes, and below them the selected span and the figures.
 namespace viewer {
@@ -19,7 +23,7 @@ namespace viewer {
 namespace {
 
 constexpr const char* kShowAll = "Show all";
-constexpr float kWide_em = 64;
+constexpr float kWide_em = 64, kLeastDetails_em = 3;
 constexpr const char* kOwnAxis = "own time axis each";
 
 constexpr std::array kTimelineKeys = {
@@ -38,6 +42,8 @@ constexpr std::array kTimelineKeys = {
     KeyHelp{".  ,", "next and previous span of the lane"},
     KeyHelp{"F", "fit the marked range, else the selected span, else everything"},
     KeyHelp{"Home", "show all"},
+    KeyHelp{"name of a rank", "a click keeps it on top; one on the band of a node opens it"},
+    KeyHelp{"line above the tables", "drag it, and the one beside the list, to give them room"},
     KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
     KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
 
@@ -45,6 +51,16 @@ double clock_error(TimelinePanel& panel, const Session& session, std::int64_t ru
   const auto [found, added] = panel.clock_errors_s.try_emplace(run_id);
   if (added) found->second = clock_error_s(session, run_id);
   return found->second;
+}
+
+// Where the ranks of a timeline ran; read when it is first shown.
+void find_nodes(TimelinePanel& panel, Session& session, const db::Timeline& info) {
+  const auto [found, added] = panel.ranks.nodes.try_emplace(info.id);
+  try {
+    if (added) found->second = rank_nodes(session.connection, session.catalog, info);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
 }
 
 std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
@@ -55,13 +71,16 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
     const db::Timeline& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
                      timeline_source(session.catalog, info), comparison_text(session.catalog, info),
-                     nullptr, 0});
+                     nullptr, 0, nullptr});
+    find_nodes(panel, session, info);
     // Only the table of ops compares, and a timeline may be large.
     if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
     if (panel.figures == Figures::collectives && info.kind == "measured" && info.run_id) {
       stack.back().clock_error_s = clock_error(panel, session, *info.run_id);
     }
   }
+  panel.at_once = !session.in_background;
+  choose_rows(panel, stack);
   return stack;
 }
 
@@ -70,18 +89,22 @@ void forget_figures(TimelinePanel& panel) {
   panel.styles.clear();
   panel.summarized_ids.clear();
   panel.legend_ids.clear();
+  panel.ranks.shown.clear();
   panel.counterparts_of.reset();
 }
 
 // What was worked out from the spans of complete timelines, of which one may have been read again.
 void forget_spans(TimelinePanel& panel) {
   panel.indices.clear();
+  panel.unfinished.clear();
   panel.paths.clear();
   panel.op_table.of.reset();
   panel.asked_about.reset();
   panel.collective.reset();
   panel.causes.clear();
   panel.clock_errors_s.clear();
+  panel.ranks.nodes.clear();
+  panel.ranks.bands.clear();
   panel.late_of = 0;
   panel.difference.reset();
   panel.difference_colors.clear();
@@ -90,6 +113,11 @@ void forget_spans(TimelinePanel& panel) {
 
 // Finds again what the words or the pinned op stand for, after the timelines changed.
 void walk_again(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  for (const StackEntry& entry : stack) {
+    if (!entry.timeline->complete || is_indexed(panel, *entry.timeline)) continue;
+    panel.walks_again = true;  // in the next frame
+    return;
+  }
   const std::optional<std::size_t> at = panel.walk.at;
   if (!panel.search.text.empty()) {
     search(panel, stack);
@@ -136,6 +164,9 @@ void follow(TimelinePanel& panel, Session& session) {
   fresh.figures = panel.figures;
   fresh.op_table.grouping = panel.op_table.grouping;
   fresh.color_by_difference = panel.color_by_difference;
+  fresh.details_em = panel.details_em;
+  fresh.ranks.choice = panel.ranks.choice;
+  fresh.ranks.is_by_node_chosen = panel.ranks.is_by_node_chosen;
   panel = std::move(fresh);
   if (!session.first_view) return;
   panel.view = *session.first_view;
@@ -186,6 +217,7 @@ void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
   ImGui::SetCursorPos({width - toolbar_px - padding.x, padding.y});
   draw_toolbar(panel, stack.size());
   ImGui::SetCursorPos(after_legend);
+  draw_rank_bar(panel, fonts, stack);
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   draw_timelines(panel, fonts, stack, {corner, {corner.x + room.x, corner.y + room.y}});
@@ -193,6 +225,7 @@ void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
 
 void draw_timeline(PanelContext& context, Rect area) {
   auto& panel = context.states.of<TimelinePanel>();
+  panel.is_due = panel.is_index_stopped = false;
   follow(panel, context.session);
   const std::vector<StackEntry> stack = stack_of(panel, context.session);
   const bool drawable = stack_extent(stack).length_s() > 0;
@@ -200,7 +233,8 @@ void draw_timeline(PanelContext& context, Rect area) {
   const float em = context.fonts.text->FontSize;
   // The tables of ops need more lines than that of ranks.
   const float wanted = panel.figures == Figures::ranks ? em * 15.5F : em * 21;
-  const float details = std::min(wanted, area.height() * 0.42F);
+  float details = std::min(wanted, area.height() * 0.42F);
+  if (panel.details_em) details = std::min(*panel.details_em * em, area.height() * 0.85F);
 
   begin_fixed("timeline", {area.min, {area.max.x, area.max.y - details - 1}});
   if (drawable) {
@@ -226,12 +260,18 @@ void draw_timeline(PanelContext& context, Rect area) {
     ImGui::EndChild();
   }
   ImGui::End();
+  const float edge = area.max.y - details;
+  if (const float moved = drag_edge("details edge", {{area.min.x, edge}, {area.max.x, edge}})) {
+    panel.details_em = std::max((details - moved) / em, kLeastDetails_em);
+  }
   if (panel.asked_fit.empty()) return;
   context.states.of<FitChoice>().op = std::exchange(panel.asked_fit, "");
   context.next_panel = "fits";
 }
 
-bool is_moving_timeline(PanelStates&) { return is_view_key_held(); }
+bool is_moving_timeline(PanelStates& states) {
+  return is_view_key_held() || states.of<TimelinePanel>().is_due;
+}
 
 }  // namespace
 

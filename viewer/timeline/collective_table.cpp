@@ -27,7 +27,7 @@ void draw_lateness(const std::vector<Lateness>& ranks) {
     ImGui::TableNextRow();
     text_cell(fmt::format("{}", rank.rank));
     figure_cell(time_or_dash(rank.caused_s));
-    figure_cell(fmt::format("{} times", rank.times_last));
+    figure_cell(fmt::format("{} time{}", rank.times_last, rank.times_last == 1 ? "" : "s"));
     figure_cell(time_or_dash(rank.mean_late_s));
     figure_cell(time_or_dash(rank.waiting_s));
     figure_cell(time_or_dash(rank.transfer_s));

@@ -44,9 +44,11 @@ void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
 }
 
 // Whether what a table is about is still loaded. The ranks that are there have their table.
-bool is_loading(const TimelinePanel& panel, std::span<const StackEntry> stack) {
+bool is_loading(TimelinePanel& panel, std::span<const StackEntry> stack) {
   if (panel.figures == Figures::ranks) return false;
-  if (panel.figures != Figures::differences) return !stack[panel.focus].timeline->complete;
+  if (panel.figures != Figures::differences) {
+    return !is_indexed(panel, *stack[panel.focus].timeline);
+  }
   return !stack[0].timeline->complete || !stack[1].timeline->complete;
 }
 

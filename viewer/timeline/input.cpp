@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/timeline/rank_view.h"
+
 namespace viewer {
 
 namespace {
@@ -81,6 +83,7 @@ void show_span(TimelinePanel& panel, std::span<const StackEntry> stack, StackPos
   panel.selected = position;
   panel.focus = position.stack;
   panel.scroll_to_selected = true;
+  show_rank(panel, stack, position);
   const TimeRange span = axis_range(stack, panel, position);
   if (span.length_s() < kLeastShare * panel.view.length_s()) {
     panel.view = zoom(padded(span, 4), 1, span.begin_s, stack_extent(stack));
@@ -119,7 +122,10 @@ void search(TimelinePanel& panel, std::span<const StackEntry> stack) {
   panel.lit.clear();
   for (std::size_t s = 0; s < stack.size(); ++s) {
     const Timeline& timeline = *stack[s].timeline;
-    if (!timeline.complete) continue;
+    if (!is_indexed(panel, timeline)) {
+      panel.walks_again = panel.walks_again || timeline.complete;
+      continue;
+    }
     std::vector<bool> found = matching_ops(timeline, panel.search.text);
     for (const SpanPosition at :
          spans_of(timeline, index_of(panel, timeline), found, marked_range(panel, stack, s))) {
@@ -217,12 +223,13 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
   if (hovered && !io.KeyShift && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     if (panel.hovered) {
       zoom_to(panel, stack, *panel.hovered);
-    } else {
+    } else if (!panel.ranks.hovered_rank && !panel.ranks.hovered_node) {
       panel.view = zoom(panel.view, 0.5, axis.to_axis(io.MousePos.x), extent);
     }
   } else if (hovered && !marking && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
     const float threshold = io.MouseDragThreshold;
     if (io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < threshold * threshold) {
+      if (click_rank(panel, stack)) return scroll_px;
       panel.selected = panel.hovered;
       if (panel.selected) panel.focus = panel.selected->stack;
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "viewer/model/rank_rows.h"
 #include "viewer/model/timeline.h"
 
 /// Where the lanes of stacked timelines go, and how their times map onto one axis. No drawing here.
@@ -20,6 +21,8 @@ struct StackEntry {
   /// measured timeline of a prediction. Null where there is none.
   const Timeline* beside = nullptr;
   double clock_error_s = 0;  ///< the largest of its ranks' clocks; 0 for a prediction
+  /// Which ranks have lanes, and which nodes a band; null for all ranks by number.
+  const RankRows* rows = nullptr;
 };
 
 /// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched
@@ -54,13 +57,26 @@ struct PlacedHeader {
   float height = 0;
 };
 
+/// The band of a node: what its ranks did, pixel by pixel.
+struct PlacedBand {
+  std::size_t stack = 0;
+  std::size_t node = 0;  ///< its place in RankRows::nodes
+  float y = 0;
+  float height = 0;
+};
+
 struct StackLayout {
   std::vector<PlacedHeader> headers;
   std::vector<PlacedLane> lanes;  ///< the lanes by y
+  std::vector<PlacedBand> bands;  ///< by y
+  /// [stack][lane]: the place in `lanes`, beyond its end for one that is not shown.
+  std::vector<std::vector<std::size_t>> places;
   float height = 0;
 
   /// The lane at height y, or null.
   const PlacedLane* lane_at(float y) const;
+  /// The band at height y, or null.
+  const PlacedBand* band_at(float y) const;
 };
 
 struct LayoutSizes {
@@ -70,6 +86,7 @@ struct LayoutSizes {
   float tallest_lane = 28;
   float minor_share = 0.6F;   ///< height of copy and host lanes over that of others
   float shortest_minor = 12;  ///< their labels must not touch
+  float band = 20;            ///< of a node, with the gap above it
 };
 
 /// Lanes share the height that headers leave of `available`, within the bounds of `sizes`.

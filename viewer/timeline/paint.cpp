@@ -11,6 +11,7 @@
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
 #include "viewer/timeline/annotations.h"
+#include "viewer/timeline/rank_view.h"
 
 namespace viewer {
 
@@ -95,10 +96,15 @@ void paint_header(const Canvas& canvas, const StackEntry& entry, const Summary& 
   if (own_axis) paint_own_ruler(canvas, map, top + em * 1.95F);
 }
 
-void paint_gutter(const Canvas& canvas, const Lane& lane, const PlacedLane& placed, float y) {
+void paint_gutter(const Canvas& canvas, const RankView& ranks, const Lane& lane,
+                  const PlacedLane& placed, float y) {
   const float em = canvas.fonts.text->FontSize;
   const float middle = y + placed.height / 2;
   if (placed.first_of_rank) {
+    if (ranks.choice.pinned.contains(lane.rank)) {
+      canvas.draw.AddCircleFilled({canvas.area.min.x + em * 0.25F, middle}, em * 0.17F,
+                                  to_u32(theme::kAccent));
+    }
     draw_text(canvas.draw, *canvas.fonts.bold, canvas.area.min.x + em * 0.5F, middle, 0,
               theme::kText, fmt::format("rank {}", lane.rank));
   }
@@ -117,12 +123,10 @@ void paint_label(const Canvas& canvas, const OpStyle& style, Color text, float x
   x1 = std::min(x1, canvas.axis.right) - 3;
   const float room = x1 - x0;
   if (room < font.FontSize) return;
-  const auto fits = [&](const std::string& text) { return text_width(font, text) <= room; };
-  std::string label = fits(style.label) ? style.label : elided(font, style.short_label, room);
-  if (!style.chunk_label.empty() && !fits(style.short_label) && fits(style.chunk_label)) {
-    label = style.chunk_label;  // which chunk it is tells more than half a name
-  }
-  draw_text(canvas.draw, font, x0, y + height / 2, 0, text, label);
+  const auto fits = [&](const std::string& label) { return text_width(font, label) <= room; };
+  const auto label = std::find_if(style.labels.begin(), style.labels.end(), fits);
+  draw_text(canvas.draw, font, x0, y + height / 2, 0, text,
+            label != style.labels.end() ? *label : elided(font, style.labels[1], room));
 }
 
 // A mark with much idle time is pale, so that dense and sparse runs differ.
@@ -217,10 +221,8 @@ void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, R
 }  // namespace
 
 const PlacedLane* find_placed(const StackLayout& layout, std::size_t stack, std::size_t lane) {
-  const auto found =
-      std::find_if(layout.lanes.begin(), layout.lanes.end(),
-                   [&](const PlacedLane& p) { return p.stack == stack && p.lane == lane; });
-  return found == layout.lanes.end() ? nullptr : &*found;
+  const std::size_t place = layout.places[stack][lane];
+  return place < layout.lanes.size() ? &layout.lanes[place] : nullptr;
 }
 
 void outline(const Canvas& canvas, const LaneSpan& span, const AxisMap& map,
@@ -256,13 +258,14 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     if (y + placed.height < area.min.y || y > area.max.y) continue;
     const Timeline& timeline = *stack[placed.stack].timeline;
     const Lane& lane = timeline.lanes[placed.lane];
-    paint_gutter(canvas, lane, placed, y);
+    paint_gutter(canvas, panel.ranks, lane, placed, y);
     const auto lit = panel.lit.find(timeline.info.id);
     const MarkLook look{styles_of(panel, timeline),
                         by_difference ? &difference_colors(panel, stack, placed.stack) : nullptr,
                         lit == panel.lit.end() ? nullptr : &lit->second, highlighted};
     paint_marks(canvas, lane, look, axis_map(timeline, panel.own_axis, extent), y, placed.height);
   }
+  paint_bands(canvas, panel, stack, layout);
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
     paint_header(canvas, stack[header.stack], figures[header.stack], header,

@@ -73,14 +73,28 @@ bool begin_columns(const char* names, float names_px, Columns columns) {
   return true;
 }
 
-void draw_summary_table(const Summary& summary) {
+// The places of the ranks of a table in Summary::ranks: as their lanes are, or all by number.
+std::vector<std::size_t> places_of(const StackEntry& entry, const Summary& summary) {
+  if (entry.rows != nullptr) return entry.rows->ledgers;
+  std::vector<std::size_t> places(summary.ranks.size());
+  for (std::size_t place = 0; place < places.size(); ++place) places[place] = place;
+  return places;
+}
+
+void draw_summary_table(const StackEntry& entry, const Summary& summary) {
   if (summary.ranks.empty()) return;
   const Columns columns = columns_of(summary);
   if (!begin_columns("rank", ImGui::CalcTextSize("mean ").x, columns)) return;
   const double length_s = summary.range.length_s();
   if (summary.ranks.size() > 1) summary_row("mean", summary.mean, length_s, columns);
-  for (const db::RankStatistics& rank : summary.ranks) {
-    summary_row(std::to_string(rank.rank), rank, length_s, columns);
+  const std::vector<std::size_t> places = places_of(entry, summary);
+  ImGuiListClipper clipper;  // of hundreds of ranks a few are in sight
+  clipper.Begin(static_cast<int>(places.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const db::RankStatistics& rank = summary.ranks[places[static_cast<std::size_t>(i)]];
+      summary_row(std::to_string(rank.rank), rank, length_s, columns);
+    }
   }
   end_table();
 }
@@ -162,7 +176,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
     ImGui::PopFont();
     ImGui::SameLine();
     ImGui::TextDisabled("%s", facts.c_str());
-    draw_small([&] { draw_summary_table(figures[s]); });
+    draw_small([&] { draw_summary_table(stack[s], figures[s]); });
     ImGui::EndChild();
     ImGui::PopID();
   }

@@ -1,12 +1,14 @@
 #include "viewer/timeline/timeline_panel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/paint.h"
+#include "viewer/timeline/rank_view.h"
 
 namespace viewer {
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr float kGutter_em = 10.5F;
 constexpr float kRuler_em = 2.0F;
+constexpr double kStep_s = 0.01;  // of a frame, for an index
 
 // The span (and how many share its mark) under the mouse.
 void find_hovered(TimelinePanel& panel, std::span<const StackEntry> stack,
@@ -58,8 +61,13 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonMiddle);
   const bool hovered = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
+  panel.ranks.hovered_rank.reset();
+  panel.ranks.hovered_node.reset();
   if (hovered) {
-    find_hovered(panel, stack, layout, axis, lanes.min.y - ImGui::GetScrollY());
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const float top = lanes.min.y - ImGui::GetScrollY();
+    find_hovered(panel, stack, layout, axis, top);
+    find_hovered_rank(panel, stack, layout, mouse.y - top, mouse.x < axis.left);
   } else {
     panel.hovered.reset();
     panel.hovered_count = 0;
@@ -128,6 +136,26 @@ const char* figures_name(Figures figures) {
   return "";
 }
 
+bool is_indexed(TimelinePanel& panel, const Timeline& timeline) {
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t id = timeline.info.id;
+  if (!timeline.complete) return false;
+  if (panel.indices.contains(id)) return true;
+  SpanIndexBuilder& builder = panel.unfinished[id];
+  const Clock::time_point begin = Clock::now();
+  const auto is_over = [&] {
+    return !panel.at_once && std::chrono::duration<double>(Clock::now() - begin).count() > kStep_s;
+  };
+  if (panel.is_index_stopped) return false;  // several tables may ask in one frame
+  if (!builder.go_on(timeline, is_over)) {
+    panel.is_index_stopped = panel.is_due = true;
+    return false;
+  }
+  panel.indices.emplace(id, builder.take());
+  panel.unfinished.erase(id);
+  return true;
+}
+
 const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline) {
   const auto [found, added] = panel.indices.try_emplace(timeline.info.id);
   if (added) found->second = index_spans(timeline);
@@ -136,7 +164,7 @@ const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline) {
 
 const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline) {
   static const std::vector<PathStep> none;
-  if (!timeline.complete) return none;
+  if (!is_indexed(panel, timeline)) return none;
   const auto [found, added] = panel.paths.try_emplace(timeline.info.id);
   if (added) found->second = critical_path(timeline, index_of(panel, timeline));
   return found->second;
@@ -144,15 +172,18 @@ const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timel
 
 void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
   if (panel.asked_about == panel.selected) return;
-  panel.asked_about = panel.selected;
   panel.collective.reset();
   panel.causes.clear();
-  if (!panel.selected) return;
-  const Timeline& timeline = *stack[panel.selected->stack].timeline;
-  if (!timeline.complete) return;
-  const SpanIndex& index = index_of(panel, timeline);
-  panel.collective = collective_at(timeline, index, panel.selected->at);
-  panel.causes = causes_of(timeline, index, panel.selected->at);
+  if (panel.selected) {
+    const Timeline& timeline = *stack[panel.selected->stack].timeline;
+    if (timeline.complete && !is_indexed(panel, timeline)) return;  // is asked again
+    if (timeline.complete) {
+      const SpanIndex& index = index_of(panel, timeline);
+      panel.collective = collective_at(timeline, index, panel.selected->at);
+      panel.causes = causes_of(timeline, index, panel.selected->at);
+    }
+  }
+  panel.asked_about = panel.selected;
 }
 
 TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
@@ -180,8 +211,7 @@ const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& time
   if (added) {
     for (const db::TimelineOp& op : timeline.ops) {
       const Color fill = op_color(op);
-      found->second.push_back(
-          {fill, text_on(fill), op_label(op), short_op_label(op), chunk_text(op), legend_kind(op)});
+      found->second.push_back({fill, text_on(fill), op_labels(op), legend_kind(op)});
     }
   }
   return found->second;
@@ -193,6 +223,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const TimeRange extent = stack_extent(stack);
   if (panel.fit) panel.view = padded(extent, 0.01);
   panel.fit = false;
+  panel.is_all_shown = panel.view == padded(extent, 0.01);
 
   const float scrollbar = ImGui::GetStyle().ScrollbarSize;
   AxisPixels axis{area.min.x + kGutter_em * em, area.max.x - scrollbar, panel.view};
@@ -203,8 +234,9 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   sizes.header = em * (panel.own_axis ? 3.2F : 1.9F);
   sizes.rank_gap = em * 0.3F;
   sizes.shortest_lane = em * 1.1F;
-  sizes.tallest_lane = em * 3.0F;
+  sizes.tallest_lane = em * 4.0F;
   sizes.shortest_minor = fonts.small->FontSize + 1;
+  sizes.band = em * 1.8F;
   const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
 
   // Under the mouse and the ruler: the lanes scroll, the ruler does not.
@@ -214,12 +246,16 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   ImGui::BeginChild("timelines", {lanes.width(), lanes.height()}, false,
                     ImGuiWindowFlags_NoScrollWithMouse);
   react(panel, stack, layout, axis, lanes);
+  const auto scrolled = static_cast<double>(ImGui::GetScrollY());
+  update_bands(panel, stack, layout, axis,
+               {scrolled, scrolled + static_cast<double>(lanes.height())});
   paint_lanes(panel, fonts, stack, layout, axis, {lanes.min, {axis.right, lanes.max.y}});
   ImGui::EndChild();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   paint_ruler(panel, fonts, axis, ruler);
   draw_tooltip(panel, fonts, stack);
+  draw_band_tooltip(panel, fonts, stack);
 }
 
 }  // namespace viewer

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viewer/model/activity.h"
@@ -16,7 +17,9 @@
 #include "viewer/model/color.h"
 #include "viewer/model/counterpart.h"
 #include "viewer/model/difference.h"
+#include "viewer/model/node_activity.h"
 #include "viewer/model/op_table.h"
+#include "viewer/model/rank_rows.h"
 #include "viewer/model/summary.h"
 #include "viewer/timeline/layout.h"
 #include "viewer/window/plot.h"
@@ -34,9 +37,7 @@ struct StackPosition {
 struct OpStyle {
   Color fill;
   Color text;
-  std::string label;        ///< "all_to_all dispatch 2/4"
-  std::string short_label;  ///< "dispatch 2/4"
-  std::string chunk_label;  ///< "2/4", empty where there is one chunk
+  std::vector<std::string> labels;  ///< see op_labels
   std::string legend_kind;
 };
 
@@ -77,6 +78,35 @@ struct OpTable {
   std::int64_t counted_beside = 0;
 };
 
+/// The band of a node: what is drawn, and what will be drawn when all its ranks are added.
+struct NodeBand {
+  std::vector<std::size_t> ledgers;  ///< the ranks that are added, ascending
+  NodeActivity shown;
+  NodeActivity next;
+};
+
+/// The rows of a timeline, and what they were made from.
+struct ShownRanks {
+  RankRows rows;
+  RankChoice choice;
+  TimeRange range;
+  std::size_t ranks = 0;
+  bool is_final = false;  ///< what they are sorted by was known
+};
+
+/// Which ranks are shown, and the bands of nodes.
+struct RankView {
+  RankChoice choice;
+  bool is_by_node_chosen = false;   ///< by a person; else many ranks are drawn by node
+  bool at_once = false;             ///< bands are complete in the frame that needs them
+  bool is_due = false;              ///< a band is not complete: the next frame goes on
+  std::optional<int> hovered_rank;  ///< its name is under the mouse
+  std::optional<std::pair<std::size_t, std::size_t>> hovered_node;  ///< stack, place of the node
+  std::map<std::int64_t, std::map<int, int>> nodes;        ///< [timeline id][rank]: its node
+  std::map<std::int64_t, ShownRanks> shown;                ///< [timeline id]
+  std::map<std::pair<std::int64_t, int>, NodeBand> bands;  ///< [timeline id, node]
+};
+
 /// The words that are searched for, and what they are found in.
 struct Search {
   std::string text;
@@ -90,8 +120,10 @@ struct TimelinePanel {
   int arrivals = 0;       ///< likewise
   std::vector<std::int64_t> stacked;  ///< the ids of this stack, topmost first
   TimeRange view;
-  bool fit = true;  ///< show everything at the next frame
+  bool fit = true;            ///< show everything at the next frame
+  bool is_all_shown = false;  ///< the view is what `fit` makes it
   bool own_axis = false;
+  std::optional<float> details_em;  ///< the height of what is below the lanes, where it was dragged
   std::optional<StackPosition> selected;
   std::optional<StackPosition> hovered;
   std::size_t hovered_count = 0;   ///< spans in the mark under the mouse
@@ -112,6 +144,10 @@ struct TimelinePanel {
   /// [timeline id][op]: the ops that stand out; all where there is no entry.
   std::map<std::int64_t, std::vector<bool>> lit;
   bool color_by_difference = false;
+  RankView ranks;
+  bool at_once = false;           ///< what takes long is complete in the frame that needs it
+  bool is_due = false;            ///< something is not complete: the next frame goes on with it
+  bool is_index_stopped = false;  ///< the time for indices is over in this frame
   std::string asked_fit;  ///< the kind of op whose fit was asked for; the panel of fits takes it
 
   // Kept from frame to frame because they cost time to make; see the functions that fill them.
@@ -126,6 +162,7 @@ struct TimelinePanel {
   std::vector<std::optional<WholeOp>> counterparts;
   std::optional<StackPosition> counterparts_of;
   std::map<std::int64_t, SpanIndex> indices;            ///< [timeline id]
+  std::map<std::int64_t, SpanIndexBuilder> unfinished;  ///< [timeline id]: indices in the making
   std::map<std::int64_t, std::vector<PathStep>> paths;  ///< [timeline id]
   std::optional<Collective> collective;                 ///< that of the selected span
   std::vector<Cause> causes;                            ///< those of the selected span
@@ -169,14 +206,18 @@ const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& time
 std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
                                                std::span<const StackEntry> stack, std::size_t in);
 
-/// The index of a timeline's spans, made at the first call. The timeline must be complete.
+/// Whether the index of a timeline's spans is there. Where it is not, goes on making it for a few
+/// milliseconds (`at_once`: until it is there) and asks for another frame.
+bool is_indexed(TimelinePanel& panel, const Timeline& timeline);
+
+/// The index of a timeline's spans, made now where it is not there. The timeline must be complete.
 const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline);
 
-/// Its critical path, found at the first call. Empty while the timeline is still loaded.
+/// Its critical path, found at the first call. Empty while the timeline is still loaded or indexed.
 const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline);
 
 /// Finds the communication and the causes of the selected span, unless they are known. A timeline
-/// that is still loaded has none.
+/// that is still loaded has none, one that is still indexed has none yet.
 void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 /// The marked part of a timeline of the stack, or all of it.

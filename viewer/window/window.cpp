@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "viewer/window/key_taps.h"
 
@@ -117,6 +119,7 @@ struct Window::Context {
       ImGui_ImplGlfw_InitForOpenGL(window, true);
       glfwSetWindowUserPointer(window, this);
       glfwSetKeyCallback(window, &Context::on_key);
+      glfwSetDropCallback(window, &Context::on_drop);
     }
     ImGui_ImplOpenGL3_Init("#version 330 core");
   }
@@ -138,9 +141,15 @@ struct Window::Context {
     }
   }
 
-  GLFWwindow* window = nullptr;  // null where pictures are drawn without a display
+  GLFWwindow* window = nullptr;      // null where pictures are drawn without a display
+  std::vector<std::string> dropped;  // files, since the last frame
 
  private:
+  static void on_drop(GLFWwindow* window, int count, const char** paths) {
+    auto& context = *static_cast<Context*>(glfwGetWindowUserPointer(window));
+    context.dropped.insert(context.dropped.end(), paths, paths + count);
+  }
+
   static void on_key(GLFWwindow* window, int key, int scancode, int action, int mods) {
     auto& context = *static_cast<Context*>(glfwGetWindowUserPointer(window));
     if (action != GLFW_REPEAT && !context.taps.passes(key, action == GLFW_PRESS)) return;
@@ -201,6 +210,7 @@ void Window::run(const FrameLoop& loop) {
       ImGui_ImplOpenGL3_DestroyFontsTexture();
       ImGui_ImplOpenGL3_CreateFontsTexture();
     }
+    for (const std::string& path : std::exchange(context_->dropped, {})) loop.dropped(path);
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
     int width = 0, height = 0;

@@ -19,6 +19,7 @@ struct FrameLoop {
   std::function<void(const Image&)> keep;
   std::function<float()>
       zoom;  ///< by which text and spacing are enlarged beyond the screen's scale
+  std::function<void(const std::string&)> dropped;  ///< gets each file dropped on the window
 };
 
 /// An OpenGL 3.3 context and ImGui set up in it: a GLFW window on the screen, or pictures in

@@ -11,6 +11,7 @@
 
 #include "tests/viewer/app/open_app.h"
 #include "tests/viewer/drawn.h"
+#include "viewer/timeline/timeline_panel.h"
 
 namespace viewer::app_test {
 namespace {
@@ -96,6 +97,42 @@ TEST_F(AppTest, F5ReadsTheDatabaseAgain) {
   db::insert(connection, std::span(&next, 1));
   headless.press(294, [&] { draw_app(app); });
   EXPECT_EQ(app.session.run.iterations.size(), 201U);
+}
+
+TEST_F(AppTest, TheEdgesBesideTheListAndAboveTheTablesAreDragged) {
+  App app = open(ids.sequential_run, "timeline");
+  const auto draw = [&] { draw_app(app); };
+  headless.frame(draw);
+  const float em = headless.fonts.text->FontSize, list = 24 * em, tables = 900 - 15.5F * em;
+  headless.drag({list, 500}, {list + 100, 500}, draw);
+  EXPECT_NEAR(app.list_em * em, list + 100, 2);
+  headless.drag({1200, tables}, {1200, tables - 80}, draw);
+  EXPECT_NEAR(app.states.of<TimelinePanel>().details_em.value_or(0) * em, 15.5F * em + 80, 2);
+  headless.drag({list + 100, 500}, {-500, 500}, draw);
+  EXPECT_GE(app.list_em, 5) << "the list can be found again";
+}
+
+TEST_F(AppTest, ControlPlusAndMinusScaleEverythingAndZeroGoesBack) {
+  App app = open();
+  const auto draw = [&] { draw_app(app); };
+  ImGui::GetIO().KeyCtrl = true;
+  headless.press('=', draw);
+  EXPECT_FLOAT_EQ(app.zoom, 1.1F);
+  for (int i = 0; i < 40; ++i) headless.press('=', draw);
+  EXPECT_FLOAT_EQ(app.zoom, 4);
+  headless.press('0', draw);
+  EXPECT_FLOAT_EQ(app.zoom, 1);
+  headless.press('-', draw);
+  EXPECT_LT(app.zoom, 1);
+  ImGui::GetIO().KeyCtrl = false;
+}
+
+TEST_F(AppTest, RanksThatAreNoListAreRefused) {
+  App app = open();
+  show_ranks(app, "0-1", "idle");
+  EXPECT_EQ(app.states.of<TimelinePanel>().ranks.choice.order, RankOrder::idle);
+  EXPECT_THROW(show_ranks(app, "1-0", ""), std::invalid_argument);
+  EXPECT_THROW(show_ranks(app, "", "size"), std::invalid_argument);
 }
 
 TEST_F(AppTest, APanelThatIsNotThereIsRefused) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -192,6 +193,84 @@ TEST_F(Screenshot, OfSelectionTooltipAndKeysDiffersFromThePlainOne) {
   select_trial(app.session, ids.best_trial);
   keep(window.render(draw, 1600, 900, 4), "trial.png");
   EXPECT_EQ(app.session.timelines.size(), 3U);
+}
+
+// One pixel for each block of kBlock x kBlock pixels, its mean. Letters of another font
+// and edges of another driver leave it nearly as it is, areas and colours do not.
+constexpr int kBlock = 10;
+
+Image reduced(const Image& image) {
+  Image small{image.width / kBlock, image.height / kBlock, {}};
+  for (int y = 0; y < small.height; ++y) {
+    for (int x = 0; x < small.width; ++x) {
+      for (int channel = 0; channel < 3; ++channel) {
+        int sum = 0;
+        for (int dy = 0; dy < kBlock; ++dy) {
+          for (int dx = 0; dx < kBlock; ++dx) {
+            const int pixel = (y * kBlock + dy) * image.width + x * kBlock + dx;
+            sum += image.rgb[static_cast<std::size_t>(pixel * 3 + channel)];
+          }
+        }
+        small.rgb.push_back(static_cast<std::uint8_t>(sum / (kBlock * kBlock)));
+      }
+    }
+  }
+  return small;
+}
+
+// Share of the values that differ by more than a tenth of the whole scale.
+double share_of_differences(const Image& a, const Image& b) {
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < a.rgb.size(); ++i) {
+    differences += std::abs(int{a.rgb[i]} - int{b.rgb[i]}) > 25;
+  }
+  return static_cast<double>(differences) / static_cast<double>(a.rgb.size());
+}
+
+constexpr double kMostDifferences = 0.02;  // of a picture that counts as the same
+
+/// Pictures against those in tests/golden/viewer, a few kB each. After a change that is meant to be
+/// seen, write them anew and look at what changed:
+///     MOE_VIEW_GOLDEN=write build/ci/bin/viewer_display_tests --gtest_filter='Golden.*'
+class Golden : public Screenshot {
+ protected:
+  void compare(const std::string& name, const std::string& arguments) {
+    const std::string path = (folder / (name + ".png")).string();
+    ASSERT_EQ(moe_view(arguments + " --size 1200x700 --screenshot '" + path + "'"), 0);
+    const Image now = reduced(read_png(path));
+    const fs::path golden = fs::path(GOLDEN_PICTURES) / (name + ".png");
+    if (std::getenv("MOE_VIEW_GOLDEN") != nullptr) {
+      fs::create_directories(golden.parent_path());
+      std::ofstream(golden, std::ios::binary) << encode_png(now);
+    }
+    const Image before = read_png(golden.string());
+    ASSERT_EQ(before.width, now.width) << golden;
+    ASSERT_EQ(before.height, now.height) << golden;
+    EXPECT_LE(share_of_differences(before, now), kMostDifferences)
+        << golden << " and the picture differ";
+  }
+};
+
+TEST_F(Golden, ATimelineAboveItsPrediction) { compare("timeline", "--run 4"); }
+
+TEST_F(Golden, AStudyZoomedInWithItsOps) {
+  compare("study", "--run 5 --range 0.02:0.06 --table ops");
+}
+
+TEST_F(Golden, NodesAsBands) {
+  {
+    db::Connection connection = db::open_writer((folder / "results.db").string());
+    add_wide_run(connection, 64);
+  }
+  compare("nodes", "--rank-order idle");
+}
+
+TEST_F(Golden, ADifferentPictureIsTold) {
+  const std::string one = (folder / "one.png").string(), two = (folder / "two.png").string();
+  ASSERT_EQ(moe_view("--run 4 --size 1200x700 --screenshot '" + one + "'"), 0);
+  ASSERT_EQ(moe_view("--run 4 --size 1200x700 --range 0.02:0.06 --screenshot '" + two + "'"), 0);
+  EXPECT_GT(share_of_differences(reduced(read_png(one)), reduced(read_png(two))),
+            2 * kMostDifferences);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace viewer::op_label_test {
 namespace {
 
@@ -13,6 +16,24 @@ TEST(OpLabel, NamesTheChunkAndTheShortOneLeavesTheKindOut) {
   op.chunks = 4;
   EXPECT_EQ(op_label(op), "all_to_all dispatch 2/4");
   EXPECT_EQ(short_op_label(op), "dispatch 2/4");
+}
+
+TEST(OpLabel, TheShortestOfAnExchangeStillSaysItsDirection) {
+  db::TimelineOp op;
+  op.kind = "all_to_all";
+  op.name = "all_to_all gradient combine";
+  op.chunk = 1;
+  op.chunks = 3;
+  const std::vector<std::string> labels = {"all_to_all gradient combine 2/3",
+                                           "gradient combine 2/3",
+                                           "combine 2/3",
+                                           "comb 2/3",
+                                           "C 2/3",
+                                           "C"};
+  EXPECT_EQ(op_labels(op), labels);
+  op.kind = "combine";  // the sum of what came back, which is computed
+  op.name = "combine";
+  EXPECT_EQ(op_labels(op), (std::vector<std::string>{"combine 2/3", "combine 2/3", "2/3"}));
 }
 
 TEST(OpLabel, AnOpWithoutNameOrKindIsCalledByItsPlace) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/viewer/lanes.h"
 #include "tests/viewer/random_timeline.h"
 
@@ -36,11 +38,32 @@ TEST(SpanIndex, ExposedIsWhatNoComputationOfTheRankCovers) {
 TEST(SpanIndex, WithAndWithoutTheIndexTheExposedPartIsTheSame) {
   const Timeline timeline = random_timeline(8);
   const SpanIndex index = index_spans(timeline);
-  for (const SpanPosition at : index.spans) {
-    const LaneSpan& span = span_at(timeline, at);
-    EXPECT_NEAR(exposed_s(timeline, at), exposed_s(timeline, index, at, {span.start_s, span.end_s}),
-                1e-12);
+  for (const auto& of_op : index.spans) {
+    for (const SpanPosition at : of_op) {
+      const LaneSpan& span = span_at(timeline, at);
+      EXPECT_NEAR(exposed_s(timeline, at),
+                  exposed_s(timeline, index, at, {span.start_s, span.end_s}), 1e-12);
+    }
   }
+}
+
+TEST(SpanIndex, MadeStepByStepIsTheSame) {
+  std::vector<HandSpan> spans;  // two lanes of computation that overlap, of many steps each
+  for (int i = 0; i < 40000; ++i) {
+    spans.push_back({0, "compute", "linear", i * 1.0, i + 0.5});
+    spans.push_back({0, "host", "linear", i + 0.25, i + 0.75, "computation"});
+  }
+  const Timeline timeline = hand_timeline(spans);
+  const SpanIndex whole = index_spans(timeline);
+  SpanIndexBuilder builder;
+  int frames = 1;
+  while (!builder.go_on(timeline, [] { return true; })) ++frames;
+  const SpanIndex index = builder.take();
+  EXPECT_GT(frames, 8);
+  EXPECT_EQ(index.spans, whole.spans);
+  EXPECT_EQ(index.computation, whole.computation);
+  ASSERT_EQ(index.computation.at(0).size(), 40000U);
+  EXPECT_EQ(index.computation.at(0)[7], (TimeRange{7, 7.75}));
 }
 
 }  // namespace

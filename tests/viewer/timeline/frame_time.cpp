@@ -2,6 +2,7 @@
 // memory that loading takes, and frames at every zoom with their slowest.
 //     build/release/bin/frame_time                               # a million spans
 //     MOE_VIEW_SPANS=10000000 build/release/bin/frame_time       # as many as are asked for
+//     MOE_VIEW_RANKS=512 build/release/bin/frame_time            # on so many ranks, not on 32
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "tests/viewer/synthetic_timeline.h"
 #include "viewer/model/load.h"
 #include "viewer/model/timeline_loader.h"
+#include "viewer/timeline/rank_view.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
@@ -37,10 +39,15 @@ std::size_t wanted_spans() {
   return given == nullptr ? 1'000'000 : std::stoul(given);
 }
 
-// Steps of 32 ranks one after the other.
+int wanted_ranks() {
+  const char* given = std::getenv("MOE_VIEW_RANKS");
+  return given == nullptr ? 32 : std::stoi(given);
+}
+
+// Steps of all ranks one after the other.
 SyntheticStep many_steps() {
   StepShape shape;
-  shape.ranks = 32;
+  shape.ranks = wanted_ranks();
   shape.layers = 8;
   shape.forward_chunks = shape.backward_chunks = 4;
   const SyntheticStep step = make_step(shape);
@@ -133,7 +140,11 @@ struct Frames {
   TimelinePanel panel;
   double slowest_s = 0;
 
-  Frames() { ImGui::GetIO().DisplaySize = {kWidth, kHeight}; }
+  explicit Frames(bool by_node = false) {
+    ImGui::GetIO().DisplaySize = {kWidth, kHeight};
+    panel.ranks.is_by_node_chosen = true;
+    panel.ranks.choice.by_node = by_node;
+  }
 
   void draw() {
     const Clock::time_point begin = Clock::now();
@@ -141,6 +152,8 @@ struct Frames {
       ImGui::SetNextWindowPos({0, 0});
       ImGui::SetNextWindowSize({kWidth, kHeight});
       ImGui::Begin("test", nullptr, ImGuiWindowFlags_NoDecoration);
+      panel.is_due = panel.is_index_stopped = false;
+      choose_rows(panel, stack);
       draw_timelines(panel, headless.fonts, stack, {{0, 0}, {kWidth, kHeight}});
       ImGui::End();
     });
@@ -161,8 +174,8 @@ void first_frame(benchmark::State& state) {
 BENCHMARK(first_frame)->Unit(benchmark::kMillisecond);
 
 // Of a view of 1 / state.range(0) of the timeline, which pans by a pixel at each frame.
-void frame(benchmark::State& state) {
-  Frames frames;
+void pan(benchmark::State& state, bool by_node) {
+  Frames frames(by_node);
   frames.draw();
   frames.slowest_s = 0;
   const double end_s = loaded().extent.end_s;
@@ -175,8 +188,61 @@ void frame(benchmark::State& state) {
   }
   frames.report(state);
 }
+
+void frame(benchmark::State& state) { pan(state, false); }
 BENCHMARK(frame)->ArgName("zoom")->RangeMultiplier(10)->Range(1, 10'000)->Unit(
     benchmark::kMillisecond);
+
+// With a band for each node.
+void node_frame(benchmark::State& state) { pan(state, true); }
+BENCHMARK(node_frame)
+    ->ArgName("zoom")
+    ->RangeMultiplier(10)
+    ->Range(1, 10'000)
+    ->Unit(benchmark::kMillisecond);
+
+// From a new zoom on until the bands in sight are complete, in frames.
+void node_bands(benchmark::State& state) {
+  Frames frames(true);
+  frames.draw();
+  frames.slowest_s = 0;
+  const double end_s = loaded().extent.end_s;
+  double share = 1, drawn = 0, all_s = 0;
+  for (auto _ : state) {
+    share = share < 1e-3 ? 1 : share * 0.7;
+    frames.panel.view = {0.3 * end_s, (0.3 + 0.7 * share) * end_s};
+    const Clock::time_point begin = Clock::now();
+    do {
+      frames.draw();
+      ++drawn;
+    } while (frames.panel.is_due);
+    all_s = std::max(all_s, seconds_since(begin));
+  }
+  state.counters["frames"] = drawn / static_cast<double>(state.iterations());
+  state.counters["longest_s"] = all_s;
+  frames.report(state);
+}
+BENCHMARK(node_bands)->Unit(benchmark::kMillisecond)->Iterations(20);
+
+// From a click on a span until its causes are known: the first needs the index of all spans.
+void first_click(benchmark::State& state) {
+  double drawn = 0;
+  double slowest_s = 0;
+  for (auto _ : state) {
+    Frames frames;
+    frames.draw();
+    frames.slowest_s = 0;
+    frames.panel.selected = StackPosition{0, {0, 0}};
+    do {
+      frames.draw();
+      ++drawn;
+    } while (frames.panel.asked_about != frames.panel.selected);
+    slowest_s = std::max(slowest_s, frames.slowest_s);
+  }
+  state.counters["frames"] = drawn / static_cast<double>(state.iterations());
+  state.counters["slowest_ms"] = slowest_s * 1e3;
+}
+BENCHMARK(first_click)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 // While a range is being marked, its figures follow.
 void mark_range(benchmark::State& state) {

@@ -56,6 +56,31 @@ TEST(TimelineLayout, MinorLanesKeepRoomForTheirLabelsAndTheOthersTheRest) {
   EXPECT_LE(layout.height, 400);
 }
 
+TEST(TimelineLayout, BandsOfNodesShareTheHeightAndHiddenLanesHaveNoPlace) {
+  std::vector<HandSpan> spans;
+  for (int rank = 0; rank < 16; ++rank) spans.push_back({rank, "compute", "linear", 0, 1});
+  const Timeline timeline = hand_timeline(spans);
+  RankChoice choice;
+  choice.by_node = true;
+  RankRows rows = rank_rows(timeline, {}, choice, {});
+  std::vector<StackEntry> stack = {{&timeline, "wide", "", ""}};
+  stack[0].rows = &rows;
+  const LayoutSizes sizes;
+  const StackLayout closed = lay_out(stack, 200, sizes);
+  ASSERT_EQ(closed.bands.size(), 2U);
+  EXPECT_TRUE(closed.lanes.empty());
+  EXPECT_EQ(closed.band_at(closed.bands[1].y + 1), &closed.bands[1]);
+  EXPECT_FLOAT_EQ(closed.bands[1].y + closed.bands[1].height, closed.height);
+  EXPECT_GT(closed.bands[0].height, sizes.band);
+  choice.opened = {1};
+  rows = rank_rows(timeline, {}, choice, {});
+  const StackLayout open = lay_out(stack, 400, sizes);
+  EXPECT_EQ(open.lanes.size(), 8U);
+  EXPECT_GE(open.places[0][0], open.lanes.size()) << "of rank 0, which is hidden";
+  EXPECT_EQ(open.lanes[open.places[0][8]].lane, 8U);
+  EXPECT_GT(open.lanes[0].y, open.bands[1].y);
+}
+
 TEST(TimelineLayout, LaneAtFindsWhatIsThere) {
   const Timeline timeline = two_ranks(1);
   const std::vector<StackEntry> stack = {{&timeline, "a", "", ""}};
