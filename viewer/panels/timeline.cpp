@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "db/error.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"
@@ -36,6 +37,7 @@ constexpr std::array kTimelineKeys = {
             "next and previous span of the search or of the pinned op, longest exposed first"},
     KeyHelp{"[  ]", "back and forth on the critical path"},
     KeyHelp{".  ,", "next and previous span of the lane"},
+    KeyHelp{"M", "memory above the lanes; a click there says what stands in it"},
     KeyHelp{"F", "fit the marked range, else the selected span, else everything"},
     KeyHelp{"Home", "show all"},
     KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
@@ -47,6 +49,17 @@ double clock_error(TimelinePanel& panel, const Session& session, std::int64_t ru
   return found->second;
 }
 
+// Read when it is first shown.
+const MemoryTable* memory(TimelinePanel& panel, Session& session, const db::Timeline& info) {
+  const auto [found, added] = panel.memory.tables.try_emplace(info.id);
+  try {
+    if (added) found->second = load_memory(session.connection, info);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
+  return &found->second;
+}
+
 std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
   std::vector<StackEntry> stack;
   for (const std::int64_t id : session.stacked) {
@@ -55,7 +68,8 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
     const db::Timeline& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
                      timeline_source(session.catalog, info), comparison_text(session.catalog, info),
-                     nullptr, 0});
+                     nullptr, 0, nullptr});
+    if (shows_memory(panel)) stack.back().memory = memory(panel, session, info);
     // Only the table of ops compares, and a timeline may be large.
     if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
     if (panel.figures == Figures::collectives && info.kind == "measured" && info.run_id) {
@@ -85,6 +99,7 @@ void forget_spans(TimelinePanel& panel) {
   panel.late_of = 0;
   panel.difference.reset();
   panel.difference_colors.clear();
+  panel.memory.tables.clear();
   panel.path_walk = {};
 }
 
@@ -136,6 +151,8 @@ void follow(TimelinePanel& panel, Session& session) {
   fresh.figures = panel.figures;
   fresh.op_table.grouping = panel.op_table.grouping;
   fresh.color_by_difference = panel.color_by_difference;
+  fresh.memory.pinned = panel.memory.pinned;
+  fresh.memory.rank = panel.memory.rank;
   panel = std::move(fresh);
   if (!session.first_view) return;
   panel.view = *session.first_view;

@@ -45,13 +45,14 @@ void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
 
 // Whether what a table is about is still loaded. The ranks that are there have their table.
 bool is_loading(const TimelinePanel& panel, std::span<const StackEntry> stack) {
-  if (panel.figures == Figures::ranks) return false;
+  if (panel.figures == Figures::ranks || panel.figures == Figures::memory) return false;
   if (panel.figures != Figures::differences) return !stack[panel.focus].timeline->complete;
   return !stack[0].timeline->complete || !stack[1].timeline->complete;
 }
 
 bool is_of_one(Figures figures) {
-  return figures == Figures::ops || figures == Figures::collectives || figures == Figures::path;
+  return figures == Figures::ops || figures == Figures::collectives || figures == Figures::path ||
+         figures == Figures::memory;
 }
 
 }  // namespace
@@ -83,6 +84,9 @@ void draw_figures(TimelinePanel& panel, const Fonts& fonts, std::span<const Stac
       break;
     case Figures::path:
       draw_path(panel, fonts, stack);
+      break;
+    case Figures::memory:
+      draw_memory_table(panel, fonts, stack);
       break;
     case Figures::differences:
       draw_differences(panel, fonts, stack);

@@ -26,6 +26,13 @@ const PlacedLane* StackLayout::lane_at(float y) const {
   return after != lanes.end() && y >= after->y ? &*after : nullptr;
 }
 
+const PlacedStrip* StackLayout::strip_at(float y) const {
+  const auto found = std::find_if(strips.begin(), strips.end(), [&](const PlacedStrip& strip) {
+    return y >= strip.y && y < strip.y + strip.height;
+  });
+  return found == strips.end() ? nullptr : &*found;
+}
+
 namespace {
 
 bool is_minor(const Lane& lane) { return lane.stream == "copy" || lane.stream == "host"; }
@@ -38,7 +45,7 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
   float weight = 0;
   float minor = 0;  // lanes
   for (std::size_t s = 0; s < stack.size(); ++s) {
-    fixed += sizes.header;
+    fixed += sizes.header + (stack[s].memory != nullptr ? sizes.strip : 0);
     const std::vector<Lane>& of = stack[s].timeline->lanes;
     for (std::size_t l = 0; l < of.size(); ++l) {
       const bool first_of_rank = l == 0 || of[l].rank != of[l - 1].rank;
@@ -63,6 +70,11 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
   for (std::size_t s = 0; s < stack.size(); ++s) {
     layout.headers.push_back({s, layout.height, sizes.header});
     layout.height += sizes.header;
+    if (stack[s].memory != nullptr) {
+      const float gap = sizes.strip * 0.06F;
+      layout.strips.push_back({s, layout.height + gap, sizes.strip - gap});
+      layout.height += sizes.strip;
+    }
     for (; next < layout.lanes.size() && layout.lanes[next].stack == s; ++next) {
       PlacedLane& lane = layout.lanes[next];
       layout.height += lane.first_of_rank ? sizes.rank_gap : 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "viewer/model/memory_table.h"
 #include "viewer/model/timeline.h"
 
 /// Where the lanes of stacked timelines go, and how their times map onto one axis. No drawing here.
@@ -20,6 +21,8 @@ struct StackEntry {
   /// measured timeline of a prediction. Null where there is none.
   const Timeline* beside = nullptr;
   double clock_error_s = 0;  ///< the largest of its ranks' clocks; 0 for a prediction
+  /// The memory of its ranks while that is shown; null otherwise.
+  const MemoryTable* memory = nullptr;
 };
 
 /// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched
@@ -54,13 +57,24 @@ struct PlacedHeader {
   float height = 0;
 };
 
+/// The strip above the lanes of a timeline that shows the memory of one of its ranks. However many
+/// lanes there are, it is seen with the title.
+struct PlacedStrip {
+  std::size_t stack = 0;
+  float y = 0;
+  float height = 0;
+};
+
 struct StackLayout {
   std::vector<PlacedHeader> headers;
-  std::vector<PlacedLane> lanes;  ///< the lanes by y
+  std::vector<PlacedLane> lanes;    ///< the lanes by y
+  std::vector<PlacedStrip> strips;  ///< of timelines whose memory is shown
   float height = 0;
 
   /// The lane at height y, or null.
   const PlacedLane* lane_at(float y) const;
+  /// The strip at height y, or null.
+  const PlacedStrip* strip_at(float y) const;
 };
 
 struct LayoutSizes {
@@ -70,6 +84,7 @@ struct LayoutSizes {
   float tallest_lane = 28;
   float minor_share = 0.6F;   ///< height of copy and host lanes over that of others
   float shortest_minor = 12;  ///< their labels must not touch
+  float strip = 60;           ///< of memory, with the gap above it
 };
 
 /// Lanes share the height that headers leave of `available`, within the bounds of `sizes`.

@@ -11,6 +11,7 @@
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
 #include "viewer/timeline/annotations.h"
+#include "viewer/timeline/memory_strip.h"
 
 namespace viewer {
 
@@ -263,6 +264,7 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
                         lit == panel.lit.end() ? nullptr : &lit->second, highlighted};
     paint_marks(canvas, lane, look, axis_map(timeline, panel.own_axis, extent), y, placed.height);
   }
+  paint_memory(canvas, panel, stack, layout);
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
     paint_header(canvas, stack[header.stack], figures[header.stack], header,

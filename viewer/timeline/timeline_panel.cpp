@@ -6,6 +6,7 @@
 
 #include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
+#include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/paint.h"
 
 namespace viewer {
@@ -40,6 +41,16 @@ void find_hovered(TimelinePanel& panel, std::span<const StackEntry> stack,
   }
 }
 
+// The moment of a strip of memory under the mouse.
+void find_hovered_moment(TimelinePanel& panel, std::span<const StackEntry> stack,
+                         const StackLayout& layout, const AxisPixels& axis, float lanes_top) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const PlacedStrip* strip = layout.strip_at(mouse.y - lanes_top);
+  if (strip == nullptr || mouse.x < axis.left || mouse.x > axis.right) return;
+  const AxisMap map = axis_map(*stack[strip->stack].timeline, panel.own_axis, stack_extent(stack));
+  panel.memory.hovered = StackMoment{strip->stack, map.to_time(axis.to_axis(mouse.x))};
+}
+
 void scroll_to_selected(const TimelinePanel& panel, const StackLayout& layout, Rect lanes) {
   if (!panel.selected) return;
   for (const PlacedLane& placed : layout.lanes) {
@@ -58,8 +69,10 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonMiddle);
   const bool hovered = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
+  panel.memory.hovered.reset();
   if (hovered) {
     find_hovered(panel, stack, layout, axis, lanes.min.y - ImGui::GetScrollY());
+    find_hovered_moment(panel, stack, layout, axis, lanes.min.y - ImGui::GetScrollY());
   } else {
     panel.hovered.reset();
     panel.hovered_count = 0;
@@ -106,6 +119,8 @@ const char* figures_title(Figures figures) {
       return "Collectives";
     case Figures::path:
       return "Critical path";
+    case Figures::memory:
+      return "Memory";
     case Figures::differences:
       return "Differences";
   }
@@ -122,6 +137,8 @@ const char* figures_name(Figures figures) {
       return "collectives";
     case Figures::path:
       return "path";
+    case Figures::memory:
+      return "memory";
     case Figures::differences:
       return "differences";
   }
@@ -161,6 +178,17 @@ TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> s
   if (!panel.range) return timeline.extent;
   const AxisMap map = axis_map(timeline, panel.own_axis, stack_extent(stack));
   return common(map.to_time(*panel.range), timeline.extent);
+}
+
+bool shows_memory(const TimelinePanel& panel) {
+  return panel.memory.pinned || panel.figures == Figures::memory;
+}
+
+const RankMemory* shown_memory(const TimelinePanel& panel, const StackEntry& entry) {
+  if (entry.memory == nullptr) return nullptr;
+  const RankMemory* chosen =
+      panel.memory.rank ? memory_of(*entry.memory, *panel.memory.rank) : nullptr;
+  return chosen != nullptr ? chosen : fullest_rank(*entry.memory);
 }
 
 const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack) {
@@ -205,6 +233,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   sizes.shortest_lane = em * 1.1F;
   sizes.tallest_lane = em * 3.0F;
   sizes.shortest_minor = fonts.small->FontSize + 1;
+  sizes.strip = em * 5;
   const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
 
   // Under the mouse and the ruler: the lanes scroll, the ruler does not.
@@ -220,6 +249,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   ImGui::PopStyleVar();
   paint_ruler(panel, fonts, axis, ruler);
   draw_tooltip(panel, fonts, stack);
+  draw_memory_tooltip(panel, fonts, stack);
 }
 
 }  // namespace viewer
