@@ -105,6 +105,18 @@ void check_timelines(const Connection& connection, Problems& problems) {
             "timeline {} has {} spans of ops it does not describe, the first is op {}",
             row.value<std::int64_t>(0), row.value<std::int64_t>(1), row.value<std::int64_t>(2)));
       });
+  each_row(
+      connection,
+      "SELECT timeline_id, count(*), min(tensor) FROM allocation "
+      "WHERE NOT EXISTS (SELECT 1 FROM timeline_tensor WHERE timeline_tensor.timeline_id = "
+      "allocation.timeline_id AND timeline_tensor.tensor = allocation.tensor) "
+      "GROUP BY timeline_id",
+      [&](const Statement& row) {
+        problems.push_back(fmt::format(
+            "timeline {} has memory for {} tensors it does not describe, the first is tensor "
+            "{}",
+            row.value<std::int64_t>(0), row.value<std::int64_t>(1), row.value<std::int64_t>(2)));
+      });
 }
 
 void check_studies(const Connection& connection, Problems& problems) {

@@ -158,6 +158,27 @@ struct Table<Balance> {
 };
 
 template <>
+struct Table<RankLoad> {
+  static constexpr const char* name = "rank_load";
+  static constexpr std::tuple columns{Column{"run_id", &RankLoad::run_id},
+                                      Column{"iteration", &RankLoad::iteration},
+                                      Column{"layer", &RankLoad::layer},
+                                      Column{"rank", &RankLoad::rank},
+                                      Column{"tokens", &RankLoad::tokens},
+                                      Column{"asked_tokens", &RankLoad::asked_tokens},
+                                      Column{"placed_tokens", &RankLoad::placed_tokens}};
+};
+
+template <>
+struct Table<ExpertPlace> {
+  static constexpr const char* name = "expert_place";
+  static constexpr std::tuple columns{
+      Column{"run_id", &ExpertPlace::run_id}, Column{"iteration", &ExpertPlace::iteration},
+      Column{"layer", &ExpertPlace::layer},   Column{"rank", &ExpertPlace::rank},
+      Column{"expert", &ExpertPlace::expert}, Column{"replica", &ExpertPlace::replica}};
+};
+
+template <>
 struct Table<Study> {
   static constexpr const char* name = "study";
   static constexpr std::tuple columns{Column{"id", &Study::id},
@@ -331,6 +352,29 @@ struct Table<RankGroup> {
   static constexpr std::tuple columns{
       Column{"timeline_id", &RankGroup::timeline_id}, Column{"kind", &RankGroup::kind},
       Column{"rank", &RankGroup::rank}, Column{"first_rank", &RankGroup::first_rank}};
+};
+
+template <>
+struct Table<TimelineTensor> {
+  static constexpr const char* name = "timeline_tensor";
+  static constexpr std::tuple columns{
+      Column{"timeline_id", &TimelineTensor::timeline_id},
+      Column{"tensor", &TimelineTensor::tensor}, Column{"name", &TimelineTensor::name},
+      Column{"role", &TimelineTensor::role}, Column{"pool", &TimelineTensor::pool}};
+};
+
+template <>
+struct Table<Allocation> {
+  static constexpr const char* name = "allocation";
+  static constexpr std::tuple columns{Column{"timeline_id", &Allocation::timeline_id},
+                                      Column{"rank", &Allocation::rank},
+                                      Column{"tensor", &Allocation::tensor},
+                                      Column{"offset_bytes", &Allocation::offset_bytes},
+                                      Column{"bytes", &Allocation::bytes},
+                                      Column{"first_op", &Allocation::first_op},
+                                      Column{"last_op", &Allocation::last_op},
+                                      Column{"begin_s", &Allocation::begin_s},
+                                      Column{"end_s", &Allocation::end_s}};
 };
 
 template <>

@@ -58,12 +58,22 @@ void add_counters(const TimelineTracks& tracks, int rank, int pid, EventList& ev
   }
 }
 
+void add_memory(const Connection& connection, std::int64_t timeline_id, int first_pid,
+                EventList& events) {
+  for (const MemorySample& sample : memory_samples(connection, timeline_id)) {
+    events.add(counter_event(sample.pool == "host" ? "host memory in use" : "memory in use",
+                             first_pid + sample.rank, sample.at_ns,
+                             fmt::format("{}", sample.bytes)));
+  }
+}
+
 void add_timeline(const Connection& connection, const TimelineTracks& tracks, int first_pid,
                   bool several, std::int64_t& flows, EventList& events) {
   for (const int rank : ranks_of(tracks)) {
     name_rank(tracks.timeline, rank, first_pid + rank, several, events);
     add_counters(tracks, rank, first_pid + rank, events);
   }
+  add_memory(connection, tracks.timeline.id, first_pid, events);
   for (const Track& track : tracks.tracks) {
     const int pid = first_pid + track.rank;
     events.add(metadata_event("thread_name", pid, track.id, "name", json_string(track.name)));

@@ -13,10 +13,11 @@ namespace db {
 /// A rank is a process: pid = rank for the first timeline, and for each further one (the predicted
 /// one beside the measured one) from the next thousand on. A stream is a thread; `ts` and `dur` are
 /// microseconds with three decimals; op, layer, chunk, phase, bytes and FLOPs are in `args`. Each
-/// rank has counters: the bytes of its communications under way, and whether it communicates while
-/// it computes nothing. Arrows lead along dependencies from one stream to another, where the
-/// database has them. Where all ranks take part in every collective, arrows lead from the last
-/// rank that came to a collective to those that waited for it.
+/// rank has counters: the bytes of its communications under way, whether it communicates while it
+/// computes nothing, and the memory that its tensors occupy where the database has it. Arrows lead
+/// along dependencies from one stream to another, where the database has them. Where all ranks take
+/// part in every collective, arrows lead from the last rank that came to a collective to those that
+/// waited for it.
 ///
 /// `path` is that of an OutputFile, which must not be the database. Throws Error or OutputError.
 void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,

@@ -188,8 +188,8 @@ Listing spans() {
           "list executions of ops on ranks, in the order of time",
           "spans --db results.db --timeline 3 --rank 0 --format csv > s.csv",
           "span_view",
-          "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, bytes, "
-          "bandwidth_bytes_per_s, flops_per_s",
+          "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, waiting_s, "
+          "transfer_s, bytes, bandwidth_bytes_per_s, flops_per_s",
           "timeline, rank, start_s",
           {{"--timeline", "timeline", "only spans of this timeline"},
            kByRun,

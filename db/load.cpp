@@ -94,6 +94,14 @@ std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilt
   return loads;
 }
 
+std::vector<RankLoad> load_rank_loads(const Connection& connection, std::int64_t run_id) {
+  return select<RankLoad>(connection, "WHERE run_id = ? ORDER BY iteration, layer, rank", run_id);
+}
+std::vector<ExpertPlace> load_expert_places(const Connection& connection, std::int64_t run_id) {
+  return select<ExpertPlace>(connection, "WHERE run_id = ? ORDER BY iteration, layer, rank, expert",
+                             run_id);
+}
+
 std::vector<int> load_recorded_iterations(const Connection& connection, std::int64_t run_id) {
   Statement statement(connection,
                       "SELECT DISTINCT iteration FROM load WHERE run_id = ? ORDER BY iteration");
@@ -161,6 +169,12 @@ std::vector<OpEdge> load_op_edges(const Connection& connection, std::int64_t tim
 
 std::vector<RankGroup> load_rank_groups(const Connection& connection, std::int64_t timeline_id) {
   return select<RankGroup>(connection, "WHERE timeline_id = ? ORDER BY kind, rank", timeline_id);
+}
+
+TimelineMemory load_timeline_memory(const Connection& connection, std::int64_t timeline_id) {
+  return {
+      select<TimelineTensor>(connection, "WHERE timeline_id = ? ORDER BY tensor", timeline_id),
+      select<Allocation>(connection, "WHERE timeline_id = ? ORDER BY rank, tensor", timeline_id)};
 }
 
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {

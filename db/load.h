@@ -56,6 +56,11 @@ std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 /// heat map of layer x expert shows them.
 std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
 
+/// What ranks had to compute in one run, and where its experts were: by iteration, layer and rank.
+/// Empty in databases of before.
+std::vector<RankLoad> load_rank_loads(const Connection&, std::int64_t run_id);
+std::vector<ExpertPlace> load_expert_places(const Connection&, std::int64_t run_id);
+
 /// The iterations of a run whose loads are stored, in order.
 std::vector<int> load_recorded_iterations(const Connection&, std::int64_t run_id);
 
@@ -97,6 +102,10 @@ std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeli
 /// known.
 std::vector<OpEdge> load_op_edges(const Connection&, std::int64_t timeline_id);
 std::vector<RankGroup> load_rank_groups(const Connection&, std::int64_t timeline_id);
+
+/// The memory of a timeline's ranks: tensors by number, allocations by rank and tensor. Empty where
+/// it is not known.
+TimelineMemory load_timeline_memory(const Connection&, std::int64_t timeline_id);
 
 /// The spans of a timeline, by rank, then start.
 std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);

@@ -86,4 +86,24 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
   return figures;
 }
 
+std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection& connection,
+                                                                    std::int64_t study_id) {
+  Statement statement(connection,
+                      "SELECT trial_id, avg(waiting_s), avg(transfer_s) FROM ("
+                      "SELECT timeline.trial_id, total(span.waiting_s) AS waiting_s, "
+                      "total(span.duration_s - span.waiting_s) AS transfer_s "
+                      "FROM trial JOIN timeline ON timeline.trial_id = trial.id "
+                      "JOIN span ON span.timeline_id = timeline.id "
+                      "WHERE trial.study_id = ? AND timeline.kind = 'measured' "
+                      "AND span.waiting_s IS NOT NULL "
+                      "GROUP BY timeline.id, span.rank) GROUP BY trial_id");
+  statement.bind(study_id);
+  std::map<std::int64_t, TrialCommunication> figures;
+  while (statement.step()) {
+    figures[statement.value<std::int64_t>(0)] = {statement.value<double>(1),
+                                                 statement.value<double>(2)};
+  }
+  return figures;
+}
+
 }  // namespace db

@@ -72,6 +72,17 @@ struct TrialFigures {
   std::optional<double> min_repeat_s, max_repeat_s;  ///< the fastest and the slowest of them
 };
 
+/// How long the communications of a rank took in a trial's measured timelines: the mean over ranks
+/// and timelines.
+struct TrialCommunication {
+  double waiting_s = 0;   ///< until the last rank of each had begun it
+  double transfer_s = 0;  ///< the rest
+};
+
+/// By trial, of those of a study whose timelines tell. Reads all their spans.
+std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection&,
+                                                                    std::int64_t study_id);
+
 /// The figures of the trials of all studies, by trial.
 std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection&);
 

@@ -144,6 +144,28 @@ struct Balance {
   std::optional<std::int64_t> max_asked_tokens = {};
 };
 
+/// The token copies of a rank in a MoE layer and an iteration.
+struct RankLoad {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+  int layer = 0;
+  int rank = 0;
+  std::int64_t tokens = 0;  ///< those whose expert, or whose share of it, belongs to the rank
+  std::optional<std::int64_t> asked_tokens = {};  ///< before those over capacity were dropped
+  /// Those that it computed; none where no expert was replicated or moved.
+  std::optional<std::int64_t> placed_tokens = {};
+};
+
+/// An expert that a rank computed, in a layer in which an expert was replicated or moved.
+struct ExpertPlace {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+  int layer = 0;
+  int rank = 0;
+  int expert = 0;
+  int replica = 0;  ///< 0 at its home, 1 where the rank holds a replica
+};
+
 /// A named set of trials over one model and machine. Unique by `name`.
 struct Study {
   std::int64_t id = 0;
@@ -342,6 +364,36 @@ struct RankGroup {
   std::string kind;  ///< "expert", "tensor", ...
   int rank = 0;
   int first_rank = 0;
+};
+
+/// One tensor of the Program, stored once per timeline; allocations point at it.
+struct TimelineTensor {
+  std::int64_t timeline_id = 0;
+  int tensor = 0;    ///< a number of the timeline; pipeline stages have numbers of their own
+  std::string name;  ///< "block1.moe.received"
+  /// "parameter" | "gradient" | "optimizer_state" | "activation" | "replica" | "input" | "result"
+  std::string role;
+  std::string pool;  ///< whose memory holds it: "device" | "host"
+};
+
+/// The memory that a rank sets aside for a tensor. It is in use from the begin of the first op that
+/// uses the tensor to the end of the last one; all the time where these are none.
+struct Allocation {
+  std::int64_t timeline_id = 0;
+  int rank = 0;
+  int tensor = 0;
+  std::int64_t offset_bytes = 0;  ///< in the memory of its pool
+  std::int64_t bytes = 0;         ///< with the padding
+  std::optional<int> first_op = {};
+  std::optional<int> last_op = {};
+  std::optional<double> begin_s = {};
+  std::optional<double> end_s = {};
+};
+
+/// The memory of a timeline's ranks; empty where it is not known.
+struct TimelineMemory {
+  std::vector<TimelineTensor> tensors;
+  std::vector<Allocation> allocations;
 };
 
 /// One execution of one op on one rank. start_s is relative to the timeline's begin on the common

@@ -148,6 +148,33 @@ CREATE TABLE balance (
   PRIMARY KEY (run_id, iteration, layer)
 ) STRICT, WITHOUT ROWID;
 
+-- Token copies of the ranks in a MoE layer, of the iterations whose loads are stored. tokens: those
+-- whose expert, or whose share of it, belongs to the rank. asked_tokens: the same before those over
+-- capacity were dropped; NULL where that is not known. placed_tokens: those that the rank computed;
+-- NULL where no expert was replicated or moved.
+CREATE TABLE rank_load (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  iteration INTEGER NOT NULL,
+  layer INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  tokens INTEGER NOT NULL CHECK (tokens >= 0),
+  asked_tokens INTEGER CHECK (asked_tokens >= 0),
+  placed_tokens INTEGER CHECK (placed_tokens >= 0),
+  PRIMARY KEY (run_id, iteration, layer, rank)
+) STRICT, WITHOUT ROWID;
+
+-- The experts that a rank computed, of the same iterations, of layers in which an expert was
+-- replicated or moved. replica: 0 at its home, 1 where the rank holds a replica.
+CREATE TABLE expert_place (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  iteration INTEGER NOT NULL,
+  layer INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  expert INTEGER NOT NULL,
+  replica INTEGER NOT NULL CHECK (replica IN (0, 1)),
+  PRIMARY KEY (run_id, iteration, layer, rank, expert)
+) STRICT, WITHOUT ROWID;
+
 -- A named set of trials over one model and machine. profile_runs_json: ids of the runs whose
 -- timelines gave the costs, in the order in which they were made; refinement_runs_json: for each
 -- refinement, the trials' runs that gave its costs too; cost_model_json: the newest costs.
@@ -359,6 +386,35 @@ CREATE TABLE rank_group (
   rank INTEGER NOT NULL,
   first_rank INTEGER NOT NULL,
   PRIMARY KEY (timeline_id, kind, rank)
+) STRICT, WITHOUT ROWID;
+
+-- What a tensor of the Program is, once per timeline. A timeline without rows was stored before there
+-- was this table, or imported. role: 'parameter', 'gradient', 'optimizer_state', 'activation',
+-- 'replica' (parameters or gradients of an expert that another rank has too), 'input' or 'result'.
+CREATE TABLE timeline_tensor (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  tensor INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  pool TEXT NOT NULL CHECK (pool IN ('device', 'host')),  -- whose memory holds it
+  PRIMARY KEY (timeline_id, tensor)
+) STRICT, WITHOUT ROWID;
+
+-- The memory that the plan gives a tensor on a rank: `bytes` of its pool from offset_bytes on, with
+-- the padding. It is in use from the begin of the first op that uses the tensor to the end of the
+-- last one, by this timeline. Both ops and times are NULL where it is in use all the time. `tensor`
+-- is a row of timeline_tensor, the ops are rows of timeline_op; that is checked as for spans.
+CREATE TABLE allocation (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL,
+  tensor INTEGER NOT NULL,
+  offset_bytes INTEGER NOT NULL CHECK (offset_bytes >= 0),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  first_op INTEGER,
+  last_op INTEGER,
+  begin_s REAL,
+  end_s REAL,
+  PRIMARY KEY (timeline_id, rank, tensor)
 ) STRICT, WITHOUT ROWID;
 
 -- One execution of one op on one rank. The key is in the order of time, so that a window of a rank

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_set>
 
 #include "db/check.h"
@@ -97,6 +98,28 @@ void check_spans(const Connection& connection, std::span<const TimelineOp> ops,
                   fmt::format("{}: span of op {} on rank {}, but the timeline has {} ops, none of "
                               "that number",
                               connection.path(), span.op, span.rank, ops.size()));
+    }
+  }
+}
+
+void check_allocations(const Connection& connection, std::span<const TimelineOp> ops,
+                       const TimelineMemory& memory) {
+  std::unordered_set<int> tensors, known;
+  for (const TimelineTensor& tensor : memory.tensors) tensors.insert(tensor.tensor);
+  for (const TimelineOp& op : ops) known.insert(op.op);
+  for (const Allocation& of : memory.allocations) {
+    if (!tensors.contains(of.tensor)) {
+      throw Error(ErrorKind::invalid,
+                  fmt::format("{}: memory for tensor {} on rank {}, but the timeline has {} "
+                              "tensors, none of that number",
+                              connection.path(), of.tensor, of.rank, memory.tensors.size()));
+    }
+    for (const std::optional<int>& op : {of.first_op, of.last_op}) {
+      if (!op || known.contains(*op)) continue;
+      throw Error(ErrorKind::invalid,
+                  fmt::format("{}: tensor {} on rank {} is used by op {}, which the timeline does "
+                              "not have",
+                              connection.path(), of.tensor, of.rank, *op));
     }
   }
 }
@@ -224,6 +247,12 @@ void insert(Connection& connection, std::span<const Load> loads) { insert_all(co
 void insert(Connection& connection, std::span<const Balance> balances) {
   insert_all(connection, balances);
 }
+void insert(Connection& connection, std::span<const RankLoad> loads) {
+  insert_all(connection, loads);
+}
+void insert(Connection& connection, std::span<const ExpertPlace> places) {
+  insert_all(connection, places);
+}
 void insert(Connection& connection, std::span<const Measurement> measurements) {
   insert_all(connection, measurements);
 }
@@ -234,8 +263,10 @@ void insert(Connection& connection, std::span<const Figure> figures) {
 
 std::int64_t insert(Connection& connection, const Timeline& timeline,
                     std::span<const TimelineOp> ops, std::span<const Span> spans,
-                    std::span<const OpEdge> edges, std::span<const RankGroup> groups) {
+                    std::span<const OpEdge> edges, std::span<const RankGroup> groups,
+                    const TimelineMemory& memory) {
   check_spans(connection, ops, spans);
+  check_allocations(connection, ops, memory);
   Timeline stored = timeline;
   if (stored.duration_s == 0) {
     for (const Span& span : spans) {
@@ -248,6 +279,8 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
   insert_of_timeline(connection, id, spans);
   insert_of_timeline(connection, id, edges);
   insert_of_timeline(connection, id, groups);
+  insert_of_timeline(connection, id, std::span<const TimelineTensor>(memory.tensors));
+  insert_of_timeline(connection, id, std::span<const Allocation>(memory.allocations));
   transaction.commit();
   return id;
 }

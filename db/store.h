@@ -67,6 +67,8 @@ void insert(Connection&, std::span<const RunRank>);
 void insert(Connection&, std::span<const Iteration>);
 void insert(Connection&, std::span<const Load>);
 void insert(Connection&, std::span<const Balance>);
+void insert(Connection&, std::span<const RankLoad>);
+void insert(Connection&, std::span<const ExpertPlace>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
 void insert(Connection&, std::span<const Figure>);
@@ -74,11 +76,11 @@ void insert(Connection&, std::span<const Figure>);
 // --- timelines -----------------------------------------------------------------------------------
 
 /// Stores a timeline with its ops and spans; their timeline_id is set here, and duration_s of 0
-/// becomes the end of the last span. Spans are best ordered by rank and start. `edges` and `groups`
-/// are left out where they are not known. Returns the timeline's id.
+/// becomes the end of the last span. Spans are best ordered by rank and start. `edges`, `groups`
+/// and `memory` are left out where they are not known. Returns the timeline's id.
 std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
                     std::span<const Span>, std::span<const OpEdge> edges = {},
-                    std::span<const RankGroup> groups = {});
+                    std::span<const RankGroup> groups = {}, const TimelineMemory& memory = {});
 
 /// Notes that the measured timelines of a run belong to this trial.
 void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);

@@ -1,6 +1,9 @@
 #include "db/trace_counters.h"
 
+#include <cmath>
 #include <map>
+
+#include "db/statement.h"
 
 namespace db {
 namespace {
@@ -37,6 +40,20 @@ std::vector<CounterSample> counter_samples(std::span<const TrackSpan> spans) {
     const bool same =
         !samples.empty() && samples.back().bytes == now.bytes && samples.back().exposed == exposed;
     if (!same) samples.push_back({at_ns, now.bytes, exposed});
+  }
+  return samples;
+}
+
+std::vector<MemorySample> memory_samples(const Connection& connection, std::int64_t timeline_id) {
+  Statement statement(connection,
+                      "SELECT rank, pool, at_s, bytes FROM memory_view WHERE timeline = ? "
+                      "ORDER BY rank, pool, at_s");
+  statement.bind(timeline_id);
+  std::vector<MemorySample> samples;
+  while (statement.step()) {
+    samples.push_back({statement.value<int>(0), statement.value<std::string>(1),
+                       std::llround(statement.value<double>(2) * 1e9),
+                       statement.value<std::int64_t>(3)});
   }
   return samples;
 }

@@ -176,6 +176,31 @@ SELECT timeline, rank, total(length_s * (computing > 0)) AS computation_s,
        total(length_s * (copying > 0)) AS copy_s
 FROM level GROUP BY timeline, rank;
 
+-- The memory that a rank sets aside for each tensor, from offset_bytes on in the memory of its pool,
+-- and when it is in use. first_op and last_op use it; they are NULL where it is in use all the time.
+CREATE VIEW allocation_view AS
+SELECT timeline.run_id AS run, timeline.trial_id AS trial, allocation.timeline_id AS timeline,
+       timeline.kind AS timeline_kind, timeline.iteration, allocation.rank, timeline_tensor.pool,
+       timeline_tensor.role, timeline_tensor.name, allocation.tensor, allocation.bytes,
+       allocation.offset_bytes, coalesce(allocation.begin_s, 0.0) AS begin_s,
+       coalesce(allocation.end_s, timeline.duration_s) AS end_s, allocation.first_op,
+       allocation.last_op
+FROM allocation
+JOIN timeline ON timeline.id = allocation.timeline_id
+JOIN timeline_tensor ON timeline_tensor.timeline_id = allocation.timeline_id
+                    AND timeline_tensor.tensor = allocation.tensor;
+
+-- The bytes in use from at_s on until the next row of the rank and pool. WHERE timeline = N reads
+-- that timeline alone.
+CREATE VIEW memory_view AS
+WITH change AS (
+       SELECT timeline, rank, pool, begin_s AS at_s, bytes FROM allocation_view
+       UNION ALL
+       SELECT timeline, rank, pool, end_s, -bytes FROM allocation_view)
+SELECT timeline, rank, pool, at_s,
+       sum(sum(bytes)) OVER (PARTITION BY timeline, rank, pool ORDER BY at_s) AS bytes
+FROM change GROUP BY timeline, rank, pool, at_s;
+
 CREATE VIEW load_view AS
 SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
        CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END AS asked_tokens,
@@ -183,6 +208,19 @@ SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
             THEN sum(asked_tokens) - sum(tokens) END AS dropped_tokens
 FROM load
 GROUP BY run_id, iteration, layer, expert, rank;
+
+-- Of iterations whose loads are stored. tokens: those whose expert belongs to the rank;
+-- asked_tokens: the same before those over capacity were dropped; placed_tokens: those that the rank
+-- computed, where experts were replicated or moved. replicas: the experts of other ranks that it
+-- holds, ", " between them.
+CREATE VIEW rank_load_view AS
+SELECT run_id AS run, iteration, layer, rank, tokens, asked_tokens, placed_tokens,
+       (SELECT group_concat(expert, ', ') FROM
+          (SELECT expert FROM expert_place AS place
+           WHERE place.run_id = rank_load.run_id AND place.iteration = rank_load.iteration
+             AND place.layer = rank_load.layer AND place.rank = rank_load.rank
+             AND place.replica = 1 ORDER BY expert)) AS replicas
+FROM rank_load;
 
 -- max_over_mean: 1 is even, the number of experts (ranks) is the worst. standard_deviation: of the
 -- tokens of the experts, in tokens: Pro-Prophet's balance degree. locality: the cosine of the angle

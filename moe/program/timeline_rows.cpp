@@ -124,7 +124,8 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
 }
 
 std::int64_t insert(db::Connection& connection, const TimelineRows& rows) {
-  return db::insert(connection, rows.timeline, rows.ops, rows.spans, rows.edges, rows.groups);
+  return db::insert(connection, rows.timeline, rows.ops, rows.spans, rows.edges, rows.groups,
+                    rows.memory);
 }
 
 }  // namespace moe

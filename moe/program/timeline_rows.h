@@ -15,13 +15,14 @@ namespace moe {
 /// A timeline as rows of the database: one TimelineOp per op, and one Span per op and rank with its
 /// FLOPs and bytes under `routing`. Where sent_bytes ([rank][op]) is given, the bytes of
 /// communications are taken from it. `edges` are what ops wait for (start_rule.h), `groups` those
-/// in which ops of the Program communicate.
+/// in which ops of the Program communicate. `memory` is left empty: memory_rows() makes it.
 struct TimelineRows {
   db::Timeline timeline;
   std::vector<db::TimelineOp> ops;
   std::vector<db::Span> spans;
   std::vector<db::OpEdge> edges;
   std::vector<db::RankGroup> groups;
+  db::TimelineMemory memory = {};
 };
 TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
                            const Groups& groups,

@@ -25,6 +25,11 @@ double deviation_of_tokens(std::span<const std::int64_t> values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+/// Whether an expert is replicated or moved.
+bool places_otherwise(const ExpertPlacement& placement) {
+  return !placement.replicas.empty() || !placement.homes.empty();
+}
+
 }  // namespace
 
 std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
@@ -82,6 +87,45 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
   return product / std::sqrt(a_squares * b_squares);
 }
 
+std::vector<db::RankLoad> rank_loads(const LayerRouting& routing, const Groups& groups,
+                                     int first_rank, const ExpertPlacement& placement) {
+  const std::vector<std::int64_t> kept = rank_tokens(routing, groups);
+  std::vector<std::int64_t> asked, placed;
+  if (!routing.asked.empty()) {
+    LayerRouting before = routing;
+    before.tokens = routing.asked;
+    asked = rank_tokens(before, groups);
+  }
+  if (places_otherwise(placement)) placed = rank_tokens(routing, groups, placement);
+  std::vector<db::RankLoad> rows;
+  for (std::size_t rank = 0; rank < kept.size(); ++rank) {
+    db::RankLoad& row = rows.emplace_back();
+    row.layer = routing.layer;
+    row.rank = first_rank + static_cast<int>(rank);
+    row.tokens = kept[rank];
+    if (!asked.empty()) row.asked_tokens = asked[rank];
+    if (!placed.empty()) row.placed_tokens = placed[rank];
+  }
+  return rows;
+}
+
+std::vector<db::ExpertPlace> expert_places(int layer, int experts, const Groups& groups,
+                                           int first_rank, const ExpertPlacement& placement) {
+  std::vector<db::ExpertPlace> rows;
+  if (!places_otherwise(placement)) return rows;
+  const ExpertSlots slots = expert_slots(placement, experts, groups.layout.expert);
+  for (int rank = 0; rank < stage_ranks(groups); ++rank) {
+    const int member = index_in_group(groups, GroupKind::expert, rank);
+    for (int slot = 0; slot < slot_count(slots); ++slot) {
+      const int expert = expert_in(slots, member, slot);
+      if (expert < 0) continue;
+      const int replica = home_of(slots, expert) == member ? 0 : 1;
+      rows.push_back({0, 0, layer, first_rank + rank, expert, replica});
+    }
+  }
+  return rows;
+}
+
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
                        std::span<const std::int64_t> before, const ExpertPlacement& placement) {
   const std::vector<std::int64_t> of_experts = expert_tokens(routing);
@@ -106,7 +150,7 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
   row.mean_rank_tokens = mean_tokens(of_ranks);
   row.rank_standard_deviation = deviation_of_tokens(of_ranks);
-  if (!placement.replicas.empty() || !placement.homes.empty()) {
+  if (places_otherwise(placement)) {
     const std::vector<std::int64_t> placed = rank_tokens(routing, groups, placement);
     row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
     row.placed_rank_standard_deviation = deviation_of_tokens(placed);

@@ -41,4 +41,14 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
                        std::span<const std::int64_t> before, const ExpertPlacement& placement = {});
 
+/// The loads of the layer's ranks: rows of the database, their run and iteration not yet set. The
+/// ranks of the layer's pipeline stage are numbered from first_rank on.
+std::vector<db::RankLoad> rank_loads(const LayerRouting& routing, const Groups& groups,
+                                     int first_rank, const ExpertPlacement& placement = {});
+
+/// The experts that every rank of the stage computes under `placement`; none where the placement
+/// neither replicates nor moves an expert.
+std::vector<db::ExpertPlace> expert_places(int layer, int experts, const Groups& groups,
+                                           int first_rank, const ExpertPlacement& placement);
+
 }  // namespace moe

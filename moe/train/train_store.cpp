@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "db/console/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/memory/memory_rows.h"
 #include "moe/rows/balance.h"
 #include "moe/rows/row_layout.h"
 #include "moe/run/machine.h"
@@ -105,7 +105,7 @@ void TrainStore::observe(const StepReport& report) {
     options_.loads_every = loads_interval(counts, options_.steps);
   }
   if (stores_loads(report.iteration)) {
-    std::ranges::move(load_rows(report.iteration, report.routing), std::back_inserter(loads_));
+    add_loads(loads_, report.iteration, report.routing, placements_);
   }
   for (std::size_t r = 0; r < report.planned_peak_bytes.size(); ++r) {
     ranks_[r].predicted_peak_bytes =
@@ -131,19 +131,40 @@ void TrainStore::observe(const BalancedTurns& turns) {
   db::store_balanced_share(connection_, run_id_, turns.share());
 }
 
-std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& routing) const {
-  std::vector<db::Load> rows;
+void TrainStore::add_loads(Loads& rows, int iteration, const Routing& routing,
+                           const std::map<int, ExpertPlacement>& placements) const {
   for (const LayerRouting& layer : routing.layers) {
     const int first = first_rank_.at(layer.layer);
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
       for (int e = 0; e < layer.experts; ++e) {
-        rows.push_back({run_id_, iteration, layer.layer, first + r, e, layer.tokens[r][e],
-                        std::nullopt, layer.micro_batch});
-        if (!layer.asked.empty()) rows.back().asked_tokens = layer.asked[r][e];
+        rows.loads.push_back({run_id_, iteration, layer.layer, first + r, e, layer.tokens[r][e],
+                              std::nullopt, layer.micro_batch});
+        if (!layer.asked.empty()) rows.loads.back().asked_tokens = layer.asked[r][e];
       }
     }
   }
-  return rows;
+  for (const LayerRouting& layer : add_micro_batches(routing).layers) {
+    const int first = first_rank_.at(layer.layer);
+    const auto found = placements.find(layer.layer);
+    const ExpertPlacement placement = found == placements.end() ? ExpertPlacement{} : found->second;
+    for (db::RankLoad& row : rank_loads(layer, groups_, first, placement)) {
+      row.run_id = run_id_;
+      row.iteration = iteration;
+      rows.of_ranks.push_back(row);
+    }
+    for (db::ExpertPlace& row :
+         expert_places(layer.layer, layer.experts, groups_, first, placement)) {
+      row.run_id = run_id_;
+      row.iteration = iteration;
+      rows.places.push_back(row);
+    }
+  }
+}
+
+void TrainStore::insert_loads(db::Connection& connection, const Loads& rows) {
+  db::insert(connection, rows.loads);
+  db::insert(connection, rows.of_ranks);
+  db::insert(connection, rows.places);
 }
 
 bool TrainStore::stores_loads(int iteration) const {
@@ -159,7 +180,8 @@ void TrainStore::flush() {
     if (error.kind != db::ErrorKind::locked) throw;
     if (!said_locked_) spdlog::warn("{}; training goes on and stores later", error.what());
     said_locked_ = true;
-    if (iterations_.size() + balances_.size() + loads_.size() < options_.most_waiting_rows) return;
+    const std::size_t rows = loads_.loads.size() + loads_.of_ranks.size() + loads_.places.size();
+    if (iterations_.size() + balances_.size() + rows < options_.most_waiting_rows) return;
     connection_.set_busy_timeout(options_.time_limit_s);
     store_waiting_rows();
     connection_.set_busy_timeout(kFlushWait_s);
@@ -179,13 +201,13 @@ void TrainStore::store_waiting_rows() {
   }
   db::insert(connection_, iterations_);
   db::insert(connection_, balances_);
-  db::insert(connection_, loads_);
+  insert_loads(connection_, loads_);
   db::heartbeat_run(connection_, run_id_);
   transaction.commit();
   iterations_.clear();
   schedule_of_.clear();
   balances_.clear();
-  loads_.clear();
+  loads_ = {};
   if (!schedules_.empty()) schedules_.erase(schedules_.begin(), std::prev(schedules_.end()));
 }
 
@@ -205,15 +227,19 @@ void TrainStore::store_timelines() {
   std::ranges::sort(typical, {}, [&](const Recent* recent) { return place(*recent); });
   for (int i = 0; i < options_.timelines && i < static_cast<int>(typical.size()); ++i) {
     const StepReport& report = typical[i]->report;
-    TimelineRows rows = timeline_rows(programs_.at(typical[i]->program), report.timeline,
-                                      report.routing, groups_, report.sent_bytes);
+    const Program& program = programs_.at(typical[i]->program);
+    TimelineRows rows =
+        timeline_rows(program, report.timeline, report.routing, groups_, report.sent_bytes);
+    rows.memory = memory_rows(program, report.timeline, report.routing, groups_);
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "measured";
     rows.timeline.label = fmt::format("iteration {}", report.iteration);
     rows.timeline.iteration = report.iteration;
     insert(connection_, rows);
     if (!stores_loads(report.iteration)) {
-      db::insert(connection_, load_rows(report.iteration, report.routing));
+      Loads loads;
+      add_loads(loads, report.iteration, report.routing, placements(program));
+      insert_loads(connection_, loads);
     }
   }
   recent_.clear();

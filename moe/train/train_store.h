@@ -74,8 +74,17 @@ class TrainStore {
 
  private:
   bool stores_loads(int iteration) const;
-  /// A row for every layer, micro-batch, source rank and expert.
-  std::vector<db::Load> load_rows(int iteration, const Routing& routing) const;
+  /// The loads of an iteration: by layer, micro-batch, source rank and expert; by layer and rank;
+  /// and where experts were.
+  struct Loads {
+    std::vector<db::Load> loads;
+    std::vector<db::RankLoad> of_ranks;
+    std::vector<db::ExpertPlace> places;
+  };
+  /// Adds those of one iteration.
+  void add_loads(Loads& rows, int iteration, const Routing& routing,
+                 const std::map<int, ExpertPlacement>& placements) const;
+  static void insert_loads(db::Connection& connection, const Loads& rows);
   void flush();
   void store_waiting_rows();
   void store_timelines();
@@ -93,7 +102,7 @@ class TrainStore {
   std::vector<db::RunRank> ranks_;
   std::vector<db::Iteration> iterations_;
   std::vector<int> schedule_of_;  ///< [iteration of iterations_]: its schedule in schedules_
-  std::vector<db::Load> loads_;
+  Loads loads_;
   std::vector<db::Balance> balances_;
   std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< [layer], of the last iteration
   struct Recent {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "db/load.h"
+#include "db/query.h"
 #include "tests/db/sample.h"
 
 namespace db::store_test {
@@ -349,14 +350,59 @@ TEST_F(Store, KeepsWhatOpsWaitForAndWhichRanksCommunicate) {
   EXPECT_DOUBLE_EQ(view.getColumn(1).getDouble(), 0.003);
 }
 
+TEST_F(Store, KeepsTheMemoryOfATimelineAndItsLineFollows) {
+  TimelineMemory memory{{{0, 0, "weights", "parameter", "device"},
+                         {0, 1, "sent", "activation", "device"},
+                         {0, 2, "received", "activation", "device"},
+                         {0, 3, "away", "activation", "host"}},
+                        {{0, 0, 0, 0, 100},
+                         {0, 0, 1, 100, 40, 0, 1, 0.0, 0.005},
+                         {0, 0, 2, 140, 30, 1, 2, 0.001, 0.007},
+                         {0, 0, 3, 0, 7, 1, 2, 0.001, 0.007}}};
+  Timeline timeline;
+  timeline.kind = "imported";
+  const std::int64_t id =
+      insert(connection, timeline, sample_ops(), sample_spans(), {}, {}, memory);
+  const TimelineMemory loaded = load_timeline_memory(connection, id);
+  ASSERT_EQ(loaded.tensors.size(), 4U);
+  EXPECT_EQ(loaded.tensors[1].name, "sent");
+  EXPECT_EQ(loaded.tensors[3].pool, "host");
+  ASSERT_EQ(loaded.allocations.size(), 4U);
+  EXPECT_EQ(loaded.allocations[0].begin_s, std::nullopt);
+  EXPECT_EQ(loaded.allocations[2].first_op, 1);
+  EXPECT_EQ(loaded.allocations[2].offset_bytes, 140);
+  Query line(connection,
+             "SELECT pool, at_s, bytes FROM memory_view WHERE rank = 0 ORDER BY pool, at_s");
+  const auto row = [&] { return line.next().value(); };
+  const auto cells = [](const char* pool, double at_s, std::int64_t bytes) {
+    return std::vector<Cell>{std::string(pool), at_s, bytes};
+  };
+  EXPECT_EQ(row(), cells("device", 0, 140));
+  EXPECT_EQ(row(), cells("device", 0.001, 170));
+  EXPECT_EQ(row(), cells("device", 0.005, 130));
+  EXPECT_EQ(row(), cells("device", 0.007, 100));
+  EXPECT_EQ(row(), cells("device", 0.008, 0)) << "the end of the timeline";
+  EXPECT_EQ(row(), cells("host", 0.001, 7));
+  memory.allocations[0].tensor = 9;
+  EXPECT_THROW(insert(connection, timeline, sample_ops(), sample_spans(), {}, {}, memory), Error);
+  memory.allocations[0].tensor = 0;
+  memory.allocations[1].last_op = 77;
+  EXPECT_THROW(insert(connection, timeline, sample_ops(), sample_spans(), {}, {}, memory), Error);
+}
+
 TEST_F(Store, DeletingARunDeletesWhatBelongsToIt) {
   const auto sample = store_sample(connection);
   connection.database().exec(
       "INSERT INTO op_edge SELECT timeline_id, op, 0 FROM timeline_op;"
-      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline");
+      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline;"
+      "INSERT INTO timeline_tensor SELECT id, 0, 'x', 'activation', 'device' FROM timeline;"
+      "INSERT INTO allocation SELECT id, 0, 0, 0, 1, 0, 0, 0, 1 FROM timeline;"
+      "INSERT INTO rank_load SELECT id, 0, 1, 0, 5, NULL, NULL FROM run;"
+      "INSERT INTO expert_place SELECT id, 0, 1, 0, 3, 1 FROM run");
   connection.database().exec("DELETE FROM run");
   for (const char* table : {"run_rank", "iteration", "load", "balance", "fit", "measurement",
-                            "timeline", "timeline_op", "op_edge", "rank_group", "span"}) {
+                            "timeline", "timeline_op", "op_edge", "rank_group", "span",
+                            "timeline_tensor", "allocation", "rank_load", "expert_place"}) {
     EXPECT_EQ(count(table), 0) << table;
   }
   EXPECT_EQ(count("trial"), 3);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -42,6 +43,33 @@ TEST_F(TraceCounters, OfAnOverlapAreNotExposed) {
   EXPECT_EQ(
       counter_samples(spans),
       (std::vector<CounterSample>{{0, 0, false}, {4, 8, false}, {10, 8, true}, {12, 0, false}}));
+}
+
+TEST_F(TraceCounters, FollowTheMemoryInUse) {
+  const TimelineMemory memory{
+      {{0, 0, "weights", "parameter", "device"}, {0, 1, "sent", "activation", "device"}},
+      {{0, 1, 0, 0, 100}, {0, 1, 1, 100, 40, 0, 1, 0.001, 0.005}}};
+  Timeline timeline;
+  timeline.kind = "imported";
+  const std::int64_t id =
+      insert(connection, timeline, sample_ops(), sample_spans(), {}, {}, memory);
+  const std::vector<MemorySample> samples = memory_samples(connection, id);
+  ASSERT_EQ(samples.size(), 4U);
+  EXPECT_EQ(samples[1].rank, 1);
+  EXPECT_EQ(samples[1].at_ns, 1000000);
+  EXPECT_EQ(samples[1].bytes, 140);
+  EXPECT_EQ(samples[2].bytes, 100);
+  EXPECT_EQ(samples[3].bytes, 0) << "the end";
+  EXPECT_TRUE(memory_samples(connection, sample.measured).empty());
+  TemporaryDirectory directory;
+  const std::string file = directory.file("trace.json");
+  export_trace(connection, std::vector<std::int64_t>{id}, file);
+  int counted = 0;
+  const nlohmann::json trace = nlohmann::json::parse(std::ifstream(file));
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("name") == "memory in use") ++counted;
+  }
+  EXPECT_EQ(counted, 4);
 }
 
 TEST_F(TraceCounters, ArrowsLeadFromTheLastRankToThoseThatWaited) {

@@ -15,6 +15,7 @@
 #include "db/output_place.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/memory/memory_rows.h"
 #include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
@@ -68,6 +69,8 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
       db::begin_run(connection, std::move(run), moe::this_machine(), moe::schedule_row(schedule));
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
                                               scenario.routing, scenario.groups);
+  rows.memory =
+      moe::memory_rows(prediction.program, prediction.timeline, scenario.routing, scenario.groups);
   rows.timeline.run_id = id;
   rows.timeline.kind = "predicted";
   rows.timeline.label = schedule.planner;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "db/console/format_rows.h"
@@ -33,13 +34,18 @@ std::vector<db::Trial> sorted_trials(const db::Connection& connection, std::int6
 /// When a column stands in a table for a person. CSV and JSON have all columns, always.
 enum class Shown : std::uint8_t { always, where_told, never };
 
+/// The figures of a trial beside others, and how long a rank's communications took.
+struct RowFigures : db::TrialFigures {
+  std::optional<db::TrialCommunication> communication;
+};
+
 /// A column of the trials' table.
 struct TrialColumn {
   std::string name;
   Shown shown = Shown::always;
-  db::Cell (*cell)(const db::Trial&, const db::TrialFigures&) = nullptr;
+  db::Cell (*cell)(const db::Trial&, const RowFigures&) = nullptr;
   /// Whether the cell tells something, for Shown::where_told.
-  bool (*tells)(const db::Trial&, const db::TrialFigures&) = nullptr;
+  bool (*tells)(const db::Trial&, const RowFigures&) = nullptr;
 };
 
 db::Cell error_of_first_prediction(const db::Trial& trial) {
@@ -49,8 +55,9 @@ db::Cell error_of_first_prediction(const db::Trial& trial) {
 
 const std::vector<TrialColumn>& trial_columns() {
   using T = const db::Trial&;
-  using F = const db::TrialFigures&;
+  using F = const RowFigures&;
   const auto changes_results = [](T, F f) { return !f.changes_results.empty(); };
+  const auto communicates = [](T, F f) { return f.communication.has_value(); };
   static const std::vector<TrialColumn> columns{
       {"planner", Shown::always, [](T t, F) -> db::Cell { return t.planner; }},
       {"parameters", Shown::always, [](T t, F) -> db::Cell { return t.parameters_json; }},
@@ -70,6 +77,12 @@ const std::vector<TrialColumn>& trial_columns() {
        [](T, F f) { return optional_cell(f.own_prediction_error); }},
       {"lower_bound_s", Shown::never, [](T t, F) { return optional_cell(t.lower_bound_s); }},
       {"speedup", Shown::always, [](T, F f) { return optional_cell(f.speedup); }},
+      {"waiting_s", Shown::where_told,
+       [](T, F f) { return f.communication ? db::Cell(f.communication->waiting_s) : db::Cell(); },
+       communicates},
+      {"transfer_s", Shown::where_told,
+       [](T, F f) { return f.communication ? db::Cell(f.communication->transfer_s) : db::Cell(); },
+       communicates},
       {"predicted_peak_bytes", Shown::never,
        [](T t, F) { return optional_cell(t.predicted_peak_bytes); }},
       {"measured_peak_bytes", Shown::always,
@@ -90,10 +103,23 @@ const std::vector<TrialColumn>& trial_columns() {
   return columns;
 }
 
+/// By trial.
+std::map<std::int64_t, RowFigures> row_figures(const db::Connection& connection,
+                                               std::int64_t study_id) {
+  std::map<std::int64_t, RowFigures> rows;
+  for (const auto& [trial, figures] : db::load_trial_figures(connection)) {
+    rows[trial] = RowFigures{figures, std::nullopt};
+  }
+  for (const auto& [trial, communication] : db::load_trial_communication(connection, study_id)) {
+    rows[trial].communication = communication;
+  }
+  return rows;
+}
+
 void print_trials(const db::Connection& connection, std::int64_t study_id,
                   const Arguments& arguments) {
   const std::vector<db::Trial> trials = sorted_trials(connection, study_id);
-  const std::map<std::int64_t, db::TrialFigures> figures = db::load_trial_figures(connection);
+  const std::map<std::int64_t, RowFigures> figures = row_figures(connection, study_id);
   std::vector<TrialColumn> columns = trial_columns();
   std::erase_if(columns, [&](const TrialColumn& column) {
     const bool tells =

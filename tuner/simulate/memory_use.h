@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "moe/memory/memory_plan.h"
+#include "moe/memory/tensor_memory.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/binding.h"
@@ -23,21 +23,14 @@ class StageMemory {
   StageMemory(const moe::Program& stage, const std::vector<int>& op_of);
 
   /// True where the sizes of some tensors depend on the routing, so that over_time needs a binding.
-  bool depends_on_routing() const { return depends_on_routing_; }
+  bool depends_on_routing() const { return memory_.depends_on_routing(); }
   /// memory_over_time of a rank.
   std::vector<MemoryUse> over_time(const moe::Binding& binding,
                                    const std::vector<moe::OpSpan>& spans);
 
  private:
-  /// A tensor that lives within the iteration, and the ops of the whole Program that use it.
-  struct Planned {
-    moe::TensorId tensor = 0;
-    std::int64_t bytes = 0;
-    std::vector<int> ops;
-  };
-  moe::MemoryPlan plan_;
-  std::vector<Planned> planned_;
-  bool depends_on_routing_ = false;
+  const moe::Program& stage_;
+  moe::StageTensorMemory memory_;
 };
 
 /// The memory in use in a rank's arena over a timeline, from time 0: all tensors that live over

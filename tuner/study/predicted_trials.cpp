@@ -5,6 +5,7 @@
 #include "db/console/format_rows.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/memory/memory_rows.h"
 #include "moe/program/timeline_rows.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
@@ -30,6 +31,8 @@ void store_timeline(db::Connection& connection, const PredictedBy& by, const Pre
                     const db::Trial& trial) {
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
                                               prediction.routing, by.situation.groups);
+  rows.memory = moe::memory_rows(prediction.program, prediction.timeline, prediction.routing,
+                                 by.situation.groups);
   rows.timeline.trial_id = trial.id;
   rows.timeline.run_id = by.run_id;
   rows.timeline.kind = "predicted";

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <tuple>
 #include <utility>
 
-#include "db/timeline_statistics.h"
 #include "viewer/model/activity.h"
 #include "viewer/model/collective.h"
 #include "viewer/model/op_label.h"
+#include "viewer/model/op_table.h"
 #include "viewer/model/span_index.h"
 
 namespace viewer {
 
 namespace {
-
-using Identity = std::tuple<std::string, std::string, std::string, int>;  // see ExposedOp
 
 struct Computed {
   double begin_s = 0;
@@ -24,16 +21,8 @@ struct Computed {
   std::int32_t op = 0;
 };
 
-/// What a rank computed.
-struct RankWork {
-  std::vector<TimeRange> merged;
-  std::vector<Computed> by_end;  ///< ascending ends, and with them starts: streams run in order
-};
-
-struct Arrival {
-  int rank = 0;
-  TimeRange span;
-};
+/// What a rank computed: ascending ends, and with them starts, since streams run in order.
+using RankWork = std::vector<Computed>;
 
 std::map<int, RankWork> work_of_ranks(const Timeline& timeline) {
   std::map<int, RankWork> work;
@@ -41,94 +30,109 @@ std::map<int, RankWork> work_of_ranks(const Timeline& timeline) {
     RankWork& rank = work[lane.rank];
     for (const LaneSpan& span : lane.spans) {
       if (activity_of(timeline.ops[span.op]) != Activity::computation) continue;
-      rank.merged.push_back({span.start_s, span.end_s});
-      rank.by_end.push_back({span.start_s, span.end_s, span.op});
+      rank.push_back({span.start_s, span.end_s, span.op});
     }
   }
   for (auto& [rank, of_rank] : work) {
-    of_rank.merged = db::merged(std::move(of_rank.merged));
-    std::sort(of_rank.by_end.begin(), of_rank.by_end.end(),
+    std::sort(of_rank.begin(), of_rank.end(),
               [](const Computed& a, const Computed& b) { return a.end_s < b.end_s; });
   }
   return work;
 }
 
-double exposed_part_s(TimeRange span, const RankWork& work) {
-  return span.length_s() - db::covered_length_s(span, work.merged);
-}
-
-using Work = std::vector<Computed>::const_iterator;
-
 // The first op that was computed on the rank and ended after `time_s`.
-Work ending_after(const RankWork& work, double time_s) {
-  return std::partition_point(work.by_end.begin(), work.by_end.end(),
+RankWork::const_iterator ending_after(const RankWork& work, double time_s) {
+  return std::partition_point(work.begin(), work.end(),
                               [&](const Computed& c) { return c.end_s <= time_s; });
 }
 
 std::string computed_before(const Timeline& timeline, const RankWork& work, double time_s) {
-  const Work after = ending_after(work, time_s);
-  return after == work.by_end.begin() ? "" : op_label(timeline.ops[std::prev(after)->op]);
+  const auto after = ending_after(work, time_s);
+  return after == work.begin() ? "" : op_label(timeline.ops[std::prev(after)->op]);
 }
 
 std::string computed_after(const Timeline& timeline, const RankWork& work, double time_s) {
-  const Work after = std::find_if(ending_after(work, time_s), work.by_end.end(),
+  const auto after = std::find_if(ending_after(work, time_s), work.end(),
                                   [&](const Computed& c) { return c.begin_s >= time_s; });
-  return after == work.by_end.end() ? "" : op_label(timeline.ops[after->op]);
+  return after == work.end() ? "" : op_label(timeline.ops[after->op]);
 }
 
-// Whether the spans are one of each of the ranks, and all run at one time somewhere.
-bool meet(const std::vector<Arrival>& arrivals, std::size_t ranks) {
-  if (ranks < 2 || arrivals.size() != ranks) return false;
-  double last_begin_s = arrivals.front().span.begin_s, first_end_s = arrivals.front().span.end_s;
-  for (const Arrival& arrival : arrivals) {
-    last_begin_s = std::max(last_begin_s, arrival.span.begin_s);
-    first_end_s = std::min(first_end_s, arrival.span.end_s);
-  }
-  return last_begin_s <= first_end_s;
-}
-
-struct Sums {
-  ExposedOp op;
-  double longest_wait_s = 0;         // of a chunk
-  std::map<std::string, int> nexts;  // how often each op was computed next
+/// What the questions about one timeline are answered from.
+struct Asked {
+  const Timeline& timeline;
+  const SpanIndex& spans;
+  const std::map<int, RankWork>& work;
 };
 
-void add_waiting(Sums& sums, const std::vector<Arrival>& arrivals, const Timeline& timeline,
-                 const std::map<int, RankWork>& work) {
-  const Arrival& last = *std::max_element(
-      arrivals.begin(), arrivals.end(),
-      [](const Arrival& a, const Arrival& b) { return a.span.begin_s < b.span.begin_s; });
-  double waiting_s = 0;
-  for (const Arrival& arrival : arrivals) {
-    const TimeRange wait{arrival.span.begin_s, last.span.begin_s};
-    if (wait.length_s() > 0) waiting_s += exposed_part_s(wait, work.at(arrival.rank));
+// Whether parts of so many ranks all run at one time somewhere.
+bool meet(const Asked& asked, const Collective& collective, std::size_t ranks) {
+  if (ranks < 2 || collective.parts.size() != ranks) return false;
+  double first_end_s = span_at(asked.timeline, collective.parts.front()).end_s;
+  for (const SpanPosition at : collective.parts) {
+    first_end_s = std::min(first_end_s, span_at(asked.timeline, at).end_s);
   }
-  sums.op.waiting_s = sums.op.waiting_s.value_or(0) + waiting_s;
-  if (waiting_s <= sums.longest_wait_s) return;
-  sums.longest_wait_s = waiting_s;
-  sums.op.late =
-      LateRank{last.rank, computed_before(timeline, work.at(last.rank), last.span.begin_s)};
+  return span_at(asked.timeline, collective.parts[collective.last]).start_s <= first_end_s;
 }
 
-// The spans of each communication, by op.
-std::map<std::int32_t, std::vector<Arrival>> arrivals_of(const Timeline& timeline) {
-  std::map<std::int32_t, std::vector<Arrival>> arrivals;
-  for (const Lane& lane : timeline.lanes) {
-    for (const LaneSpan& span : lane.spans) {
-      if (activity_of(timeline.ops[span.op]) != Activity::communication) continue;
-      arrivals[span.op].push_back({lane.rank, {span.start_s, span.end_s}});
+/// The exposed waiting of an op, summed over ranks.
+struct Waiting {
+  double sum_s = 0;
+  double longest_s = 0;  // of a collective
+};
+
+void add_waiting(const Asked& asked, const Collective& collective, Waiting& waiting,
+                 ExposedOp& op) {
+  const SpanPosition last = collective.parts[collective.last];
+  const int last_rank = rank_at(asked.timeline, last);
+  double waiting_s = 0;
+  for (const SpanPosition at : collective.parts) {
+    waiting_s +=
+        exposed_s(asked.timeline, asked.spans, at, waiting_of(asked.timeline, collective, at));
+  }
+  waiting.sum_s += waiting_s;
+  op.waiting_s = waiting.sum_s;
+  if (waiting_s <= waiting.longest_s) return;
+  waiting.longest_s = waiting_s;
+  op.late = LateRank{last_rank, computed_before(asked.timeline, asked.work.at(last_rank),
+                                                span_at(asked.timeline, last).start_s)};
+}
+
+// What was computed after the spans of a row on most ranks.
+std::string computed_next(const Asked& asked, const OpRow& row) {
+  std::map<std::string, int> nexts;
+  for (const std::int32_t op : row.ops) {
+    for (const SpanPosition at : asked.spans.of(op)) {
+      const std::string next =
+          computed_after(asked.timeline, asked.work.at(rank_at(asked.timeline, at)),
+                         span_at(asked.timeline, at).end_s);
+      if (!next.empty()) ++nexts[next];
     }
   }
-  return arrivals;
+  const auto most = std::max_element(
+      nexts.begin(), nexts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == nexts.end() ? "" : most->first;
 }
 
-std::vector<Arrival> arrivals_of(const Timeline& timeline, const Collective& collective) {
-  std::vector<Arrival> arrivals;
-  for (const SpanPosition at : collective.parts) {
-    const LaneSpan& span = span_at(timeline, at);
-    arrivals.push_back({rank_at(timeline, at), {span.start_s, span.end_s}});
+ExposedOp exposed_op(const Asked& asked, const OpRow& row, bool knows_groups) {
+  const auto ranks = asked.work.size();
+  const auto share = 1 / static_cast<double>(std::max<std::size_t>(ranks, 1));
+  ExposedOp op;
+  op.name = row.sample.name, op.kind = row.sample.kind;
+  op.phase = row.sample.phase, op.layer = row.sample.layer;
+  op.duration_s = row.total_s * share;
+  op.exposed_s = row.exposed_s * share;
+  op.next = computed_next(asked, row);
+  if (!knows_groups) return op;
+  const bool stored = !asked.timeline.first_rank.empty();
+  Waiting waiting;
+  for (const std::int32_t index : row.ops) {
+    for (const Collective& collective : collectives_of(asked.timeline, asked.spans, index)) {
+      if (!meet(asked, collective, stored ? collective.parts.size() : ranks)) continue;
+      add_waiting(asked, collective, waiting, op);
+    }
   }
-  return arrivals;
+  if (op.waiting_s) *op.waiting_s *= share;
+  return op;
 }
 
 }  // namespace
@@ -136,39 +140,14 @@ std::vector<Arrival> arrivals_of(const Timeline& timeline, const Collective& col
 std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together) {
   const SpanIndex spans = index_spans(timeline);
   const std::map<int, RankWork> work = work_of_ranks(timeline);
-  const auto ranks = static_cast<double>(std::max<std::size_t>(work.size(), 1));
-  std::map<Identity, Sums> by_identity;
-  for (const auto& [index, arrivals] : arrivals_of(timeline)) {
-    const db::TimelineOp& op = timeline.ops[index];
-    Sums& sums = by_identity[{op.name, op.kind, op.phase, op.layer}];
-    sums.op.name = op.name, sums.op.kind = op.kind;
-    sums.op.phase = op.phase, sums.op.layer = op.layer;
-    for (const Arrival& arrival : arrivals) {
-      const RankWork& of_rank = work.at(arrival.rank);
-      sums.op.duration_s += arrival.span.length_s();
-      sums.op.exposed_s += exposed_part_s(arrival.span, of_rank);
-      const std::string next = computed_after(timeline, of_rank, arrival.span.end_s);
-      if (!next.empty()) ++sums.nexts[next];
-    }
-    if (!timeline.first_rank.empty()) {
-      for (const Collective& collective : collectives_of(timeline, spans, index)) {
-        const std::vector<Arrival> parts = arrivals_of(timeline, collective);
-        if (meet(parts, parts.size())) add_waiting(sums, parts, timeline, work);
-      }
-    } else if (all_together && meet(arrivals, work.size())) {
-      add_waiting(sums, arrivals, timeline, work);
-    }
-  }
+  const Asked asked{timeline, spans, work};
+  const bool knows_groups = all_together || !timeline.first_rank.empty();
+  const TimeRange all{std::min(timeline.extent.begin_s, timeline.recorded.begin_s),
+                      std::max(timeline.extent.end_s, timeline.recorded.end_s)};
   std::vector<ExposedOp> ops;
-  for (auto& [identity, sums] : by_identity) {
-    ExposedOp& op = sums.op;
-    op.duration_s /= ranks, op.exposed_s /= ranks;
-    if (op.waiting_s) *op.waiting_s /= ranks;
-    const auto most =
-        std::max_element(sums.nexts.begin(), sums.nexts.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (most != sums.nexts.end()) op.next = most->first;
-    ops.push_back(std::move(op));
+  for (const OpRow& row : op_table(timeline, spans, all, OpGrouping::op)) {
+    if (activity_of(row.sample) != Activity::communication) continue;
+    ops.push_back(exposed_op(asked, row, knows_groups));
   }
   std::stable_sort(ops.begin(), ops.end(), [](const ExposedOp& a, const ExposedOp& b) {
     return a.exposed_s > b.exposed_s;

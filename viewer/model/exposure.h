@@ -30,7 +30,8 @@ struct ExposedOp {
   std::string next;  ///< label of what was computed after it on most ranks; may be empty
 };
 
-/// The communications of `timeline`, the most exposed first. Ranks wait for the last one of their
+/// The communications of `timeline`, the most exposed first. Durations and exposed parts are those
+/// of the table of ops (op_table.h). Ranks wait for the last one of their
 /// group to begin. Where the timeline does not know its groups, `all_together` says that the ranks
 /// of every collective are all ranks.
 std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together);

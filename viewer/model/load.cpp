@@ -74,7 +74,8 @@ RunData load_run(const db::Connection& connection, std::int64_t run_id) {
           build_load_table(loads),
           build_balance_table(db::load_balances(connection, run_id)),
           build_load_table(loads, LoadBasis::asked),
-          {}};
+          {},
+          {db::load_rank_loads(connection, run_id), db::load_expert_places(connection, run_id)}};
 }
 
 Timeline load_timeline(const db::Connection& connection, const db::Timeline& info) {
@@ -95,6 +96,12 @@ Timeline load_timeline(const db::Connection& connection, const db::Timeline& inf
   }
   finish_timeline(timeline);
   return timeline;
+}
+
+MemoryTable load_memory(const db::Connection& connection, const db::Timeline& info) {
+  std::vector<db::RunRank> ranks;
+  if (info.kind == "measured" && info.run_id) ranks = db::load_run_ranks(connection, *info.run_id);
+  return build_memory_table(db::load_timeline_memory(connection, info.id), ranks);
 }
 
 }  // namespace viewer

@@ -10,6 +10,8 @@
 #include "db/records.h"
 #include "viewer/model/balance_table.h"
 #include "viewer/model/load_table.h"
+#include "viewer/model/memory_table.h"
+#include "viewer/model/rank_loads.h"
 #include "viewer/model/timeline.h"
 
 /// Reads the database into the viewer's plain data. No drawing here.
@@ -48,10 +50,14 @@ struct RunData {
   LoadTable asked = {};   ///< as `loads`, before tokens over capacity were dropped; may be empty
   /// The other repeats of the trial that the run is a repeat of.
   std::vector<std::vector<db::Iteration>> repeats = {};
+  RankLoads ranks = {};  ///< what ranks had to compute, of the iterations whose loads are stored
 };
 
 Catalog load_catalog(const db::Connection& connection);
 RunData load_run(const db::Connection& connection, std::int64_t run_id);
 Timeline load_timeline(const db::Connection& connection, const db::Timeline& info);
+/// The memory of a timeline's ranks; empty where the database does not say. Of a measured one also
+/// what its run touched.
+MemoryTable load_memory(const db::Connection& connection, const db::Timeline& info);
 
 }  // namespace viewer

@@ -87,6 +87,8 @@ bool is_same(const db::Timeline& a, const db::Timeline& b) {
 }  // namespace
 
 void load_stack(Session& session) {
+  bool changed = session.loaded_stack != session.stacked;
+  session.loaded_stack = session.stacked;
   std::erase_if(session.loaders, [&](const auto& of) { return !is_stacked(session, of.first); });
   std::erase_if(session.timelines, [&](const auto& of) { return !is_stacked(session, of.first); });
   std::erase_if(session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
@@ -94,6 +96,7 @@ void load_stack(Session& session) {
     for (const std::int64_t id : session.stacked) {
       const db::Timeline* info = find_timeline(session.catalog, id);
       if (session.timelines.contains(id) || info == nullptr) continue;
+      changed = true;
       if (session.in_background) {
         load_in_background(session, *info);
       } else {
@@ -101,7 +104,7 @@ void load_stack(Session& session) {
       }
     }
   });
-  ++session.stack_changes;
+  if (changed) ++session.stack_changes;
 }
 
 void deliver(Session& session) {
@@ -171,6 +174,7 @@ void reload(Session& session) {
   session.problem.clear();
   guarded(session, [&] {
     session.catalog = load_catalog(session.connection);
+    ++session.catalog_changes;
     const auto changed = [&](std::int64_t id, const db::Timeline& loaded) {
       const db::Timeline* now = find_timeline(session.catalog, id);
       return now == nullptr || !is_same(*now, loaded);
@@ -178,10 +182,12 @@ void reload(Session& session) {
     std::erase_if(session.loaders, [&](const auto& of) {
       return changed(of.first, session.timelines.at(of.first).info);
     });
-    std::erase_if(session.timelines,
-                  [&](const auto& of) { return changed(of.first, of.second.info); });
-    std::erase_if(session.beside,
-                  [&](const auto& of) { return changed(of.first, of.second.info); });
+    const std::size_t others =
+        std::erase_if(session.timelines,
+                      [&](const auto& of) { return changed(of.first, of.second.info); }) +
+        std::erase_if(session.beside,
+                      [&](const auto& of) { return changed(of.first, of.second.info); });
+    if (others > 0) ++session.stack_changes;
     if (session.selected_run != 0) session.run = load_shown(session);
   });
   const std::optional<std::int64_t> first = first_run(session.catalog);

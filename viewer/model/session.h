@@ -22,16 +22,19 @@ struct Session {
   RunData run = {};                                 ///< see run_with_loads
   std::vector<std::int64_t> stacked = {};           ///< timeline ids, topmost first
   std::map<std::int64_t, Timeline> timelines = {};  ///< the stacked ones, by id
-  int stack_changes = 0;  ///< how often the stack changed, or one of its timelines became complete
-  int arrivals = 0;       ///< how often ranks of a stacked timeline arrived
+  int stack_changes = 0;    ///< how often the stack changed, or one of its timelines: it became
+                            ///< complete, or was read again because it is another now
+  int catalog_changes = 0;  ///< how often the catalog was read again
+  int arrivals = 0;         ///< how often ranks of a stacked timeline arrived
   /// Whether timelines that take long are loaded beside the frames: deliver() appends their ranks.
   bool in_background = false;
   std::map<std::int64_t, std::unique_ptr<TimelineLoader>> loaders = {};  ///< of those, by id
   /// Timelines that are not stacked and that stacked ones are compared with, by id.
   std::map<std::int64_t, Timeline> beside = {};
   std::optional<TimeRange> first_view =
-      std::nullopt;          ///< part of the first stack to show, in axis seconds
-  std::string problem = {};  ///< the reason why something could not be loaded
+      std::nullopt;  ///< part of the first stack to show, in axis seconds
+  std::vector<std::int64_t> loaded_stack = {};  ///< `stacked` when it was last loaded
+  std::string problem = {};                     ///< the reason why something could not be loaded
 };
 
 /// The selection to begin with, from the command line.
@@ -63,7 +66,8 @@ const Timeline* load_beside(Session& session, const db::Timeline& timeline);
 /// The largest error of the clocks of a run's ranks; 0 where it is not known.
 double clock_error_s(const Session& session, std::int64_t run_id);
 
-/// Reads the catalog, the selected run and those stacked timelines that have changed again.
+/// Reads the catalog, the selected run and those stacked timelines that have changed again. What
+/// was worked out from timelines that are the same stays (stack_changes).
 void reload(Session& session);
 
 }  // namespace viewer

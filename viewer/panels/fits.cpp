@@ -26,7 +26,8 @@ namespace {
 constexpr double kPoor = 0.25;  // a sample this far off its line makes the fit doubtful
 
 struct FitPanel {
-  int stack_changes = -1;  // of the session when `fits` were read
+  int catalog_changes = -1;  // of the session when `fits` were read
+  int stack_changes = -1;    // of the session when the samples were read
   std::vector<db::Fit> fits;
   std::vector<db::Measurement> measurements;
   InterferenceMatrix interference;
@@ -37,8 +38,10 @@ struct FitPanel {
 };
 
 void refresh(FitPanel& panel, Session& session) {
-  if (panel.stack_changes == session.stack_changes) return;
+  if (panel.stack_changes != session.stack_changes) panel.sampled = 0;
   panel.stack_changes = session.stack_changes;
+  if (panel.catalog_changes == session.catalog_changes) return;
+  panel.catalog_changes = session.catalog_changes;
   try {
     panel.fits = db::load_latest_fits(session.connection);
     panel.measurements = db::load_measurements(session.connection);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "viewer/model/step_times.h"
 #include "viewer/panels/balance_charts.h"
 #include "viewer/panels/panels.h"
+#include "viewer/panels/rank_bars.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/heat_map.h"
@@ -24,7 +27,10 @@ namespace {
 constexpr double kPlayInterval_s = 0.1;
 constexpr double kBrightest = 0.99;  // share of all entries that the shared scale tells apart
 constexpr int kSpace = 32, kRight = 262, kLeft = 263;  // GLFW's codes
-constexpr std::array kLoadsKeys = {KeyHelp{"Space, arrows", "play, step through the iterations"}};
+constexpr std::array kLoadsKeys = {
+    KeyHelp{"Space, arrows", "play, step through the iterations"},
+    KeyHelp{"click", "a chart of losses or steps: go to that iteration"},
+    KeyHelp{"double click", "the chart of steps: show the nearest timeline"}};
 
 /// The iterations to step through: those whose loads are stored, or else all.
 const std::vector<int>& shown_iterations(const RunData& run) {
@@ -221,7 +227,23 @@ void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const RunData& run
   if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) panel.iteration = iteration;
 }
 
-void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
+// The number of an ascending list that is nearest to `value`; 0 for an empty list.
+std::size_t nearest_place(const std::vector<int>& ascending, double value) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < ascending.size(); ++i) {
+    if (std::abs(ascending[i] - value) < std::abs(ascending[best] - value)) best = i;
+  }
+  return best;
+}
+
+// A click on a chart over iterations goes to the nearest one whose loads are shown.
+void go_to(LoadPanel& panel, const RunData& run, const std::optional<double>& pointed) {
+  if (!pointed || panel.shown_iterations == 0) return;
+  if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+  panel.iteration = nearest_place(shown_iterations(run), *pointed);
+}
+
+void draw_loss_chart(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
   LineChart chart;
   chart.title = "Loss, nats per token";
   chart.x_label = "iteration";
@@ -241,7 +263,7 @@ void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
     chart.mark = true;
     chart.marked_x = shown_iterations(run)[panel.iteration];
   }
-  draw_line_chart(fonts, chart, area);
+  go_to(panel, run, draw_line_chart(fonts, chart, area));
 }
 
 Series step_series(const char* name, Color color, const std::vector<db::Iteration>& iterations) {
@@ -265,8 +287,9 @@ Series dots_at(const char* name, Color color, const std::vector<db::Iteration>& 
   return series;
 }
 
-// Titled with the median and the range that holds nine steps of ten.
-void draw_step_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& run,
+// Titled with the median and the range that holds nine steps of ten. A double click asks for the
+// nearest timeline.
+void draw_step_chart(LoadPanel& panel, const Fonts& fonts, const RunData& run,
                      const std::vector<int>& with_timeline, Rect area) {
   const StepTimes times = step_times(run.iterations);
   LineChart chart;
@@ -285,7 +308,12 @@ void draw_step_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
     chart.mark = true;
     chart.marked_x = shown_iterations(run)[panel.iteration];
   }
-  draw_line_chart(fonts, chart, area);
+  const std::optional<double> pointed = draw_line_chart(fonts, chart, area);
+  go_to(panel, run, pointed);
+  if (!pointed || with_timeline.empty()) return;
+  if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    panel.asked_timeline = with_timeline[nearest_place(with_timeline, *pointed)];
+  }
 }
 
 /// Heat maps of the loads side by side, and their colours.
@@ -321,7 +349,15 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
                       {second.min, {second.max.x, second.min.y + half}});
   draw_loss_chart(panel, fonts, run, {{second.min.x, second.max.y - half}, second.max});
   draw_step_chart(panel, fonts, run, with_timeline, next());
-  const int layer = draw_balance_rows(fonts, run.balances, focus, {place.min, area.max});
+  Rect rows{place.min, area.max};
+  const LayerRanks ranks = run.ranks.of(focus.iteration, focus.layer);
+  if (!ranks.loads.empty()) {
+    const float em = fonts.text->FontSize;
+    const float lines = static_cast<float>(run.balances.layers.size()) * 1.45F + 3.2F;
+    rows.max.y = rows.min.y + std::min(lines * em, rows.height() * 0.5F);
+    draw_rank_bars(fonts, ranks, focus.layer, {{rows.min.x, rows.max.y + em * 0.8F}, area.max});
+  }
+  const int layer = draw_balance_rows(fonts, run.balances, focus, rows);
   const std::vector<int>& layers = shown_layers(run);
   const auto at = std::find(layers.begin(), layers.end(), layer);
   if (at != layers.end()) panel.layer = static_cast<std::size_t>(at - layers.begin());
@@ -368,6 +404,25 @@ void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int
   draw_charts(panel, fonts, run, with_timeline, area);
 }
 
+// The measured timeline of the asked iteration, above its prediction.
+void show_asked_timeline(PanelContext& context) {
+  Session& session = context.session;
+  const std::optional<int> asked =
+      std::exchange(context.states.of<LoadPanel>().asked_timeline, std::nullopt);
+  if (!asked) return;
+  for (const db::Timeline& timeline : session.catalog.timelines) {
+    const bool wanted = timeline.run_id == session.run.run_id && timeline.kind == "measured" &&
+                        timeline.iteration == *asked;
+    if (!wanted) continue;
+    session.stacked = {timeline.id};
+    const db::Timeline* beside = compared_with(session.catalog, timeline);
+    if (beside != nullptr) session.stacked.push_back(beside->id);
+    load_stack(session);
+    context.next_panel = "timeline";
+    return;
+  }
+}
+
 void draw_loads(PanelContext& context, Rect area) {
   begin_fixed("loads", area);
   const Session& session = context.session;
@@ -376,6 +431,7 @@ void draw_loads(PanelContext& context, Rect area) {
   } else {
     draw_run(context.states.of<LoadPanel>(), context.fonts, session.run, session.selected_run,
              measured_iterations(session.catalog, session.run.run_id));
+    show_asked_timeline(context);
   }
   ImGui::End();
 }

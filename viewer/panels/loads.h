@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 /// Expert loads of a run: layer x expert at one iteration, one layer over all iterations, balance,
 /// losses.
@@ -17,6 +18,8 @@ struct LoadPanel {
   bool shared_scale = true;    ///< one colour scale for all iterations, not one for each
   std::int64_t shown_run = 0;  ///< the run that the indices belong to
   std::size_t shown_iterations = 0;
+
+  std::optional<int> asked_timeline;  ///< the iteration whose timeline is to be shown
 
   // Kept from frame to frame; see refresh() in loads.cpp.
   std::int64_t bright = 0;  ///< tokens at the bright end of the shared scale

@@ -40,6 +40,7 @@ constexpr std::array kTimelineKeys = {
             "next and previous span of the search or of the pinned op, longest exposed first"},
     KeyHelp{"[  ]", "back and forth on the critical path"},
     KeyHelp{".  ,", "next and previous span of the lane"},
+    KeyHelp{"M", "memory above the lanes; a click there says what stands in it"},
     KeyHelp{"F", "fit the marked range, else the selected span, else everything"},
     KeyHelp{"Home", "show all"},
     KeyHelp{"name of a rank", "a click keeps it on top; one on the band of a node opens it"},
@@ -63,6 +64,17 @@ void find_nodes(TimelinePanel& panel, Session& session, const db::Timeline& info
   }
 }
 
+// Read when it is first shown.
+const MemoryTable* memory(TimelinePanel& panel, Session& session, const db::Timeline& info) {
+  const auto [found, added] = panel.memory.tables.try_emplace(info.id);
+  try {
+    if (added) found->second = load_memory(session.connection, info);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
+  return &found->second;
+}
+
 std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
   std::vector<StackEntry> stack;
   for (const std::int64_t id : session.stacked) {
@@ -71,8 +83,9 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
     const db::Timeline& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
                      timeline_source(session.catalog, info), comparison_text(session.catalog, info),
-                     nullptr, 0, nullptr});
+                     nullptr, 0, nullptr, nullptr});
     find_nodes(panel, session, info);
+    if (shows_memory(panel)) stack.back().memory = memory(panel, session, info);
     // Only the table of ops compares, and a timeline may be large.
     if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
     if (panel.figures == Figures::collectives && info.kind == "measured" && info.run_id) {
@@ -108,6 +121,7 @@ void forget_spans(TimelinePanel& panel) {
   panel.late_of = 0;
   panel.difference.reset();
   panel.difference_colors.clear();
+  panel.memory.tables.clear();
   panel.path_walk = {};
 }
 
@@ -167,6 +181,8 @@ void follow(TimelinePanel& panel, Session& session) {
   fresh.details_em = panel.details_em;
   fresh.ranks.choice = panel.ranks.choice;
   fresh.ranks.is_by_node_chosen = panel.ranks.is_by_node_chosen;
+  fresh.memory.pinned = panel.memory.pinned;
+  fresh.memory.rank = panel.memory.rank;
   panel = std::move(fresh);
   if (!session.first_view) return;
   panel.view = *session.first_view;

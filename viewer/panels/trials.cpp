@@ -35,7 +35,7 @@ constexpr std::array kTrialKeys = {
 
 struct TrialPanel {
   TrialFilter filter;
-  int stack_changes = -1;  // of the session when the repeats were read
+  int catalog_changes = -1;  // of the session when the repeats were read
   std::map<std::int64_t, std::pair<double, double>> repeats;  // shortest and longest, by trial
 };
 
@@ -61,8 +61,8 @@ constexpr auto kDashboardColumns =
 constexpr std::size_t kFirstFigure = 4;
 
 void read_repeats(TrialPanel& panel, Session& session) {
-  if (panel.stack_changes == session.stack_changes) return;
-  panel.stack_changes = session.stack_changes;
+  if (panel.catalog_changes == session.catalog_changes) return;
+  panel.catalog_changes = session.catalog_changes;
   panel.repeats.clear();
   try {
     for (const TrialRow& row : session.catalog.trials) {

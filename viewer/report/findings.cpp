@@ -245,6 +245,45 @@ Finding exposure(const StudyFacts& facts) {
   return finding;
 }
 
+std::string item_text(const MemoryItem& item) {
+  std::string role = item.role;
+  std::replace(role.begin(), role.end(), '_', ' ');
+  const std::string name = item.allocation != nullptr ? item.name : role + "s";
+  return fmt::format("{} ({})", name, bytes_text(item.bytes));
+}
+
+Finding memory(const StudyFacts& facts) {
+  Finding finding{"What stood in memory", {}};
+  const RankMemory* rank = fullest_rank(facts.memory);
+  if (rank == nullptr) return finding;
+  const PoolUse& device = rank->device;
+  std::string text = fmt::format(
+      "Rank {} of this iteration used most: {} at its peak, {} after the begin, of {} that were "
+      "set aside",
+      rank->rank, bytes_text(device.peak.bytes), time_text(device.peak.at_s),
+      bytes_text(device.planned_bytes));
+  if (rank->touched_bytes) {
+    text += fmt::format("; its training touched {}", bytes_text(*rank->touched_bytes));
+  }
+  text += fmt::format(". {} of that live over iterations.", bytes_text(device.persistent_bytes));
+  if (rank->host.peak.bytes > 0) {
+    text +=
+        fmt::format(" On the host {} were offloaded at most.", bytes_text(rank->host.peak.bytes));
+  }
+  finding.paragraphs.push_back(text);
+  constexpr std::size_t kMost = 6;
+  std::vector<MemoryItem> items = items_at(facts.memory, *rank, device.peak.at_s);
+  std::erase_if(items, [](const MemoryItem& item) { return item.pool == "host"; });
+  std::stable_sort(items.begin(), items.end(),
+                   [](const MemoryItem& a, const MemoryItem& b) { return a.bytes > b.bytes; });
+  std::string largest;
+  for (std::size_t i = 0; i < std::min(kMost, items.size()); ++i) {
+    largest += (i > 0 ? ", " : "") + item_text(items[i]);
+  }
+  finding.paragraphs.push_back(fmt::format("The largest at the peak: {}.", largest));
+  return finding;
+}
+
 Finding balance(const StudyFacts& facts) {
   Finding finding{"How even the load was", {}};
   const BalanceTable& table = facts.balances;
@@ -263,9 +302,16 @@ Finding balance(const StudyFacts& facts) {
       "the mean of {} tokens",
       table.iterations[last], facts.loads_run, worst->layer, *worst->max_over_mean,
       grouped(mean_tokens(*worst), 0));
+  if (worst->asked_max_over_mean && worst->dropped_tokens.value_or(0) > 0) {
+    text += fmt::format(" ({:.2f} times as the gates asked for it)", *worst->asked_max_over_mean);
+  }
   if (worst->rank_max_over_mean) {
     text +=
         fmt::format(", its fullest rank {:.2f} times that of a rank", *worst->rank_max_over_mean);
+  }
+  if (worst->placed_rank_max_over_mean) {
+    text += fmt::format(", and {:.2f} times after experts were placed",
+                        *worst->placed_rank_max_over_mean);
   }
   finding.paragraphs.push_back(text + ".");
   if (worst->dropped_tokens.value_or(0) > 0) {
@@ -327,8 +373,8 @@ std::vector<Finding> findings(const StudyFacts& facts) {
   if (facts.best != nullptr && facts.best->row->trial.lower_bound_s.value_or(0) > 0) {
     all.push_back(bound(facts));
   }
-  for (Finding& finding : std::vector<Finding>{predictions(facts), exposure(facts), balance(facts),
-                                               not_measured(facts)}) {
+  for (Finding& finding : std::vector<Finding>{predictions(facts), exposure(facts), memory(facts),
+                                               balance(facts), not_measured(facts)}) {
     all.push_back(std::move(finding));
   }
   std::erase_if(all, [](const Finding& finding) { return finding.paragraphs.empty(); });

@@ -18,8 +18,8 @@ struct Finding {
 std::string headline(const StudyFacts& facts);
 
 /// What is known of each of these, in this order: the speed-up and its spread, the bound, the
-/// predictions, what was exposed, the balance, and the trials that were not measured. What nothing
-/// is known of is left out.
+/// predictions, what was exposed, the memory, the balance, and the trials that were not measured.
+/// What nothing is known of is left out.
 std::vector<Finding> findings(const StudyFacts& facts);
 
 }  // namespace viewer

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "viewer/panels/panels.h"
+#include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
 
@@ -14,6 +15,11 @@ namespace {
 constexpr int kWidth = 1600, kHeight = 1000;
 constexpr int kTallest = 3200;
 constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
+
+constexpr const char* kMemoryCaption =
+    "The memory of the fullest rank over the iteration, above the lanes of each schedule: what is "
+    "in use as an area (what lives over iterations darker), the height of the planned memory and "
+    "what the run really touched as lines. The table lists what stands at the peak.";
 
 struct Caption {
   std::string_view panel;
@@ -46,14 +52,33 @@ std::string caption_of(const Panel& panel) {
 }
 
 // As tall as its lanes can be read, below the title of each timeline and above the tables.
-int height_of(const Panel& panel, const Session& session) {
+int height_of(const Panel& panel, const Session& session, bool with_memory) {
   if (std::string_view(panel.name) != "timeline") return kHeight;
-  constexpr int kAround = 400, kHeader = 48, kLane = 34;
+  constexpr int kAround = 400, kHeader = 48, kLane = 34, kStrip = 108;
   std::size_t lanes = 0;
   for (const auto& [id, timeline] : session.timelines) lanes += timeline.lanes.size();
-  const auto needed = kAround + kHeader * static_cast<int>(session.timelines.size()) +
+  const int header = kHeader + (with_memory ? kStrip : 0);
+  const auto needed = kAround + header * static_cast<int>(session.timelines.size()) +
                       kLane * static_cast<int>(std::min<std::size_t>(lanes, kTallest));
   return std::clamp(needed, kHeight * 2 / 3, kTallest);
+}
+
+// Whether the database has the memory of a stacked timeline.
+bool knows_memory(const Session& session) {
+  return std::any_of(session.timelines.begin(), session.timelines.end(), [&](const auto& of) {
+    return !load_memory(session.connection, of.second.info).ranks.empty();
+  });
+}
+
+Picture draw_panel(const Panel& panel, PanelStates& states, Session& session, Window& window) {
+  const bool with_memory = states.of<TimelinePanel>().figures == Figures::memory;
+  const int height = height_of(panel, session, with_memory);
+  const auto draw = [&] {
+    PanelContext context{session, window.fonts(), states};
+    panel.draw(context, {{0, 0}, {static_cast<float>(kWidth), static_cast<float>(height)}});
+  };
+  return {std::string(panel.name) + ".png", caption_of(panel), kWidth, height,
+          encode_png(window.render(draw, kWidth, height, kSettlingFrames))};
 }
 
 }  // namespace
@@ -61,14 +86,14 @@ int height_of(const Panel& panel, const Session& session) {
 std::vector<Picture> draw_panels(Session& session, Window& window) {
   std::vector<Picture> pictures;
   for (const Panel& panel : all_panels()) {
-    const int height = height_of(panel, session);
     PanelStates states;
-    const auto draw = [&] {
-      PanelContext context{session, window.fonts(), states};
-      panel.draw(context, {{0, 0}, {static_cast<float>(kWidth), static_cast<float>(height)}});
-    };
-    pictures.push_back({std::string(panel.name) + ".png", caption_of(panel), kWidth, height,
-                        encode_png(window.render(draw, kWidth, height, kSettlingFrames))});
+    pictures.push_back(draw_panel(panel, states, session, window));
+    if (std::string_view(panel.name) == "timeline" && knows_memory(session)) {
+      states.of<TimelinePanel>().figures = Figures::memory;
+      pictures.push_back(draw_panel(panel, states, session, window));
+      pictures.back().file = "memory.png";
+      pictures.back().caption = kMemoryCaption;
+    }
   }
   return pictures;
 }

@@ -128,6 +128,7 @@ void add_timelines(StudyFacts& facts, Session& session) {
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
   if (predicted != nullptr) facts.busiest = busiest_stream(*predicted->timeline);
   if (measured != nullptr) {
+    facts.memory = load_memory(session.connection, measured->timeline->info);
     facts.exposed = exposed_ops(
         *measured->timeline, db::all_ranks_together(session.connection, measured->timeline->info));
   }

@@ -53,6 +53,7 @@ struct StudyFacts {
   const TimelineFacts* best_predicted = nullptr;
   std::optional<BusiestStream> busiest;  ///< of best_predicted, and of best_measured where none is
   std::vector<ExposedOp> exposed;        ///< of best_measured, else of best_predicted
+  MemoryTable memory;                    ///< of the same timeline
   std::int64_t loads_run = 0;            ///< the run whose losses and loads are shown
   BalanceTable balances;
 };

@@ -56,6 +56,30 @@ std::string rank_rows(const StudyFacts& facts) {
   });
 }
 
+std::string memory_rows(const db::Connection& connection, const StudyFacts& facts) {
+  return written([&](std::FILE* stream) {
+    db::RowWriter rows(stream, kCsv,
+                       {"timeline", "schedule", "kind", "rank", "peak_at_s", "tensor", "role",
+                        "pool", "tensors", "bytes", "begin_s", "end_s"});
+    for (const TimelineFacts& of : facts.timelines) {
+      const db::Timeline& info = of.timeline->info;
+      const MemoryTable table = load_memory(connection, info);
+      const RankMemory* rank = fullest_rank(table);
+      if (rank == nullptr) continue;
+      for (const MemoryItem& item : items_at(table, *rank, rank->device.peak.at_s)) {
+        const db::Allocation* one = item.allocation;
+        rows.row({info.id, of.title, info.kind, std::int64_t{rank->rank}, rank->device.peak.at_s,
+                  item.name, item.role, item.pool,
+                  static_cast<std::int64_t>(one != nullptr ? 1 : item.tensors),
+                  static_cast<std::int64_t>(item.bytes),
+                  one != nullptr ? db::Cell(*one->begin_s) : db::Cell(),
+                  one != nullptr ? db::Cell(*one->end_s) : db::Cell()});
+      }
+    }
+    rows.finish();
+  });
+}
+
 std::string exposed_rows(const StudyFacts& facts) {
   return written([&](std::FILE* stream) {
     db::RowWriter rows(stream, kCsv,
@@ -92,6 +116,9 @@ std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFa
              study)},
       {"ranks.csv", "A row per rank of each timeline in the picture: where its time went.",
        rank_rows(facts)},
+      {"memory.csv",
+       "A row per tensor at the peak of the fullest rank of each timeline in the picture.",
+       memory_rows(connection, facts)},
       {"exposed.csv",
        "A row per communication of the fastest schedule, with means over ranks: how much of it was "
        "exposed, and whom it waited for.",
@@ -100,6 +127,11 @@ std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFa
        query("SELECT * FROM iteration_view WHERE run = ?1 ORDER BY iteration", facts.loads_run)},
       {"balance.csv", "A row per iteration and MoE layer of that training: how even the load was.",
        query("SELECT * FROM balance_view WHERE run = ?1 ORDER BY iteration, layer",
+             facts.loads_run)},
+      {"ranks_of_layers.csv",
+       "A row per iteration, MoE layer and rank of that training: tokens asked for, kept, and "
+       "computed after placement, and the replicas that the rank held.",
+       query("SELECT * FROM rank_load_view WHERE run = ?1 ORDER BY iteration, layer, rank",
              facts.loads_run)},
       {"fits.csv", "A row per fitted line that costs are predicted from, newest first.",
        query("SELECT * FROM fit_view WHERE ?1 > 0 ORDER BY started_at DESC, op", study)}};

@@ -45,7 +45,7 @@ void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
 
 // Whether what a table is about is still loaded. The ranks that are there have their table.
 bool is_loading(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  if (panel.figures == Figures::ranks) return false;
+  if (panel.figures == Figures::ranks || panel.figures == Figures::memory) return false;
   if (panel.figures != Figures::differences) {
     return !is_indexed(panel, *stack[panel.focus].timeline);
   }
@@ -53,7 +53,8 @@ bool is_loading(TimelinePanel& panel, std::span<const StackEntry> stack) {
 }
 
 bool is_of_one(Figures figures) {
-  return figures == Figures::ops || figures == Figures::collectives || figures == Figures::path;
+  return figures == Figures::ops || figures == Figures::collectives || figures == Figures::path ||
+         figures == Figures::memory;
 }
 
 }  // namespace
@@ -85,6 +86,9 @@ void draw_figures(TimelinePanel& panel, const Fonts& fonts, std::span<const Stac
       break;
     case Figures::path:
       draw_path(panel, fonts, stack);
+      break;
+    case Figures::memory:
+      draw_memory_table(panel, fonts, stack);
       break;
     case Figures::differences:
       draw_differences(panel, fonts, stack);

@@ -59,6 +59,18 @@ void handle_characters(TimelinePanel& panel, std::span<const StackEntry> stack) 
   if (is_typed(']')) step_path(panel, stack, 1);
 }
 
+// What a click on the lanes, or on the memory above them, is on.
+void choose(TimelinePanel& panel) {
+  if (panel.memory.hovered) {
+    panel.memory.chosen = panel.memory.hovered;
+    panel.focus = panel.memory.chosen->stack;
+    panel.figures = Figures::memory;
+    return;
+  }
+  panel.selected = panel.hovered;
+  if (panel.selected) panel.focus = panel.selected->stack;
+}
+
 void mark_range(TimelinePanel& panel, const AxisPixels& axis, float mouse_x, bool active) {
   if (active && !panel.range_anchor_s) panel.range_anchor_s = axis.to_axis(mouse_x);
   if (!panel.range_anchor_s) return;
@@ -178,6 +190,7 @@ void handle_keys(TimelinePanel& panel, std::span<const StackEntry> stack, const 
     }
   }
   if (ImGui::IsKeyPressed(kHome, false)) panel.fit = true;
+  if (ImGui::IsKeyPressed('M', false)) panel.memory.pinned = !panel.memory.pinned;
   handle_characters(panel, stack);
   if (ImGui::IsKeyPressed('.', true)) step_selection(panel, stack, 1);
   if (ImGui::IsKeyPressed(',', true)) step_selection(panel, stack, -1);
@@ -189,6 +202,7 @@ void handle_keys(TimelinePanel& panel, std::span<const StackEntry> stack, const 
     panel.search = {};
     panel.walk = {};
     panel.lit.clear();
+    panel.memory.chosen.reset();
   }
 }
 
@@ -230,8 +244,7 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
     const float threshold = io.MouseDragThreshold;
     if (io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < threshold * threshold) {
       if (click_rank(panel, stack)) return scroll_px;
-      panel.selected = panel.hovered;
-      if (panel.selected) panel.focus = panel.selected->stack;
+      choose(panel);
     }
   }
   return scroll_px;

@@ -20,7 +20,7 @@ struct AxisPixels {
   double to_axis(float px) const { return view.begin_s + (px - left) * seconds_per_px(); }
 };
 
-/// W/S, A/D, F, Home, period and comma, n/N, brackets, slash, Escape. Nothing while a text field
+/// W/S, A/D, F, M, Home, period and comma, n/N, brackets, slash, Escape. Nothing while a text field
 /// has the keyboard.
 void handle_keys(TimelinePanel& panel, std::span<const StackEntry> stack, const AxisPixels& axis);
 

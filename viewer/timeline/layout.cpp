@@ -35,19 +35,21 @@ const PlacedLane* StackLayout::lane_at(float y) const { return placed_at(lanes, 
 
 const PlacedBand* StackLayout::band_at(float y) const { return placed_at(bands, y); }
 
+const PlacedStrip* StackLayout::strip_at(float y) const { return placed_at(strips, y); }
+
 namespace {
 
 bool is_minor(const Lane& lane) { return lane.stream == "copy" || lane.stream == "host"; }
 
 // What the heights of lanes are worked out from.
 struct Demand {
-  float fixed = 0;  // of headers, gaps and bands
+  float fixed = 0;  // of headers, strips, gaps and bands
   float bands = 0;
   float weight = 0;  // of lanes
   float minor = 0;   // lanes of copies and host work
 
   void add(const StackEntry& entry, const RankRows& rows, const LayoutSizes& sizes) {
-    fixed += sizes.header;
+    fixed += sizes.header + (entry.memory != nullptr ? sizes.strip : 0);
     for (const RankRow& row : rows.rows) {
       fixed += row.is_node ? sizes.band : sizes.rank_gap;
       bands += row.is_node ? 1 : 0;
@@ -120,6 +122,11 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
     layout.places[s].assign(timeline.lanes.size(), kHidden);
     layout.headers.push_back({s, layout.height, sizes.header});
     layout.height += sizes.header;
+    if (stack[s].memory != nullptr) {
+      const float gap = sizes.strip * 0.06F;
+      layout.strips.push_back({s, layout.height + gap, sizes.strip - gap});
+      layout.height += sizes.strip;
+    }
     for (const RankRow& row : all[s].rows) {
       if (row.is_node) {
         const float gap = sizes.band * 0.1F;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "viewer/model/memory_table.h"
 #include "viewer/model/rank_rows.h"
 #include "viewer/model/timeline.h"
 
@@ -23,6 +24,8 @@ struct StackEntry {
   double clock_error_s = 0;  ///< the largest of its ranks' clocks; 0 for a prediction
   /// Which ranks have lanes, and which nodes a band; null for all ranks by number.
   const RankRows* rows = nullptr;
+  /// The memory of its ranks while that is shown; null otherwise.
+  const MemoryTable* memory = nullptr;
 };
 
 /// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched
@@ -65,10 +68,19 @@ struct PlacedBand {
   float height = 0;
 };
 
+/// The strip above the lanes of a timeline that shows the memory of one of its ranks. However many
+/// lanes there are, it is seen with the title.
+struct PlacedStrip {
+  std::size_t stack = 0;
+  float y = 0;
+  float height = 0;
+};
+
 struct StackLayout {
   std::vector<PlacedHeader> headers;
-  std::vector<PlacedLane> lanes;  ///< the lanes by y
-  std::vector<PlacedBand> bands;  ///< by y
+  std::vector<PlacedLane> lanes;    ///< the lanes by y
+  std::vector<PlacedBand> bands;    ///< by y
+  std::vector<PlacedStrip> strips;  ///< of timelines whose memory is shown, by y
   /// [stack][lane]: the place in `lanes`, beyond its end for one that is not shown.
   std::vector<std::vector<std::size_t>> places;
   float height = 0;
@@ -77,6 +89,8 @@ struct StackLayout {
   const PlacedLane* lane_at(float y) const;
   /// The band at height y, or null.
   const PlacedBand* band_at(float y) const;
+  /// The strip at height y, or null.
+  const PlacedStrip* strip_at(float y) const;
 };
 
 struct LayoutSizes {
@@ -87,6 +101,7 @@ struct LayoutSizes {
   float minor_share = 0.6F;   ///< height of copy and host lanes over that of others
   float shortest_minor = 12;  ///< their labels must not touch
   float band = 20;            ///< of a node, with the gap above it
+  float strip = 60;           ///< of memory, with the gap above it
 };
 
 /// Lanes share the height that headers leave of `available`, within the bounds of `sizes`.

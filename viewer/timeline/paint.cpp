@@ -11,6 +11,7 @@
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
 #include "viewer/timeline/annotations.h"
+#include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/rank_view.h"
 
 namespace viewer {
@@ -266,6 +267,7 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     paint_marks(canvas, lane, look, axis_map(timeline, panel.own_axis, extent), y, placed.height);
   }
   paint_bands(canvas, panel, stack, layout);
+  paint_memory(canvas, panel, stack, layout);
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
     paint_header(canvas, stack[header.stack], figures[header.stack], header,

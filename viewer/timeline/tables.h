@@ -29,6 +29,9 @@ const std::vector<Lateness>& late_ranks(TimelinePanel& panel, std::span<const St
 /// The kinds of op on the critical path.
 void draw_path(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
+/// What stands in the memory of a rank, at its peak or at the moment that was clicked.
+void draw_memory_table(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
+
 /// What makes the second timeline of the stack longer or shorter than the first: by kind, and op by
 /// op. A click on an op frames it in both.
 void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);

@@ -7,6 +7,7 @@
 
 #include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
+#include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/paint.h"
 #include "viewer/timeline/rank_view.h"
 
@@ -43,6 +44,16 @@ void find_hovered(TimelinePanel& panel, std::span<const StackEntry> stack,
   }
 }
 
+// The moment of a strip of memory under the mouse.
+void find_hovered_moment(TimelinePanel& panel, std::span<const StackEntry> stack,
+                         const StackLayout& layout, const AxisPixels& axis, float lanes_top) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const PlacedStrip* strip = layout.strip_at(mouse.y - lanes_top);
+  if (strip == nullptr || mouse.x < axis.left || mouse.x > axis.right) return;
+  const AxisMap map = axis_map(*stack[strip->stack].timeline, panel.own_axis, stack_extent(stack));
+  panel.memory.hovered = StackMoment{strip->stack, map.to_time(axis.to_axis(mouse.x))};
+}
+
 void scroll_to_selected(const TimelinePanel& panel, const StackLayout& layout, Rect lanes) {
   if (!panel.selected) return;
   for (const PlacedLane& placed : layout.lanes) {
@@ -63,11 +74,13 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
   const bool active = ImGui::IsItemActive();
   panel.ranks.hovered_rank.reset();
   panel.ranks.hovered_node.reset();
+  panel.memory.hovered.reset();
   if (hovered) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const float top = lanes.min.y - ImGui::GetScrollY();
     find_hovered(panel, stack, layout, axis, top);
     find_hovered_rank(panel, stack, layout, mouse.y - top, mouse.x < axis.left);
+    find_hovered_moment(panel, stack, layout, axis, top);
   } else {
     panel.hovered.reset();
     panel.hovered_count = 0;
@@ -114,6 +127,8 @@ const char* figures_title(Figures figures) {
       return "Collectives";
     case Figures::path:
       return "Critical path";
+    case Figures::memory:
+      return "Memory";
     case Figures::differences:
       return "Differences";
   }
@@ -130,6 +145,8 @@ const char* figures_name(Figures figures) {
       return "collectives";
     case Figures::path:
       return "path";
+    case Figures::memory:
+      return "memory";
     case Figures::differences:
       return "differences";
   }
@@ -194,6 +211,17 @@ TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> s
   return common(map.to_time(*panel.range), timeline.extent);
 }
 
+bool shows_memory(const TimelinePanel& panel) {
+  return panel.memory.pinned || panel.figures == Figures::memory;
+}
+
+const RankMemory* shown_memory(const TimelinePanel& panel, const StackEntry& entry) {
+  if (entry.memory == nullptr) return nullptr;
+  const RankMemory* chosen =
+      panel.memory.rank ? memory_of(*entry.memory, *panel.memory.rank) : nullptr;
+  return chosen != nullptr ? chosen : fullest_rank(*entry.memory);
+}
+
 const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack) {
   if (stack.size() < 2 || !stack[0].timeline->complete || !stack[1].timeline->complete) {
     return nullptr;
@@ -237,6 +265,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   sizes.tallest_lane = em * 4.0F;
   sizes.shortest_minor = fonts.small->FontSize + 1;
   sizes.band = em * 1.8F;
+  sizes.strip = em * 5;
   const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
 
   // Under the mouse and the ruler: the lanes scroll, the ruler does not.
@@ -256,6 +285,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   paint_ruler(panel, fonts, axis, ruler);
   draw_tooltip(panel, fonts, stack);
   draw_band_tooltip(panel, fonts, stack);
+  draw_memory_tooltip(panel, fonts, stack);
 }
 
 }  // namespace viewer

@@ -49,9 +49,9 @@ struct LegendItem {
 };
 
 /// The tables below the timelines.
-enum class Figures { ranks, ops, collectives, path, differences };
-inline constexpr std::array kFigures = {Figures::ranks, Figures::ops, Figures::collectives,
-                                        Figures::path, Figures::differences};
+enum class Figures { ranks, ops, collectives, path, memory, differences };
+inline constexpr std::array kFigures = {Figures::ranks, Figures::ops,    Figures::collectives,
+                                        Figures::path,  Figures::memory, Figures::differences};
 
 /// The title of a table: "Ops".
 const char* figures_title(Figures figures);
@@ -107,6 +107,21 @@ struct RankView {
   std::map<std::pair<std::int64_t, int>, NodeBand> bands;  ///< [timeline id, node]
 };
 
+/// A moment of one of the stacked timelines.
+struct StackMoment {
+  std::size_t stack = 0;
+  double at_s = 0;  ///< in the timeline's own time
+};
+
+/// The strips of memory above the lanes, and the table of what stands in it.
+struct MemoryView {
+  bool pinned = false;      ///< the strips are shown beside any table, not only that of memory
+  std::optional<int> rank;  ///< the fullest of each timeline where none is chosen
+  std::optional<StackMoment> chosen;   ///< the moment that the table is about; else the peak
+  std::optional<StackMoment> hovered;  ///< under the mouse
+  std::map<std::int64_t, MemoryTable> tables = {};  ///< [timeline id]; loaded when first shown
+};
+
 /// The words that are searched for, and what they are found in.
 struct Search {
   std::string text;
@@ -148,6 +163,7 @@ struct TimelinePanel {
   bool at_once = false;           ///< what takes long is complete in the frame that needs it
   bool is_due = false;            ///< something is not complete: the next frame goes on with it
   bool is_index_stopped = false;  ///< the time for indices is over in this frame
+  MemoryView memory;
   std::string asked_fit;  ///< the kind of op whose fit was asked for; the panel of fits takes it
 
   // Kept from frame to frame because they cost time to make; see the functions that fill them.
@@ -223,6 +239,13 @@ void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack)
 /// The marked part of a timeline of the stack, or all of it.
 TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
                        std::size_t in);
+
+/// Whether the strips of memory are shown.
+bool shows_memory(const TimelinePanel& panel);
+
+/// The rank of a timeline whose memory is shown: the chosen one, else the fullest. Null where its
+/// memory is not known.
+const RankMemory* shown_memory(const TimelinePanel& panel, const StackEntry& entry);
 
 /// The second timeline of the stack compared with the first; null where there is only one, and
 /// while one of them is still loaded.

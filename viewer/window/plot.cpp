@@ -198,7 +198,7 @@ std::vector<ImVec2> thinned(const std::vector<ImVec2>& points) {
   return kept;
 }
 
-void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
+std::optional<double> draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float line = fonts.small->FontSize;
   const std::string title = elided(*fonts.bold, chart.title, area.width());
@@ -224,7 +224,7 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   if (axes.x.empty() || axes.y.empty()) {
     draw_text(draw, *fonts.text, (area.min.x + area.max.x) / 2, (area.min.y + area.max.y) / 2, 0.5F,
               theme::kMuted, chart.empty_text);
-    return;
+    return std::nullopt;
   }
   if (axes.x.low == axes.x.high) axes.x = axes.x.widened(1);
   axes.y = axes.y.widened(0.06);
@@ -247,6 +247,12 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   for (const Series& series : chart.series) draw_series(draw, series, axes);
   draw.PopClipRect();
   show_values(fonts, chart, axes, draw);
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const bool inside =
+      axes.inner.contains(mouse) && ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows);
+  if (!inside) return std::nullopt;
+  const double share = (mouse.x - axes.inner.min.x) / axes.inner.width();
+  return axes.x.low + share * (axes.x.high - axes.x.low);
 }
 
 }  // namespace viewer

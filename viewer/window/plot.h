@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,7 @@ struct LineChart {
 };
 
 /// Axes, grid, legend and lines; while the mouse is inside, the values at the nearest x as a
-/// tooltip.
-void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area);
+/// tooltip. Returns the x under the mouse, none while it is elsewhere.
+std::optional<double> draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area);
 
 }  // namespace viewer

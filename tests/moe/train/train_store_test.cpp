@@ -185,6 +185,23 @@ TEST_F(TrainStoreTest, BalanceOfWhatRanksComputedIsStoredWithTheScheduleThatRule
   EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, none, 28.0, none, none}));
   EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, 57.0 / 56, 28.0, 1.0, 28.0}));
   EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, none, 28.0, none, none}));
+  // What each rank computed, and which experts it had.
+  db::Query ranks(connection,
+                  "SELECT iteration, rank, tokens, placed_tokens, replicas FROM rank_load_view "
+                  "ORDER BY iteration, rank");
+  const auto cells = [](std::int64_t number, std::int64_t rank, std::int64_t tokens, db::Cell after,
+                        db::Cell replicas) {
+    return std::vector<db::Cell>{number, rank, tokens, std::move(after), std::move(replicas)};
+  };
+  EXPECT_EQ(ranks.next().value(), cells(1, 0, 84, none, none));
+  EXPECT_EQ(ranks.next().value(), cells(1, 1, 28, none, none));
+  EXPECT_EQ(ranks.next().value(), cells(2, 0, 84, std::int64_t{55}, none));
+  EXPECT_EQ(ranks.next().value(), cells(2, 1, 28, std::int64_t{57}, std::string("3")));
+  const auto places = db::load_expert_places(connection, store.run_id());
+  ASSERT_EQ(places.size(), 29u) << "of iteration 2 alone: 28 experts and a replica";
+  EXPECT_EQ(places[14].expert, 3);
+  EXPECT_EQ(places[14].rank, 1);
+  EXPECT_EQ(places[14].replica, 1);
   const auto rows = db::load_iterations(connection, store.run_id());
   EXPECT_EQ(rows[0].schedule_id, std::nullopt);
   EXPECT_EQ(db::load_schedule(connection, rows[1].schedule_id.value()).json, to_json(placed));

@@ -1,5 +1,6 @@
 #include "viewer/model/session.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -106,6 +107,20 @@ TEST_F(SessionTest, ReloadSeesWhatWasWrittenMeanwhile) {
   EXPECT_EQ(session.run.iterations.size(), 200U);
   reload(session);
   EXPECT_EQ(session.run.iterations.size(), 201U);
+  EXPECT_EQ(session.timelines.size(), 2U);
+}
+
+TEST_F(SessionTest, WhatWasWorkedOutStaysUntilATimelineIsAnother) {
+  Start start;
+  start.run = ids.sequential_run;
+  Session session = open(start);
+  const int stack = session.stack_changes, catalog = session.catalog_changes;
+  reload(session);
+  EXPECT_EQ(session.stack_changes, stack) << "the timelines are the same";
+  EXPECT_EQ(session.catalog_changes, catalog + 1);
+  connection.database().exec("UPDATE timeline SET duration_s = duration_s * 2");
+  reload(session);
+  EXPECT_GT(session.stack_changes, stack);
   EXPECT_EQ(session.timelines.size(), 2U);
 }
 

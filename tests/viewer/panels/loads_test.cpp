@@ -61,6 +61,37 @@ TEST_F(LoadsTest, ShowsWhatWasAskedForWhereThatIsWanted) {
   EXPECT_FALSE(is_drawn("Tokens asked for per layer"));
 }
 
+TEST_F(LoadsTest, BarsOfRanksSayWhatPlacementDid) {
+  App app = open(ids.sequential_run, "loads");
+  const auto draw = [&] { draw_app(app); };
+  const auto is_drawn = [&](const char* word) {
+    for (int i = 0; i < 3; ++i) headless.frame(draw);
+    const std::vector<std::string> texts = drawn_texts();
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return text.find(word) != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(is_drawn("Tokens of ranks")) << "a database of before";
+  const int iteration = app.session.run.loads.iterations.back();
+  const int layer = app.session.run.loads.layers.front();
+  RankLoads& ranks = app.session.run.ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    const bool full = rank == 0;
+    ranks.loads.push_back(
+        {1, iteration, layer, rank, full ? 500 : 100, full ? 600 : 100, full ? 290 : 170});
+    ranks.places.push_back({1, iteration, layer, rank, rank, 0});
+  }
+  ranks.places.insert(ranks.places.begin() + 2, {1, iteration, layer, 1, 0, 1});
+  std::sort(ranks.places.begin(), ranks.places.end(),
+            [](const db::ExpertPlace& a, const db::ExpertPlace& b) { return a.rank < b.rank; });
+  EXPECT_TRUE(is_drawn("asked 2.67"));
+  EXPECT_TRUE(is_drawn("kept 2.50"));
+  EXPECT_TRUE(is_drawn("placed 1.45"));
+  EXPECT_TRUE(is_drawn("expert 0 of rank 0, also on 1"));
+  app.states.of<LoadPanel>().layer = 1;
+  EXPECT_FALSE(is_drawn("Tokens of ranks")) << "nothing is stored of that layer";
+}
+
 TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {
   App app = open(ids.sequential_run, "loads");
   std::vector<db::Load> rows;

@@ -29,6 +29,26 @@ TEST(TimelineLayout, LanesFillTheHeightWithoutOverlap) {
   EXPECT_FALSE(layout.lanes[1].first_of_rank);
 }
 
+TEST(TimelineLayout, AStripOfMemoryStandsAboveTheLanesOfItsTimeline) {
+  const Timeline a = two_ranks(2), b = two_ranks(3);
+  const MemoryTable memory;
+  std::vector<StackEntry> stack = {{&a, "a", "", ""}, {&b, "b", "", ""}};
+  const LayoutSizes sizes;
+  const StackLayout without = lay_out(stack, 500, sizes);
+  EXPECT_TRUE(without.strips.empty());
+  stack[0].memory = &memory;
+  const StackLayout layout = lay_out(stack, 500, sizes);
+  ASSERT_EQ(layout.strips.size(), 1U);
+  const PlacedStrip& strip = layout.strips[0];
+  EXPECT_EQ(strip.stack, 0U);
+  EXPECT_GE(strip.y, layout.headers[0].y + layout.headers[0].height);
+  EXPECT_LE(strip.y + strip.height, layout.lanes[0].y);
+  EXPECT_LE(layout.height, 500);
+  EXPECT_EQ(layout.strip_at(strip.y + 1), &strip);
+  EXPECT_EQ(layout.strip_at(strip.y + strip.height), nullptr);
+  EXPECT_EQ(layout.lane_at(strip.y + 1), nullptr);
+}
+
 TEST(TimelineLayout, ManyLanesStayLegibleAndScroll) {
   std::vector<HandSpan> spans;
   for (int rank = 0; rank < 64; ++rank) spans.push_back({rank, "compute", "linear", 0, 1});
