@@ -20,6 +20,7 @@ class Clocked : public moe::Backend {
   std::byte* host_arena(std::int64_t) override { return nullptr; }
   void upload(std::byte*, std::span<const std::byte>, moe::Stream) override {}
   void download(std::span<std::byte>, const std::byte*, moe::Stream) override {}
+  void fill(const moe::View&, const moe::InitialValues&) override {}
   void execute(const moe::BoundOp&) override {}
   moe::Mark mark(moe::Stream) override { return 0; }
   void wait(moe::Stream, moe::Mark) override {}

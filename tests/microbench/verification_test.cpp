@@ -125,6 +125,9 @@ class SpoilingBackend : public moe::Backend {
   void download(std::span<std::byte> host, const std::byte* device, moe::Stream s) override {
     good_->download(host, device, s);
   }
+  void fill(const moe::View& tensor, const moe::InitialValues& values) override {
+    good_->fill(tensor, values);
+  }
   void execute(const moe::BoundOp& op) override {
     good_->execute(op);
     if (!spoil_) return;
