@@ -48,6 +48,11 @@ concept HasOwnKernel = requires(Exec& exec, const Kind& kind, const BoundOp& bou
   exec.own(kind, bound);
 };
 
+template <class Exec, class Kind>
+void launch_own(Exec& exec, const Kind& kind, const BoundOp& bound) {
+  exec.own(kind, bound);
+}
+
 /// Issues one op of Executor::kernel on an executor. Each back end has an executor with these
 /// members:
 ///   rows(n, width, f)                       f(team, row) for every row, each about `width` long
@@ -80,7 +85,7 @@ void execute_op(Exec& exec, const BoundOp& bound) {
         if constexpr (Kind::facts.executor != Executor::kernel) {
           throw std::logic_error(bound.op->name + ": no kernel carries this op out");
         } else if constexpr (HasOwnKernel<Exec, Kind>) {
-          exec.own(kind, bound);
+          launch_own(exec, kind, bound);
         } else {
           switch (stored_type(bound)) {
             case DType::f64:

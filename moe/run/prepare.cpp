@@ -266,8 +266,8 @@ std::vector<int> updates_together(const RunState& state) {
            });
   };
   std::vector<int> together(state.program.ops.size(), 1);
-  for (int op = std::ssize(together) - 1; op > 0; --op) {
-    if (may_join(op)) together[op - 1] = together[op] + 1;
+  for (std::size_t op = together.size(); op-- > 1;) {
+    if (may_join(static_cast<int>(op))) together[op - 1] = together[op] + 1;
   }
   return together;
 }

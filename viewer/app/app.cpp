@@ -253,7 +253,8 @@ void draw_content(App& app) {
   PanelContext context{app.session, app.fonts, app.states};
   panel.draw(context, below);
   const Rect edge{{left, app.top_px + bar}, {left, display.y}};
-  if (const float moved = left > 0 ? drag_edge("list edge", edge) : 0) {
+  const float moved = left > 0 ? drag_edge("list edge", edge) : 0;
+  if (moved != 0) {
     app.list_em = std::max((left + moved) / app.fonts.text->FontSize, kLeastList_em);
   }
   if (context.next_panel != nullptr) show_panel(app, context.next_panel);

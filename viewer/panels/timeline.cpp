@@ -277,7 +277,8 @@ void draw_timeline(PanelContext& context, Rect area) {
   }
   ImGui::End();
   const float edge = area.max.y - details;
-  if (const float moved = drag_edge("details edge", {{area.min.x, edge}, {area.max.x, edge}})) {
+  const float moved = drag_edge("details edge", {{area.min.x, edge}, {area.max.x, edge}});
+  if (moved != 0) {
     panel.details_em = std::max((details - moved) / em, kLeastDetails_em);
   }
   if (panel.asked_fit.empty()) return;
