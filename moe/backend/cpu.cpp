@@ -114,12 +114,14 @@ class CpuExec {
   }
 
   /// Threads share the rows of C, and each calls oneDNN for its own: so the order of sums does not
-  /// depend on how many there are.
+  /// depend on how many there are. Where it would, one thread multiplies, for how many threads an
+  /// op gets depends on measured times.
   template <class In, class Out>
   void gemm(const Gemm<In, Out>& gemm) {
     // OpenMP keeps the number per calling thread, and each stream has its own.
-    if (2 * gemm.m * gemm.n * gemm.k >= kLibraryFlops) {
-      omp_set_num_threads(most_);
+    const bool by_library = 2 * gemm.m * gemm.n * gemm.k >= kLibraryFlops;
+    if (by_library || !rows_are_alike()) {
+      omp_set_num_threads(by_library ? most_ : 1);
       cpu_gemm(gemm);
       return;
     }

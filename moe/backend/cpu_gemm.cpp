@@ -94,4 +94,10 @@ void run(const Gemm<Real>& gemm) {
 void cpu_gemm(const Gemm<float>& gemm) { run(gemm); }
 void cpu_gemm(const Gemm<double>& gemm) { run(gemm); }
 
+bool rows_are_alike() {
+  static const bool alike =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  return alike;
+}
+
 }  // namespace moe

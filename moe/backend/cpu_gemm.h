@@ -15,4 +15,8 @@ void cpu_gemm(const Gemm<double>& gemm);
 void cpu_gemm(const Gemm<Bf16>& gemm);
 void cpu_gemm(const Gemm<Bf16, float>& gemm);
 
+/// Whether a row of a product has the same bits in every share of at least 16 rows. Not so without
+/// AVX-512, where oneDNN chooses its loops by the number of rows.
+bool rows_are_alike();
+
 }  // namespace moe

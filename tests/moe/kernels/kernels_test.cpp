@@ -98,7 +98,6 @@ void expect_same_bits_on_three_threads(const KernelCase& kernel, DType dtype) {
   }
 }
 
-/// Without AVX-512 oneDNN chooses its loops by the number of rows, which threads share.
 TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer does not see how OpenMP's threads join";
@@ -114,7 +113,6 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
                    {random_integers(600, 1, 1, 20), random_tensor(600, 70, 2)},
                    {blank(20, 70), blank(100, 70)}});
   for (const KernelCase& kernel : cases) expect_same_bits_on_three_threads(kernel, DType::f64);
-  if (!__builtin_cpu_supports("avx512f")) return;
   for (const KernelCase& kernel : large_kernel_cases()) cases.push_back(kernel);
   for (const KernelCase& kernel : cases) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
@@ -125,7 +123,7 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
 
 /// Rows do not depend on their neighbours: in double precision chunks give the same bits as the
 /// whole. In single precision the library chooses its loops by the number of rows, so that chunks
-/// may round differently, as they do on processors without AVX-512.
+/// of few rows may round differently, and any chunks on processors without AVX-512.
 TEST(KernelExpertLinear, GivesTheSameInChunks) {
   const auto backend = make_cpu_backend(1);
   const std::int64_t rows = 301, inputs = 140, outputs = 96;
