@@ -108,7 +108,7 @@ void keep_picture(viewer::App& app, const viewer::Image& image) {
     const std::string name = free_picture_name(*app.panel);
     db::write_output(name, viewer::encode_png(image));
     app.notice = "saved " + name;
-  } catch (const std::exception& error) {
+  } catch (const db::OutputError& error) {
     app.session.problem = error.what();
   }
 }
@@ -259,8 +259,8 @@ int main(int argc, char** argv) {
       ->type_name("FACTOR")
       ->group("Picture");
   cli.add_option("--report", options.report,
-                 "write a report on the study into this folder, which is made, and end: a page, "
-                 "pictures of all panels, tables")
+                 "write a report on the study into a new folder and end: a page, pictures of all "
+                 "panels, tables")
       ->type_name("DIR")
       ->group("Report")
       ->excludes("--screenshot");

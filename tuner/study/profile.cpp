@@ -154,7 +154,7 @@ void add_iterations(const db::Connection& connection, const moe::Model& model,
   const moe::Program& program = profiled.programs.back();
   db::TimelineFilter filter;
   filter.run_id = run.id;
-  filter.kind = "measured";
+  filter.kind = db::kMeasured;
   auto timelines = db::load_timelines(connection, filter);
   if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
     std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
@@ -182,7 +182,7 @@ CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, i
   for (const auto& [key, fit] : costs.fits) {
     fits.push_back(to_record(key, fit, costs.device, first.ranks));
   }
-  CostedCluster machine = measured_cluster(fits, "measured", first.device, std::max(nodes, 1),
+  CostedCluster machine = measured_cluster(fits, kMeasuredCluster, first.device, std::max(nodes, 1),
                                            (first.ranks + nodes - 1) / std::max(nodes, 1));
   machine.costs = costs;
   machine.cluster.shared_processors = shared;

@@ -69,7 +69,7 @@ RankMemory rank_memory(const MemoryTable& table, std::size_t first, std::size_t 
   PoolSum device, host;
   for (std::size_t i = first; i < end; ++i) {
     const db::Allocation& of = table.allocations[i];
-    (find_tensor(table, of.tensor)->pool == "host" ? host : device).add(of);
+    (find_tensor(table, of.tensor)->pool == db::kHostPool ? host : device).add(of);
   }
   rank.device = device.take();
   rank.host = host.take();

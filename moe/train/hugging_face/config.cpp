@@ -84,7 +84,7 @@ class Config {
   InputObject root_;
 };
 
-/// A class of mixtures of experts that is none of ours, and why.
+/// A class of MoE models that has no counterpart here, and the reason.
 struct OtherClass {
   std::string_view name, reason;
 };

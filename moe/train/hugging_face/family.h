@@ -8,7 +8,7 @@
 
 #include "moe/model/model.h"
 
-/// Which models are those of the library transformers, and how they are said there.
+/// Which models the library transformers has too, and what it calls them.
 namespace moe {
 
 /// A model class of the library transformers, by its `model_type`.

@@ -275,7 +275,7 @@ TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   imports();
   EXPECT_THAT(refusal(imports), HasSubstr("has checkpoints up to iteration 0"));
   export_checkpoint({run, to});
-  EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("is there already"));
+  EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("exists already"));
   EXPECT_THAT(refusal([&] {
                 export_checkpoint({from, scratch.root / "new"});
               }),
