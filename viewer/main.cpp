@@ -35,10 +35,10 @@ moe-view results.db --screenshot best.png
 moe-view results.db --report best)";
 
 const char* const kNotes =
-    R"(Without --run or --timeline, what was shown last is shown again. Where a later study or run
-has a timeline, or nothing was shown before, that is shown. Without a database, the window lists
-those that were open before. A file that is dropped on the window opens in a tab.
-Several timelines are stacked. A picture and a report need no display.
+    R"(Without --run or --timeline the last view of the database is shown again,
+unless a later study or run has a timeline. Without a database the window lists
+those that were open before. A file that is dropped on the window opens in a
+tab. Several timelines are stacked. A picture and a report need no display.
 Keys: W/S zoom, A/D pan, F fit, ? shows the others.)";
 
 struct Options {

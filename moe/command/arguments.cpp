@@ -215,7 +215,7 @@ void declare_checkpoints(CLI::App& app, TrainArguments& a) {
                      ->type_name("DIR")
                      ->group(group);
   app.add_option("--checkpoint-every", a.checkpoint_every,
-                 "write one every N iterations too, beside training; 0: only at the end")
+                 "write one every N iterations too, while training goes on; 0: only at the end")
       ->capture_default_str()
       ->check(iterations(0))
       ->needs(folder)
