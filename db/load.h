@@ -28,8 +28,8 @@ Machine load_machine(const Connection&, std::int64_t machine_id);
 Schedule load_schedule(const Connection&, std::int64_t schedule_id);
 
 /// FLOP/s of the fastest matrix product that `moe-bench gemm` has measured on a rank of this
-/// machine with this number of computing threads; `threads` is none on a GPU. None where it has measured
-/// none.
+/// machine with this number of computing threads; `threads` is none on a GPU. None where it has
+/// measured none.
 std::optional<double> load_peak_flops_per_s(const Connection&, const Machine&,
                                             const std::string& device, const std::string& dtype,
                                             std::optional<int> threads);
