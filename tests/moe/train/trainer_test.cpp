@@ -2,13 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
 #include <iostream>
-#include <optional>
-#include <stdexcept>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
