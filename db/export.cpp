@@ -25,14 +25,14 @@ Timeline default_timeline(const Connection& connection, std::int64_t run_id) {
   // Runs keep the most typical iteration first and may end on the one that warmed up.
   return *std::min_element(
       timelines.begin(), timelines.end(), [](const Timeline& a, const Timeline& b) {
-        const bool a_measured = a.kind == "measured";
-        if (a_measured != (b.kind == "measured")) return a_measured;
+        const bool a_measured = a.kind == kMeasured;
+        if (a_measured != (b.kind == kMeasured)) return a_measured;
         return a_measured ? a.iteration > b.iteration : a.duration_s < b.duration_s;
       });
 }
 
 std::optional<Timeline> prediction_beside(const Connection& connection, const Timeline& timeline) {
-  if (timeline.kind != "measured") return std::nullopt;
+  if (timeline.kind != kMeasured) return std::nullopt;
   const auto found = select<Timeline>(
       connection,
       "WHERE kind = 'predicted' AND (run_id = ?1 OR trial_id = ?2 OR trial_id IN "

@@ -139,7 +139,7 @@ std::string header(const World& world, int rank) {
   return fmt::format(
       R"({{"schemaVersion":1,"distributedInfo":{},"displayTimeUnit":"ms",)"
       R"("baseTimeNanoseconds":0,"traceName":{},"traceEvents":[)",
-      distributed.dump(1),  // HTA looks for "rank" with a space behind it
+      distributed.dump(1),  // HTA looks for "rank" with a space after it
       json_string(fmt::format("timeline {}, rank {}", world.tracks.timeline.id, rank)));
 }
 

@@ -61,7 +61,7 @@ void add_counters(const TimelineTracks& tracks, int rank, int pid, EventList& ev
 void add_memory(const Connection& connection, std::int64_t timeline_id, int first_pid,
                 EventList& events) {
   for (const MemorySample& sample : memory_samples(connection, timeline_id)) {
-    events.add(counter_event(sample.pool == "host" ? "host memory in use" : "memory in use",
+    events.add(counter_event(sample.pool == kHostPool ? "host memory in use" : "memory in use",
                              first_pid + sample.rank, sample.at_ns,
                              fmt::format("{}", sample.bytes)));
   }

@@ -108,7 +108,7 @@ Run this_run(const std::string& kind, const std::string& name, int argc, const c
   Run run;
   run.kind = kind;
   run.name = name;
-  run.status = "running";
+  run.status = kRunning;
   run.started_at = now();
   run.heartbeat_at = run.started_at;
   run.pid = getpid();

@@ -164,9 +164,9 @@ Listing iterations() {
           "heldout_loss: the same of text that is not trained on.\n"
           "auxiliary_loss: the load-balancing losses of all layers, unweighted.\n"
           "dropped_tokens: copies of tokens over the capacity of their expert.\n"
-          "flops: of the matrix products of all ranks, as they were computed.\n"
-          "peak_share: of the fastest product that moe-bench had measured on this machine.\n"
-          "exposed_s: communication during which a rank computed nothing, mean of the ranks.\n"
+          "flops: the FLOPs of the matrix products of all ranks.\n"
+          "peak_share: their rate over that of the fastest product that moe-bench measured here.\n"
+          "exposed_s: how long a rank communicated and computed nothing, mean of the ranks.\n"
           "max_over_mean: the fullest expert's tokens over the mean, in the least even layer."};
 }
 

@@ -28,8 +28,8 @@ Machine load_machine(const Connection&, std::int64_t machine_id);
 Schedule load_schedule(const Connection&, std::int64_t schedule_id);
 
 /// FLOP/s of the fastest matrix product that `moe-bench gemm` has measured on a rank of this
-/// machine with so many computing threads; `threads` is none on a GPU. None where it has measured
-/// none.
+/// machine with this number of computing threads; `threads` is none on a GPU. None where it has
+/// measured none.
 std::optional<double> load_peak_flops_per_s(const Connection&, const Machine&,
                                             const std::string& device, const std::string& dtype,
                                             std::optional<int> threads);
@@ -57,7 +57,7 @@ std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
 
 /// What ranks had to compute in one run, and where its experts were: by iteration, layer and rank.
-/// Empty in databases of before.
+/// Empty in databases of earlier versions.
 std::vector<RankLoad> load_rank_loads(const Connection&, std::int64_t run_id);
 std::vector<ExpertPlace> load_expert_places(const Connection&, std::int64_t run_id);
 

@@ -182,6 +182,9 @@ struct Study {
   std::string refinement_runs_json = {};
 };
 
+/// The status of a run or trial that has begun and not ended.
+inline constexpr char kRunning[] = "running";
+
 /// The planner that decides nothing. Every speed-up is against its schedule.
 inline constexpr char kSequential[] = "sequential";
 
@@ -322,12 +325,16 @@ struct Figure {
   std::string basis;                  ///< how `value` came to be: "simulated" | "measured"
 };
 
+/// Kinds of timelines.
+inline constexpr char kMeasured[] = "measured";
+inline constexpr char kPredicted[] = "predicted";
+
 /// A predicted or measured timeline of one scheduled iteration over all its ranks.
 struct Timeline {
   std::int64_t id = 0;
   std::optional<std::int64_t> run_id;
   std::optional<std::int64_t> trial_id;
-  std::string kind;  ///< "measured" | "predicted" | "imported"
+  std::string kind;  ///< kMeasured | kPredicted | "imported"
   std::string label;
   int iteration = 0;
   double duration_s = 0;
@@ -366,6 +373,10 @@ struct RankGroup {
   int first_rank = 0;
 };
 
+/// Whose memory holds a tensor.
+inline constexpr char kDevicePool[] = "device";
+inline constexpr char kHostPool[] = "host";
+
 /// One tensor of the Program, stored once per timeline; allocations point at it.
 struct TimelineTensor {
   std::int64_t timeline_id = 0;
@@ -373,7 +384,7 @@ struct TimelineTensor {
   std::string name;  ///< "block1.moe.received"
   /// "parameter" | "gradient" | "optimizer_state" | "activation" | "replica" | "input" | "result"
   std::string role;
-  std::string pool;  ///< whose memory holds it: "device" | "host"
+  std::string pool;  ///< kDevicePool | kHostPool
 };
 
 /// The memory that a rank sets aside for a tensor. It is in use from the begin of the first op that

@@ -53,10 +53,10 @@ CREATE TABLE run (
   planner TEXT NOT NULL DEFAULT '',  -- who made the schedule of this run; '' where it has none
   seed INTEGER NOT NULL,
   network TEXT NOT NULL DEFAULT '',  -- between its nodes, db/network.h; '' where it is not known
-  -- of the fastest matrix product that was measured on a rank's share of this machine before, times
-  -- the ranks; NULL where none was, or nothing is trained
+  -- the rate of the fastest matrix product that was measured before on a rank's share of this
+  -- machine, times the ranks; NULL where none was measured, or nothing is trained
   peak_flops_per_s REAL,
-  -- the time of a step with even routing over that of a step as it was; NULL where not measured
+  -- the time of a step with even routing over that of an ordinary one; NULL where not measured
   balanced_share REAL
 ) STRICT;
 CREATE INDEX run_by_start ON run (started_at DESC);
@@ -85,10 +85,10 @@ CREATE TABLE run_rank (
 
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
--- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops: of the
--- matrix products of all ranks, what is computed again and alike counted as often. exposed_s:
--- communication during which a rank computed nothing, mean over ranks; NULL where spans were not
--- recorded.
+-- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops counts
+-- the matrix products of all ranks, also those that several ranks, or backward once more, compute
+-- alike. exposed_s is how long a rank communicated and computed nothing, the mean over ranks; NULL
+-- where spans were not recorded.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -123,11 +123,12 @@ CREATE TABLE load (
   PRIMARY KEY (run_id, iteration, layer, rank, expert, micro_batch)
 ) STRICT, WITHOUT ROWID;
 
--- How even the loads of a MoE layer were, of every iteration, also of those whose loads are not
--- stored. Tokens are copies that travelled. An expert's tokens are those from all source ranks. A
--- rank's are those whose expert, or whose share of it, belongs to the rank; NULL where that is not
--- known. placed_: of the tokens that ranks computed; NULL where no expert was replicated.
--- max_asked_tokens: of the fullest expert, before tokens over capacity were dropped.
+-- How even the loads of a MoE layer were in an iteration. Every iteration has a row, also those
+-- whose loads are not stored. Tokens are copies that travelled. An expert's tokens are those from
+-- all source ranks. A rank's are those whose expert, or whose share of it, belongs to the rank; NULL
+-- where that is not known. Columns that begin with placed_ tell of the tokens that ranks computed;
+-- NULL where no expert was replicated. max_asked_tokens is the number of tokens of the fullest
+-- expert before those over capacity were dropped.
 CREATE TABLE balance (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -148,10 +149,10 @@ CREATE TABLE balance (
   PRIMARY KEY (run_id, iteration, layer)
 ) STRICT, WITHOUT ROWID;
 
--- Token copies of the ranks in a MoE layer, of the iterations whose loads are stored. tokens: those
--- whose expert, or whose share of it, belongs to the rank. asked_tokens: the same before those over
--- capacity were dropped; NULL where that is not known. placed_tokens: those that the rank computed;
--- NULL where no expert was replicated or moved.
+-- Token copies of the ranks in a MoE layer, in the iterations whose loads are stored. tokens counts
+-- those whose expert, or whose share of it, belongs to the rank. asked_tokens is the same before
+-- those over capacity were dropped; NULL where that is not known. placed_tokens counts those that
+-- the rank computed; NULL where no expert was replicated or moved.
 CREATE TABLE rank_load (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -163,8 +164,8 @@ CREATE TABLE rank_load (
   PRIMARY KEY (run_id, iteration, layer, rank)
 ) STRICT, WITHOUT ROWID;
 
--- The experts that a rank computed, of the same iterations, of layers in which an expert was
--- replicated or moved. replica: 0 at its home, 1 where the rank holds a replica.
+-- The experts that a rank computed in the same iterations, in layers where an expert was replicated
+-- or moved. replica is 0 at the expert's home, and 1 where the rank holds a replica.
 CREATE TABLE expert_place (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,

@@ -179,7 +179,7 @@ std::int64_t find_or_insert(Connection& connection, Schedule schedule) {
 std::int64_t insert(Connection& connection, Run run) {
   if (run.started_at == 0) run.started_at = now();
   if (run.heartbeat_at == 0) run.heartbeat_at = run.started_at;
-  if (run.status.empty()) run.status = "running";
+  if (run.status.empty()) run.status = kRunning;
   Transaction transaction(connection, "store a run");
   const std::int64_t id = insert_one(connection, run);
   transaction.commit();

@@ -17,9 +17,9 @@ FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;
 
--- schedule_id: of the schedule in force in the iteration. peak_share: of the rate of the fastest
--- matrix product that moe-bench measured on this machine; NULL where it did not. max_over_mean: of
--- the MoE layer whose experts are the least even.
+-- schedule_id is the schedule in force in the iteration. peak_share is flops_per_s over the rate of
+-- the fastest matrix product that moe-bench measured on this machine; NULL where it did not.
+-- max_over_mean is that of the MoE layer whose experts are the least even.
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
@@ -133,8 +133,9 @@ LEFT JOIN run ON run.id = timeline.run_id
 LEFT JOIN trial ON trial.id = timeline.trial_id
 LEFT JOIN study ON study.id = trial.study_id;
 
--- waiting_s: of a communication, until the last rank of its group began it; transfer_s: the rest.
--- NULL for other ops, and in timelines that do not say which ranks communicate.
+-- waiting_s is how long a communication waited until the last rank of its group began it, and
+-- transfer_s the rest of it. Both are NULL for other ops, and in timelines that do not say which
+-- ranks communicate.
 CREATE VIEW span_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
@@ -209,10 +210,10 @@ SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
 FROM load
 GROUP BY run_id, iteration, layer, expert, rank;
 
--- Of iterations whose loads are stored. tokens: those whose expert belongs to the rank;
--- asked_tokens: the same before those over capacity were dropped; placed_tokens: those that the rank
--- computed, where experts were replicated or moved. replicas: the experts of other ranks that it
--- holds, ", " between them.
+-- The loads of ranks, for iterations whose loads are stored. tokens counts those whose expert
+-- belongs to the rank, asked_tokens the same before those over capacity were dropped, placed_tokens
+-- those that the rank computed where experts were replicated or moved. replicas lists the experts of
+-- other ranks that it holds, with ", " between them.
 CREATE VIEW rank_load_view AS
 SELECT run_id AS run, iteration, layer, rank, tokens, asked_tokens, placed_tokens,
        (SELECT group_concat(expert, ', ') FROM

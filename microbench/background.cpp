@@ -16,11 +16,11 @@ constexpr double kBurst_s = 1e-4;
 constexpr std::size_t kMostUnderWay = 4;
 /// How long the calls of a collective between two agreements last: much longer than those take.
 constexpr double kRound_s = 0.01;
-constexpr double kMostCalls = 100'000;
+constexpr double kMostCallsBeside = 100'000;
 
 int calls_within(double seconds, const Activity& activity) {
   return static_cast<int>(
-      std::clamp(std::ceil(seconds / std::max(activity.call_s, 1e-9)), 1.0, kMostCalls));
+      std::clamp(std::ceil(seconds / std::max(activity.call_s, 1e-9)), 1.0, kMostCallsBeside));
 }
 
 }  // namespace

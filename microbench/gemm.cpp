@@ -149,124 +149,167 @@ std::vector<std::int64_t> buffer_bytes(const Bench& bench, const Shape& shape) {
   return {count.x * element, count.y * element, count.weight * wide, count.bias * wide};
 }
 
-Case gemm_case(const Bench& bench, Part part, Shape shape) {
-  const Sides count = sides(shape);
-  const moe::DType dtype = bench.dtype;
-  const moe::DType of_weights = part == Part::weight_gradient ? moe::wide_of(dtype) : dtype;
-  const auto at = place(bench, buffer_bytes(bench, shape));
-  const moe::View x{at[0], dtype, shape.rows, shape.inputs};
-  const moe::View y{at[1], dtype, shape.rows, shape.outputs};
-  const moe::View weight{at[2], of_weights, shape.weights() * shape.inputs, shape.outputs};
-  const moe::View bias{at[3], of_weights, shape.experts == 0 ? 1 : shape.experts, shape.outputs};
-
-  auto op = std::make_shared<moe::Op>();
-  op->kind = op_kind(part, shape.experts);
-  op->name = op_name(part, shape.experts > 0);
-  op->stream = moe::Stream::compute;
-  moe::BoundOp bound;
-  bound.op = op.get();
-  switch (part) {
-    case Part::forward:
-      bound.reads = {x, weight, bias}, bound.writes = {y};
-      break;
-    case Part::input_gradient:
-      bound.reads = {y, weight}, bound.writes = {x};
-      break;
-    case Part::weight_gradient:
-      bound.reads = {x, y}, bound.writes = {weight, bias};
-      break;
+/// The operands of one product, in a backend's memory.
+class Product {
+ public:
+  Product(const Bench& bench, Part part, const Shape& shape)
+      : bench_(bench),
+        part_(part),
+        shape_(shape),
+        of_weights_(part == Part::weight_gradient ? moe::wide_of(bench.dtype) : bench.dtype),
+        at_(place(bench, buffer_bytes(bench, shape))) {
+    op_.kind = op_kind(part, shape.experts);
+    op_.name = op_name(part, shape.experts > 0);
+    op_.stream = moe::Stream::compute;
+    bound_.op = &op_;
+    bind_operands();
+    for (int e = 0; e < shape.weights(); ++e) {
+      bound_.ranges.push_back({begin_of(shape, e), begin_of(shape, e + 1) - begin_of(shape, e)});
+    }
   }
-  for (int e = 0; e < shape.weights(); ++e) {
-    bound.ranges.push_back({begin_of(shape, e), begin_of(shape, e + 1) - begin_of(shape, e)});
-  }
+  Product(const Product&) = delete;  // bound_ points at op_
+  Product& operator=(const Product&) = delete;
 
-  const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
-  const auto fill_all = [=, &bench] {
-    const auto set = [&](int buffer, std::int64_t n, auto element_at) {
-      fill(bench.backend, moe::Stream::compute, at[buffer], n, buffer < 2 ? dtype : of_weights,
-           element_at);
-    };
+  void run() const { bench_.backend.execute(bound_); }
+
+  /// Operands get their values, results values that no product has.
+  void fill_all() const {
+    const Sides count = sides(shape_);
     const auto nothing = [](std::int64_t) { return -1; };
-    const auto x_values = [=](std::int64_t i) { return x_at(shape, i); };
-    const auto dy_values = [=](std::int64_t i) { return dy_at(shape, i); };
-    const auto weights = [=](std::int64_t i) { return weight_at(shape, i); };
-    const auto biases = [=](std::int64_t i) {
-      return bias_at(static_cast<int>(i / shape.outputs), i % shape.outputs);
+    const auto x_values = [this](std::int64_t i) { return x_at(shape_, i); };
+    const auto dy_values = [this](std::int64_t i) { return dy_at(shape_, i); };
+    const auto weights = [this](std::int64_t i) { return weight_at(shape_, i); };
+    const auto biases = [this](std::int64_t i) {
+      return bias_at(static_cast<int>(i / shape_.outputs), i % shape_.outputs);
     };
-    if (part == Part::input_gradient) {
-      set(0, count.x, nothing);
-    } else {
-      set(0, count.x, x_values);
+    switch (part_) {
+      case Part::forward:
+        set(0, count.x, x_values), set(1, count.y, nothing);
+        set(2, count.weight, weights), set(3, count.bias, biases);
+        return;
+      case Part::input_gradient:
+        set(0, count.x, nothing), set(1, count.y, dy_values);
+        set(2, count.weight, weights), set(3, count.bias, biases);
+        return;
+      case Part::weight_gradient:
+        set(0, count.x, x_values), set(1, count.y, dy_values);
+        set(2, count.weight, nothing), set(3, count.bias, nothing);
+        return;
     }
-    if (part == Part::forward) {
-      set(1, count.y, nothing);
-    } else {
-      set(1, count.y, dy_values);
-    }
-    if (part == Part::weight_gradient) {
-      set(2, count.weight, nothing);
-      set(3, count.bias, nothing);
-    } else {
-      set(2, count.weight, weights);
-      set(3, count.bias, biases);
-    }
-  };
-  const auto verify = [=, &bench]() -> std::int64_t {
+  }
+
+  /// Runs the product once. Returns how many of its results are wrong.
+  std::int64_t verify() const {
     fill_all();
     run();
-    const auto wrong = [&](int buffer, std::int64_t n, auto element_at) {
-      return count_wrong(bench.backend, moe::Stream::compute, at[buffer], n,
-                         buffer < 2 ? dtype : of_weights, element_at);
-    };
-    // Per expert: the sum along the dimension that the product runs over.
-    std::vector<std::int64_t> depth(shape.weights()), rows(shape.weights());
-    for (int e = 0; e < shape.weights(); ++e) {
-      switch (part) {
-        case Part::forward:
-          depth[e] =
-              sum(0, shape.inputs, [&](auto i) { return along_inputs(i) * weight_inputs(e, i); });
-          break;
-        case Part::input_gradient:
-          depth[e] = sum(0, shape.outputs,
-                         [&](auto o) { return along_outputs(o) * weight_outputs(e, o); });
-          break;
-        case Part::weight_gradient:
-          depth[e] = sum(begin_of(shape, e), begin_of(shape, e + 1),
-                         [](auto r) { return along_rows(r) * along_rows(r); });
-          rows[e] = sum(begin_of(shape, e), begin_of(shape, e + 1), along_rows);
-          break;
-      }
-    }
-    switch (part) {
+    const Sides count = sides(shape_);
+    const std::vector<std::int64_t> depth = along_the_depth();
+    switch (part_) {
       case Part::forward:
         return wrong(1, count.y, [&](std::int64_t i) {
-          const std::int64_t r = i / shape.outputs, o = i % shape.outputs;
-          const int e = expert_of(shape, r);
+          const std::int64_t r = i / shape_.outputs, o = i % shape_.outputs;
+          const int e = expert_of(shape_, r);
           return along_rows(r) * depth[e] * weight_outputs(e, o) + bias_at(e, o);
         });
       case Part::input_gradient:
         return wrong(0, count.x, [&](std::int64_t i) {
-          const std::int64_t r = i / shape.inputs;
-          const int e = expert_of(shape, r);
-          return along_rows(r) * depth[e] * weight_inputs(e, i % shape.inputs);
+          const std::int64_t r = i / shape_.inputs;
+          const int e = expert_of(shape_, r);
+          return along_rows(r) * depth[e] * weight_inputs(e, i % shape_.inputs);
         });
       case Part::weight_gradient:
         return wrong(2, count.weight,
                      [&](std::int64_t i) {
-                       const std::int64_t row = i / shape.outputs;
-                       return along_inputs(row % shape.inputs) * depth[row / shape.inputs] *
-                              along_outputs(i % shape.outputs);
+                       const std::int64_t row = i / shape_.outputs;
+                       return along_inputs(row % shape_.inputs) * depth[row / shape_.inputs] *
+                              along_outputs(i % shape_.outputs);
                      }) +
-               wrong(3, count.bias, [&](std::int64_t i) {
-                 return rows[i / shape.outputs] * along_outputs(i % shape.outputs);
+               wrong(3, count.bias, [&, rows = sums_of_rows()](std::int64_t i) {
+                 return rows[i / shape_.outputs] * along_outputs(i % shape_.outputs);
                });
     }
     throw std::invalid_argument("gemm: no such part");
-  };
+  }
+
+ private:
+  void bind_operands() {
+    const moe::View x{at_[0], bench_.dtype, shape_.rows, shape_.inputs};
+    const moe::View y{at_[1], bench_.dtype, shape_.rows, shape_.outputs};
+    const moe::View weight{at_[2], of_weights_, shape_.weights() * shape_.inputs, shape_.outputs};
+    const moe::View bias{at_[3], of_weights_, shape_.experts == 0 ? 1 : shape_.experts,
+                         shape_.outputs};
+    switch (part_) {
+      case Part::forward:
+        bound_.reads = {x, weight, bias}, bound_.writes = {y};
+        return;
+      case Part::input_gradient:
+        bound_.reads = {y, weight}, bound_.writes = {x};
+        return;
+      case Part::weight_gradient:
+        bound_.reads = {x, y}, bound_.writes = {weight, bias};
+        return;
+    }
+  }
+
+  moe::DType type_of(int buffer) const { return buffer < 2 ? bench_.dtype : of_weights_; }
+
+  template <typename ElementAt>
+  void set(int buffer, std::int64_t n, const ElementAt& element_at) const {
+    fill(bench_.backend, moe::Stream::compute, at_[buffer], n, type_of(buffer), element_at);
+  }
+  template <typename ElementAt>
+  std::int64_t wrong(int buffer, std::int64_t n, const ElementAt& element_at) const {
+    return count_wrong(bench_.backend, moe::Stream::compute, at_[buffer], n, type_of(buffer),
+                       element_at);
+  }
+
+  /// By expert, the sum along the dimension that the product runs over.
+  std::vector<std::int64_t> along_the_depth() const {
+    std::vector<std::int64_t> depth(shape_.weights());
+    for (int e = 0; e < shape_.weights(); ++e) {
+      switch (part_) {
+        case Part::forward:
+          depth[e] =
+              sum(0, shape_.inputs, [&](auto i) { return along_inputs(i) * weight_inputs(e, i); });
+          break;
+        case Part::input_gradient:
+          depth[e] = sum(0, shape_.outputs,
+                         [&](auto o) { return along_outputs(o) * weight_outputs(e, o); });
+          break;
+        case Part::weight_gradient:
+          depth[e] = sum(begin_of(shape_, e), begin_of(shape_, e + 1),
+                         [](auto r) { return along_rows(r) * along_rows(r); });
+          break;
+      }
+    }
+    return depth;
+  }
+
+  std::vector<std::int64_t> sums_of_rows() const {
+    std::vector<std::int64_t> sums;
+    for (int e = 0; e < shape_.weights(); ++e) {
+      sums.push_back(sum(begin_of(shape_, e), begin_of(shape_, e + 1), along_rows));
+    }
+    return sums;
+  }
+
+  const Bench& bench_;
+  const Part part_;
+  const Shape shape_;
+  const moe::DType of_weights_;       ///< of weights and biases
+  const std::vector<std::byte*> at_;  ///< x, y, weight, bias
+  moe::Op op_;
+  moe::BoundOp bound_;
+};
+
+Case gemm_case(const Bench& bench, Part part, const Shape& shape) {
+  const auto product = std::make_shared<const Product>(bench, part, shape);
+  const auto run = [product] { product->run(); };
   const auto timed = [run, &bench](int calls) {
     return timed_on_device(bench.backend, moe::Stream::compute, calls, run);
   };
-  return {gemm_row(bench, part, shape), fill_all, timed, verify, run};
+  return {gemm_row(bench, part, shape), [product] { product->fill_all(); }, timed,
+          [product] { return product->verify(); }, run};
 }
 
 }  // namespace

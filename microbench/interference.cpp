@@ -303,21 +303,61 @@ std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::
   return plans;
 }
 
-Benchmark interference_benchmark() {
-  struct Options {
-    std::vector<std::string> names;
-    std::string bytes = "4M", linear = "512x512x2048";
-    ActivitySizes sizes() const {
-      const auto numbers = split(linear, 'x');
-      if (numbers.size() != 3) {
-        throw moe::InputError(fmt::format(
-            "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
-      }
-      return {parse_size(bytes),
-              {parse_size(numbers[0]), parse_size(numbers[1]), parse_size(numbers[2])}};
+namespace {
+
+struct InterferenceOptions {
+  std::vector<std::string> names;
+  std::string bytes = "4M", linear = "512x512x2048";
+
+  ActivitySizes sizes() const {
+    const auto numbers = split(linear, 'x');
+    if (numbers.size() != 3) {
+      throw moe::InputError(fmt::format(
+          "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
     }
-  };
-  const auto options = std::make_shared<Options>();
+    return {parse_size(bytes),
+            {parse_size(numbers[0]), parse_size(numbers[1]), parse_size(numbers[2])}};
+  }
+};
+
+void check_activities(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(activity_names(), name) == activity_names().end()) {
+      throw moe::InputError(fmt::format("--activities {}: expected some of {}", name,
+                                        fmt::join(activity_names(), ", ")));
+    }
+    if (std::ranges::count(names, name) > 1) {
+      throw moe::InputError(fmt::format("--activities: {} is named twice", name));
+    }
+  }
+  if (names.size() == 1) {
+    throw moe::InputError(fmt::format("--activities {}: expected at least two of {}", names.front(),
+                                      fmt::join(activity_names(), ", ")));
+  }
+}
+
+void check_sizes(const InterferenceOptions& options) {
+  const ActivitySizes sizes = options.sizes();
+  const LinearSizes& linear = sizes.linear;
+  if (std::min({sizes.bytes, linear.rows, linear.inputs, linear.outputs}) < 1) {
+    throw moe::InputError(fmt::format("--beside-size {} --beside-linear {}: expected at least 1",
+                                      options.bytes, options.linear));
+  }
+  const auto rows = static_cast<double>(linear.rows), inputs = static_cast<double>(linear.inputs),
+             outputs = static_cast<double>(linear.outputs);
+  const double bytes =
+      9 * static_cast<double>(sizes.bytes) + 8 * (rows * (inputs + outputs) + inputs * outputs);
+  if (bytes > static_cast<double>(memory_bytes())) {
+    throw moe::InputError(fmt::format(
+        "--beside-size {} --beside-linear {}: {:.3g} GiB: expected at most {}", options.bytes,
+        options.linear, bytes / 0x1p30, db::format_cell("bytes", memory_bytes())));
+  }
+}
+
+}  // namespace
+
+Benchmark interference_benchmark() {
+  const auto options = std::make_shared<InterferenceOptions>();
   const std::vector<BenchmarkOption> own{
       {"--activities",
        fmt::format("measure these, with commas between them [default: {}]",
@@ -328,34 +368,8 @@ Benchmark interference_benchmark() {
       {"--beside-linear", "rows x inputs x outputs of the product beside others",
        &options->linear}};
   const auto check = [options](const CommonOptions& common) {
-    for (const std::string& name : options->names) {
-      if (std::ranges::find(activity_names(), name) == activity_names().end()) {
-        throw moe::InputError(fmt::format("--activities {}: expected some of {}", name,
-                                          fmt::join(activity_names(), ", ")));
-      }
-      if (std::ranges::count(options->names, name) > 1) {
-        throw moe::InputError(fmt::format("--activities: {} is named twice", name));
-      }
-    }
-    if (options->names.size() == 1) {
-      throw moe::InputError(fmt::format("--activities {}: expected at least two of {}",
-                                        options->names.front(), fmt::join(activity_names(), ", ")));
-    }
-    const ActivitySizes sizes = options->sizes();
-    const LinearSizes& linear = sizes.linear;
-    if (std::min({sizes.bytes, linear.rows, linear.inputs, linear.outputs}) < 1) {
-      throw moe::InputError(fmt::format("--beside-size {} --beside-linear {}: expected at least 1",
-                                        options->bytes, options->linear));
-    }
-    const auto rows = static_cast<double>(linear.rows), inputs = static_cast<double>(linear.inputs),
-               outputs = static_cast<double>(linear.outputs);
-    const double bytes =
-        9 * static_cast<double>(sizes.bytes) + 8 * (rows * (inputs + outputs) + inputs * outputs);
-    if (bytes > static_cast<double>(memory_bytes())) {
-      throw moe::InputError(fmt::format(
-          "--beside-size {} --beside-linear {}: {:.3g} GiB: expected at most {}", options->bytes,
-          options->linear, bytes / 0x1p30, db::format_cell("bytes", memory_bytes())));
-    }
+    check_activities(options->names);
+    check_sizes(*options);
     if (common.dtype == moe::DType::i32) {
       throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
     }

@@ -13,7 +13,7 @@ namespace microbench {
 namespace {
 
 constexpr int kLargestRound = 5;
-constexpr int kMostCalls = 100'000;
+constexpr int kMostCallsOfASample = 100'000;
 constexpr std::size_t kMostSamples = 1000;
 
 /// One number of each rank.
@@ -53,7 +53,7 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
 
   Samples samples;
   samples.calls_per_sample = static_cast<int>(std::clamp<double>(
-      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, kMostCalls));
+      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, kMostCallsOfASample));
   const double sample_s = estimate_s * samples.calls_per_sample;
   const int round = static_cast<int>(
       std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, kLargestRound));

@@ -35,10 +35,10 @@ moe-view results.db --screenshot best.png
 moe-view results.db --report best)";
 
 const char* const kNotes =
-    R"(Without --run or --timeline, what was shown last is shown again. Where a later study or run
-has a timeline, or nothing was shown before, that is shown. Without a database, the window lists
-those that were open before. A file that is dropped on the window opens in a tab.
-Several timelines are stacked. A picture and a report need no display.
+    R"(Without --run or --timeline the last view of the database is shown again,
+unless a later study or run has a timeline. Without a database the window lists
+those that were open before. A file that is dropped on the window opens in a
+tab. Several timelines are stacked. A picture and a report need no display.
 Keys: W/S zoom, A/D pan, F fit, ? shows the others.)";
 
 struct Options {
@@ -108,7 +108,7 @@ void keep_picture(viewer::App& app, const viewer::Image& image) {
     const std::string name = free_picture_name(*app.panel);
     db::write_output(name, viewer::encode_png(image));
     app.notice = "saved " + name;
-  } catch (const std::exception& error) {
+  } catch (const db::OutputError& error) {
     app.session.problem = error.what();
   }
 }
@@ -259,8 +259,8 @@ int main(int argc, char** argv) {
       ->type_name("FACTOR")
       ->group("Picture");
   cli.add_option("--report", options.report,
-                 "write a report on the study into this folder, which is made, and end: a page, "
-                 "pictures of all panels, tables")
+                 "write a report on the study into a new folder and end: a page, pictures of all "
+                 "panels, tables")
       ->type_name("DIR")
       ->group("Report")
       ->excludes("--screenshot");

@@ -63,7 +63,7 @@ void add_log_options(CLI::App& app) {
   app.add_option_function<std::string>(
          "--log-level",
          [](const std::string& level) { spdlog::set_level(spdlog::level::from_str(level)); },
-         "which messages stderr gets: error, warning, info or debug [info]")
+         "which messages stderr gets: error, warning, info or debug [default: info]")
       ->check(options::one_of({"error", "warning", "info", "debug"}))
       ->excludes(quiet);
 }

@@ -12,7 +12,7 @@
 namespace microbench {
 namespace {
 
-bool is_collective(const std::string& name) {
+bool names_a_collective(const std::string& name) {
   return std::ranges::find(collective_names(), name) != collective_names().end();
 }
 
@@ -21,7 +21,7 @@ bool is_collective(const std::string& name) {
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
                                    const std::vector<std::int64_t>& sizes) {
   for (const std::string& name : names) {
-    if (!is_collective(name)) {
+    if (!names_a_collective(name)) {
       throw moe::Refusal(fmt::format("collective \"{}\"", name), "",
                          fmt::format("expected one of {}", fmt::join(collective_names(), ", ")));
     }
@@ -47,7 +47,7 @@ Benchmark collective_benchmark() {
   const auto check = [names](const CommonOptions& common) {
     require_sizes_fit_twice(common);
     for (const std::string& name : *names) {
-      if (!is_collective(name)) {
+      if (!names_a_collective(name)) {
         throw moe::InputError(fmt::format("--collectives {}: expected some of {}", name,
                                           fmt::join(collective_names(), ", ")));
       }

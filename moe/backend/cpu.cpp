@@ -25,8 +25,8 @@
 namespace moe {
 namespace {
 
-/// Least parts of a loop that a thread gets: fewer elements, or rows of a matrix product, share
-/// lines of a cache or pack more than they multiply.
+/// The least part of a loop that a thread gets. With fewer elements threads share lines of a cache;
+/// with fewer rows of a matrix product they pack more than they multiply.
 constexpr std::int64_t kLeastElements = 256, kLeastGemmRows = 16;
 /// From here on oneDNN shares a matrix product out itself. It takes milliseconds, so that all
 /// threads pay, and its threads pack common panels.

@@ -176,7 +176,7 @@ class CudaExec {
           "cudaMemcpyAsync between device and host");
   }
 
-  /// Memory for what one op keeps between its launches; nullptr where there is not so much.
+  /// Memory for what one op keeps between its launches; nullptr where there is not enough.
   void* scratch(std::size_t bytes) {
     return bytes <= DeviceStream::kWorkspaceBytes ? device_stream_.workspace() : nullptr;
   }

@@ -38,12 +38,13 @@ void declare_model(CLI::App& app, TrainArguments& a) {
 
 void declare_data(CLI::App& app, TrainArguments& a) {
   const char* const group = "Data";
-  auto* data = app.add_option("--data", a.data,
-                              "what to train on: text files, or .bin files of tokens as nanoGPT, "
-                              "llm.c and Megatron-LM write them; FILE:WEIGHT says how often a file "
-                              "is drawn beside others [default: the text of this repository]")
-                   ->type_name("FILE[:WEIGHT]")
-                   ->group(group);
+  auto* data =
+      app.add_option("--data", a.data,
+                     "what to train on: text files, or .bin files of tokens as nanoGPT, "
+                     "llm.c and Megatron-LM write them; FILE:WEIGHT says how often a file "
+                     "is drawn, relative to the others [default: the text of this repository]")
+          ->type_name("FILE[:WEIGHT]")
+          ->group(group);
   app.add_option("--data-order", a.data_order,
                  "shuffled: every epoch has each sequence of a file once; random: samples begin "
                  "anywhere [default: shuffled with --data, else random]")
@@ -51,15 +52,15 @@ void declare_data(CLI::App& app, TrainArguments& a) {
       ->type_name("ORDER")
       ->group(group);
   app.add_option("--token-bits", a.token_bits,
-                 "the bits of a token in .bin files without header and index: 16 or 32 [default: "
-                 "16, or 32 where the vocabulary is over 65536]")
+                 "bits of a token in .bin files that have neither header nor index: 16 or 32 "
+                 "[default: 16, or 32 where the vocabulary is over 65536]")
       ->check(options::one_of({"16", "32"}))
       ->needs(data)
       ->type_name("BITS")
       ->group(group);
   app.add_flag("--overfit-batch", a.overfit_batch,
-               "train on the batch of the first iteration again and again; the loss of a model "
-               "that is right falls to near 0")
+               "train on the batch of the first iteration again and again; the loss of a correct "
+               "model falls to nearly 0")
       ->group(group);
   app.add_option(
          "--evaluate-every", a.evaluate_every,
@@ -74,8 +75,8 @@ void declare_data(CLI::App& app, TrainArguments& a) {
       ->type_name("N")
       ->group(group);
   app.add_flag("--evaluate-only", a.evaluate_only,
-               "compute the held-out loss of the parameters of a checkpoint (--resume), or of the "
-               "first ones, and end")
+               "compute the held-out loss of a checkpoint's parameters (with --resume) or of the "
+               "initial ones, and end")
       ->group(group);
   auto* sample = app.add_option("--sample", a.sample,
                                 "let the model write N tokens at the end; where the data are token "
@@ -84,14 +85,15 @@ void declare_data(CLI::App& app, TrainArguments& a) {
                      ->type_name("N")
                      ->group(group);
   app.add_option("--prompt", a.prompt,
-                 "the text before them, or numbers of tokens where the data are token files "
-                 "[default: the end of a line, or token 0]")
+                 "the text that the model continues, or numbers of tokens where the data are token "
+                 "files [default: a line feed, or token 0]")
       ->needs(sample)
       ->type_name("TEXT")
       ->group(group);
-  app.add_option("--temperature", a.temperature,
-                 "what logits are divided by before one of them is drawn; 0: the most probable "
-                 "token always")
+  app.add_option(
+         "--temperature", a.temperature,
+         "divide the logits by this before a token is drawn; 0 always takes the most probable "
+         "token")
       ->capture_default_str()
       ->check(options::number_from_zero())
       ->needs(sample)
@@ -101,8 +103,9 @@ void declare_data(CLI::App& app, TrainArguments& a) {
 
 void declare_optimizer(CLI::App& app, TrainArguments& a) {
   const char* const group = "Optimizer (its keys: --set training.optimizer=adamw, --list keys)";
-  app.add_option("--steps", a.steps,
-                 "how many iterations to train; with --resume, those before it count too")
+  app.add_option(
+         "--steps", a.steps,
+         "how many iterations to train; with --resume, those before the checkpoint count too")
       ->capture_default_str()
       ->check(iterations(1))
       ->type_name("N")
@@ -212,7 +215,7 @@ void declare_checkpoints(CLI::App& app, TrainArguments& a) {
                      ->type_name("DIR")
                      ->group(group);
   app.add_option("--checkpoint-every", a.checkpoint_every,
-                 "write one every N iterations too, beside training; 0: only at the end")
+                 "write one every N iterations too, while training goes on; 0: only at the end")
       ->capture_default_str()
       ->check(iterations(0))
       ->needs(folder)
@@ -257,9 +260,10 @@ void declare_results(CLI::App& app, TrainArguments& a) {
                  "of the gradients, times, memory")
       ->type_name("FILE")
       ->group("Output");
-  app.add_option("--balanced-steps", a.balanced_steps,
-                 "after the last iteration, time N steps with even routing and N as they are in "
-                 "turns, and tell which share of the throughput of even routing a step has")
+  app.add_option(
+         "--balanced-steps", a.balanced_steps,
+         "after the last iteration, time N ordinary steps and N with even routing in turns, "
+         "and print which share of the throughput of even routing ordinary steps reach")
       ->capture_default_str()
       ->check(iterations(0))
       ->type_name("N")

@@ -74,7 +74,7 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->check(options::one_of(family_names()))
       ->type_name("CLASS");
   command->add_flag("--drop-nothing", arguments.drop_nothing,
-                    "leave the capacity of experts away, which no class has: copies that were "
+                    "leave out the capacity of experts, which no class has: copies that were "
                     "dropped here reach their experts there");
   options::set_footer(*command, "moe-train export run -o hf");
   command->callback([&arguments, &work] { work = [&arguments] { return do_export(arguments); }; });
@@ -97,7 +97,8 @@ void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->type_name("DIR");
   command
       ->add_option("--model", arguments.model,
-                   "a model with what config.json does not say: sequence length, batch, optimizer")
+                   "take what config.json does not say from this model: sequence length, batch, "
+                   "optimizer")
       ->required()
       ->type_name("NAME|FILE");
   options::add_settings(*command, arguments.settings,

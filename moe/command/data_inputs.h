@@ -11,9 +11,9 @@
 
 namespace moe {
 
-/// Opens what `--data` names, FILE or FILE:WEIGHT each, or the default text. A name with a colon
-/// that is that of a file is taken as it is. Where one has a weight, those without have 1. Throws
-/// InputError as open_corpus() does, and for a weight that is not above 0.
+/// Opens what `--data` names, each FILE or FILE:WEIGHT, or the default text. A name with a colon is
+/// taken as it is where there is a file of that name. Where one file has a weight, those without
+/// have 1. Throws InputError as open_corpus() does, and for a weight that is not above 0.
 Corpus open_data(const TrainArguments& arguments, const Model& model);
 
 /// What is drawn from it. A training that goes on has its files where the checkpoint has them; the

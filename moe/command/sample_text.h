@@ -11,8 +11,8 @@
 namespace moe {
 
 /// The tokens of `--prompt`: the bytes of a text, or the numbers in it where the corpus consists of
-/// token files. Without a prompt the end of a line, or token 0. Throws InputError for what is no
-/// token of the model.
+/// token files. Without a prompt the end of a line, or token 0. Throws InputError for a
+/// token that the model does not have.
 std::vector<std::int32_t> prompt_tokens(const std::optional<std::string>& prompt,
                                         const Corpus& corpus, const Model& model);
 

@@ -23,8 +23,8 @@ std::optional<double> peak_share(const StepScale& scale, const StepReport& step)
 std::int64_t peak_bytes(const StepReport& step);
 
 /// The rate of the fastest matrix product of the model's dtype that `moe-bench gemm` has stored in
-/// `database` for a rank of this machine with so many computing threads (none on a GPU), times the
-/// ranks. None without such rows, and without a database.
+/// `database` for a rank of this machine with this number of computing threads (none on a GPU),
+/// times the ranks. None without such rows, and without a database.
 std::optional<double> measured_peak(const std::string& database, const Model& model,
                                     const std::string& device, std::optional<int> threads,
                                     int ranks);

@@ -1,21 +1,23 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
+#include <cstddef>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/local_group.h"
 #include "moe/communicator/subgroup.h"
 #include "moe/communicator/sum.h"
-#include "moe/errors.h"
 #include "moe/threads.h"
 
 /// Ranks that are threads of one process. In each collective a rank publishes its arguments, meets
@@ -24,124 +26,9 @@
 namespace moe {
 namespace {
 
-struct Job;
-struct Group;
-
-/// What one rank publishes for the others during a call.
-struct Arguments {
-  std::string_view name;          ///< what the rank calls
-  collective::ArrayCall array{};  ///< in an all-to-all `count` is the bytes of a row
-  int root = -1;                  ///< -1 where the call has none
-  std::span<const Segment> send{};
-  std::span<const collective::Chain> chains{};
-  std::span<const ElementRange> arrays{};
-  std::span<const int> ranks{};  ///< the group that a split asks for
-  Group* made = nullptr;         ///< the group that a split has made
-
-  bool same_call(const Arguments& other) const {
-    return name == other.name && array.count == other.array.count &&
-           array.dtype == other.array.dtype && root == other.root;
-  }
-};
-
-/// Some ranks of the job and the place where they meet.
-struct Group {
-  Group(Job& job, std::vector<int> world_ranks)
-      : job(job),
-        world_ranks(std::move(world_ranks)),
-        arguments(this->world_ranks.size()),
-        arrived(this->world_ranks.size(), false) {}
-
-  void meet(int rank, const CallContext& call, std::string_view name);
-  void throw_if_failed(int rank, std::string_view what);
-  void fail(const std::string& why);
-
-  Job& job;
-  const std::vector<int> world_ranks;
-  std::vector<Arguments> arguments;  ///< by rank; each rank writes its own between meetings
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<bool> arrived;
-  int waiting = 0;
-  std::int64_t meetings = 0;
-  std::optional<std::string> failure;
-};
-
-/// Everything that the ranks of one run_local_ranks share; owns the groups.
-struct Job {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Group>> groups;
-  std::optional<std::string> failure;
-  std::atomic<int> culprit = -1;  ///< the world rank that failed first; -1 while none has
-
-  Group& add_group(std::vector<int> world_ranks) {
-    const std::lock_guard lock(mutex);
-    groups.push_back(std::make_unique<Group>(*this, std::move(world_ranks)));
-    groups.back()->failure = failure;
-    return *groups.back();
-  }
-  void blame(int world_rank) {
-    int nobody = -1;
-    culprit.compare_exchange_strong(nobody, world_rank);
-  }
-  void fail(int world_rank, const std::string& why) {
-    blame(world_rank);
-    const std::lock_guard lock(mutex);
-    if (!failure) failure = why;
-    for (const auto& group : groups) group->fail(why);
-  }
-};
-
-void Group::fail(const std::string& why) {
-  const std::lock_guard lock(mutex);
-  if (!failure) failure = why;
-  changed.notify_all();
-}
-
-void Group::throw_if_failed(int rank, std::string_view what) {
-  if (failure) {
-    throw CommunicationError(
-        fmt::format("rank {}: {} cannot finish: {}", world_ranks[rank], what, *failure));
-  }
-}
-
-void Group::meet(int rank, const CallContext& call, std::string_view name) {
-  const std::string_view what = call.what.empty() ? name : std::string_view(call.what);
-  std::unique_lock lock(mutex);
-  throw_if_failed(rank, what);
-  if (++waiting == static_cast<int>(world_ranks.size())) {
-    waiting = 0;
-    arrived.assign(arrived.size(), false);
-    ++meetings;
-    changed.notify_all();
-    return;
-  }
-  arrived[rank] = true;
-  const auto limit = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(std::min(call.time_limit_s, 1e8)));
-  const std::int64_t meeting = meetings;
-  const bool over = changed.wait_until(lock, limit, [&] { return meetings != meeting || failure; });
-  if (meetings != meeting) return;
-  if (over) throw_if_failed(rank, what);
-
-  std::vector<int> missing;
-  for (std::size_t peer = 0; peer < world_ranks.size(); ++peer) {
-    if (!arrived[peer]) missing.push_back(world_ranks[peer]);
-  }
-  const std::string message =
-      fmt::format("rank {} waited {} s for rank{} {} in {}", world_ranks[rank], call.time_limit_s,
-                  missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), what);
-  job.blame(world_ranks[rank]);  // before anybody is told
-  failure = message;
-  changed.notify_all();
-  throw TimeLimit(message);
-}
-
 class LocalCommunicator : public Communicator {
  public:
-  LocalCommunicator(Group& group, int rank)
+  LocalCommunicator(LocalGroup& group, int rank)
       : Communicator(rank, static_cast<int>(group.world_ranks.size())), group_(group) {}
 
   void run(const collective::Call& what, const CallContext& call) override {
@@ -164,7 +51,7 @@ class LocalCommunicator : public Communicator {
       group_.arguments[rank].made = &group_.job.add_group(std::move(world_ranks));
     }
     meet(call, "split");
-    Group& made = *group_.arguments[ranks[0]].made;
+    LocalGroup& made = *group_.arguments[ranks[0]].made;
     meet(call, "split");
     return std::make_unique<LocalCommunicator>(made, self);
   }
@@ -178,7 +65,7 @@ class LocalCommunicator : public Communicator {
     for (const Segment& segment : c.receive) {
       if (segment.rows == 0) continue;
       check_peer(segment.peer);
-      const Arguments& peer = group_.arguments[segment.peer];
+      const LocalArguments& peer = group_.arguments[segment.peer];
       std::size_t& i = next[segment.peer];
       while (i < peer.send.size() && (peer.send[i].peer != rank || peer.send[i].rows == 0)) ++i;
       if (i == peer.send.size() || peer.send[i].rows != segment.rows) {
@@ -352,7 +239,7 @@ class LocalCommunicator : public Communicator {
 
   /// In the `array`-th array of `peer`, the share of `owner`.
   std::byte* share_at(int peer, std::size_t array, int owner, DType dtype) const {
-    const Arguments& theirs = group_.arguments[peer];
+    const LocalArguments& theirs = group_.arguments[peer];
     return at(theirs.array.to, element_share(theirs.arrays[array], owner, size).begin, dtype);
   }
 
@@ -396,7 +283,7 @@ class LocalCommunicator : public Communicator {
 
   void meet(const CallContext& call, std::string_view name) { group_.meet(rank, call, name); }
 
-  void publish(const Arguments& arguments, const CallContext& call) {
+  void publish(const LocalArguments& arguments, const CallContext& call) {
     {
       // After a failed call another rank may still look at what we published for it.
       const std::lock_guard lock(group_.mutex);
@@ -405,7 +292,7 @@ class LocalCommunicator : public Communicator {
     group_.arguments[rank] = arguments;
     meet(call, arguments.name);
     for (int peer = 0; peer < size; ++peer) {
-      const Arguments& theirs = group_.arguments[peer];
+      const LocalArguments& theirs = group_.arguments[peer];
       if (!arguments.same_call(theirs)) {
         refuse(fmt::format("rank {} calls {} of {} elements while rank {} calls {} of {}", rank,
                            arguments.name, arguments.array.count, peer, theirs.name,
@@ -423,7 +310,7 @@ class LocalCommunicator : public Communicator {
   /// Element `begin` of every rank's `from`, by rank.
   std::vector<const void*> parts_at(std::int64_t begin, DType dtype) const {
     std::vector<const void*> parts;
-    for (const Arguments& peer : group_.arguments)
+    for (const LocalArguments& peer : group_.arguments)
       parts.push_back(at(peer.array.from, begin, dtype));
     return parts;
   }
@@ -439,13 +326,13 @@ class LocalCommunicator : public Communicator {
     throw std::invalid_argument(message);
   }
 
-  Group& group_;
+  LocalGroup& group_;
 };
 
 /// One rank that needs nobody; keeps its own job.
 class SoloCommunicator : public LocalCommunicator {
  public:
-  explicit SoloCommunicator(std::unique_ptr<Job> job)
+  explicit SoloCommunicator(std::unique_ptr<LocalJob> job)
       : LocalCommunicator(job->add_group({0}), 0), job_(std::move(job)) {}
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
@@ -456,21 +343,21 @@ class SoloCommunicator : public LocalCommunicator {
   }
 
  private:
-  std::unique_ptr<Job> job_;
+  std::unique_ptr<LocalJob> job_;
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_solo_communicator() {
-  return std::make_unique<SoloCommunicator>(std::make_unique<Job>());
+  return std::make_unique<SoloCommunicator>(std::make_unique<LocalJob>());
 }
 
 void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) {
   if (ranks < 1) throw std::invalid_argument(fmt::format("run_local_ranks: {} ranks", ranks));
-  Job job;
+  LocalJob job;
   std::vector<int> all(ranks);
   for (int rank = 0; rank < ranks; ++rank) all[rank] = rank;
-  Group& world = job.add_group(all);
+  LocalGroup& world = job.add_group(all);
 
   std::mutex mutex;
   std::vector<std::exception_ptr> thrown(ranks);

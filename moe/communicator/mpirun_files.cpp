@@ -56,7 +56,7 @@ fs::path folder_of(const fs::path& host, pid_t mpirun) {
   return host / fmt::format("pid.{}", mpirun);
 }
 
-std::string text_of(const fs::path& file) {
+std::string file_text(const fs::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -72,13 +72,13 @@ std::optional<Number> leading_number(std::string_view text, int base) {
 /// Process ids mean the same only where this is equal: in one namespace since one start.
 std::string place_of_process_ids() {
   std::error_code ignored;
-  return text_of("/proc/sys/kernel/random/boot_id") +
+  return file_text("/proc/sys/kernel/random/boot_id") +
          fs::read_symlink("/proc/self/ns/pid", ignored).string() + '\n';
 }
 
 /// A process that has ended and that nobody has waited for is dead, although /proc lists it.
 bool is_alive(const std::string& process) {
-  const std::string stat = text_of(fs::path("/proc") / process / "stat");
+  const std::string stat = file_text(fs::path("/proc") / process / "stat");
   const std::size_t end = stat.rfind(')');  // "pid (name) state ...": the name may hold anything
   if (end == std::string::npos || end + 2 >= stat.size()) return false;
   return stat[end + 2] != 'Z' && stat[end + 2] != 'X';
@@ -87,7 +87,7 @@ bool is_alive(const std::string& process) {
 /// Segments are named vader_segment.HOST.USER.JOB.RANK. The upper half of JOB, a number of 32 bits
 /// in hexadecimal digits, is mpirun's; contact.txt begins with the number of mpirun's own job.
 void remove_segments(const fs::path& host, const fs::path& folder) {
-  const auto job = leading_number<std::uint32_t>(text_of(folder / "contact.txt"), 10);
+  const auto job = leading_number<std::uint32_t>(file_text(folder / "contact.txt"), 10);
   if (!job) return;
   const std::string head = "vader_segment" + host.filename().string().substr(4) + ".";
   const fs::path shared = first_set({"OMPI_MCA_btl_vader_backing_directory"}, "/dev/shm");
@@ -137,7 +137,7 @@ void remove_abandoned_mpirun_files() {
   for (const fs::path& host : host_folders()) {
     for (const fs::path& folder : entries(host)) {
       const std::string name = folder.filename();
-      if (!name.starts_with("pid.") || text_of(folder / kMark) != here) continue;
+      if (!name.starts_with("pid.") || file_text(folder / kMark) != here) continue;
       if (!is_alive(name.substr(4))) remove_files(host, folder);
     }
   }

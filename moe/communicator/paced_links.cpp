@@ -22,15 +22,15 @@ constexpr int kInnerLinks = 3072;
 constexpr std::size_t kFileBytes = (kCards + kInnerLinks) * 2 * sizeof(LinkClock);
 static_assert(LinkClock::is_always_lock_free);
 
-const char* environment(const char* name) {
+const char* box_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 double rate_bytes_per_s(const char* name) {
-  const double gbps = std::strtod(environment(name), nullptr);
+  const double gbps = std::strtod(box_variable(name), nullptr);
   if (!(gbps > 0) || !std::isfinite(gbps)) {
-    throw InputError(fmt::format("{}={}: a rate in Gbit/s expected", name, environment(name)));
+    throw InputError(fmt::format("{}={}: a rate in Gbit/s expected", name, box_variable(name)));
   }
   return gbps * 1e9 / 8;
 }
@@ -38,11 +38,11 @@ double rate_bytes_per_s(const char* name) {
 }  // namespace
 
 std::optional<PacedBox> paced_box() {
-  PacedBox box{.folder = environment("MOELAB_BOX_PACED")};
+  PacedBox box{.folder = box_variable("MOELAB_BOX_PACED")};
   if (box.folder.empty()) return std::nullopt;
-  box.node = std::atoi(environment("MOELAB_BOX_NODE"));
+  box.node = std::atoi(box_variable("MOELAB_BOX_NODE"));
   box.card_bytes_per_s = rate_bytes_per_s("MOELAB_BOX_NIC_GBPS");
-  if (*environment("MOELAB_BOX_INTRA_GBPS") != '\0') {
+  if (*box_variable("MOELAB_BOX_INTRA_GBPS") != '\0') {
     box.intra_bytes_per_s = rate_bytes_per_s("MOELAB_BOX_INTRA_GBPS");
   }
   return box;

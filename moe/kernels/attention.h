@@ -232,7 +232,7 @@ struct AttentionShape {
       return {target, target_row, sharing * head_width};
     }
   }
-  /// Scores of a tile, or the like for gradients: [queries, W] by [keys, W], transposed.
+  /// Scores of a tile, or the same product of gradients: [queries, W] by [keys, W], transposed.
   Gemm<Stored, Real> scores(const TileRows& t, const Stored* a, std::int64_t lda, const Stored* b,
                             Real* c, std::int64_t batch) const {
     return {.m = t.queries,

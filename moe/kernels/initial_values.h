@@ -14,7 +14,7 @@ struct InitialValues {
   std::uint64_t key = 0;          ///< parameter_key()
   // Of normal numbers: the rank has the parameter as a matrix of `columns` columns, whose elements
   // have the places whole_element(shard, columns, ...). The tensor holds the elements `held` of
-  // that matrix, and behind them zeros.
+  // that matrix, and after them zeros.
   Shard shard{};
   std::int64_t columns = 1;
   ElementRange held{};

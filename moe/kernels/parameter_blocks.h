@@ -7,8 +7,9 @@
 
 namespace moe {
 
-/// The tensors of up to `capacity` parameters, cut into blocks of kBlock elements that are numbered
-/// through. A launch over them updates all these parameters, and takes them as its argument.
+/// The tensors of up to `capacity` parameters, cut into blocks of kBlock elements. The numbers of
+/// the blocks go on from one parameter to the next. A launch over them updates all these
+/// parameters, and takes them as its argument.
 template <class Tensors, int capacity>
 struct ParameterBlocks {
   static constexpr std::int64_t kBlock = 4096;

@@ -33,7 +33,7 @@ std::string text_of(Role role) {
   throw std::logic_error("memory rows: no such role");
 }
 
-std::string text_of(Pool pool) { return pool == Pool::host ? "host" : "device"; }
+std::string text_of(Pool pool) { return pool == Pool::host ? db::kHostPool : db::kDevicePool; }
 
 db::Allocation allocation_row(const TensorMemory& of, int rank, int first_tensor) {
   db::Allocation row;

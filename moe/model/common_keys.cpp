@@ -364,7 +364,7 @@ constexpr std::array kKeys{
     member_key<&Model::dense_blocks>("moe", "dense_blocks", IntegerRange{0, kMostBlocks},
                                      "First blocks, which have no experts."),
     member_key<&Model::moe_every>("moe", "moe_every", IntegerRange{0, kLargestInt},
-                                  "One in so many of the other blocks has experts; 0: none has."),
+                                  "One in this many of the other blocks has experts; 0: none has."),
     member_key<&Model::experts>("moe", "experts", IntegerRange{1, kMostExperts},
                                 "Experts of a MoE layer.", kWithExperts),
     member_key<&Model::choices>("moe", "choices", IntegerRange{1, kMostExperts},
@@ -474,13 +474,14 @@ constexpr std::array kKeys{
              .set = OptionalNumber<&Model::clip_norm>::set},
     ModelKey{.name = "outlier_z_score",
              .table = "training",
-             .meaning = "Iterations whose loss, or with clip_norm whose norm of gradients, has a "
-                        "larger z-score among those of the last ones make no update.",
+             .meaning = "An iteration makes no update if its loss, or with clip_norm its norm of "
+                        "gradients, has a larger z-score among the last iterations.",
              .range = or_word(kAboveZero, "none"),
              .get = OptionalNumber<&Model::outlier_z_score>::get,
              .set = OptionalNumber<&Model::outlier_z_score>::set},
     member_key<&Model::outlier_window>("training", "outlier_window", IntegerRange{2, 1 << 20},
-                                       "How many last ones these are.", kOptional, kWithOutliers),
+                                       "How many last iterations are looked at.", kOptional,
+                                       kWithOutliers),
     member_key<&Model::seed>("training", "seed", IntegerRange{0},
                              "Seed of parameters, batches and draws."),
 };

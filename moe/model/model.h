@@ -95,8 +95,8 @@ struct Model {
   double momentum = 0.9;                              ///< of SGD
   bool nesterov = false;
   std::optional<double> clip_norm;  ///< none = gradients are not clipped
-  /// Steps that lie above the last `outlier_window` ones by more than so many standard deviations
-  /// make no update; none = all do.
+  /// Iterations that lie more than this number of standard deviations above the last
+  /// `outlier_window` ones make no update; none = all do.
   std::optional<double> outlier_z_score;
   std::int64_t outlier_window = 128;
   std::int64_t seed = 1;

@@ -59,7 +59,7 @@ class Batches {
   /// Reads samples of that batch, and asks the system to read those of the next one meanwhile.
   /// Throws as read_batch() does.
   Batch read(SampleRange samples) const;
-  /// [source], behind the iteration that was begun last; empty where samples are drawn at random.
+  /// [source], after the iteration that was begun last; empty where samples are drawn at random.
   const std::vector<SourceCursor>& cursors() const { return cursors_; }
 
  private:

@@ -58,7 +58,7 @@ void expect_alike(const TokenFile& first, const TokenFile& file) {
       file.path.string(), first.path.string()));
 }
 
-/// Adds a file behind the others of a source.
+/// Adds a file after the others of a source.
 void add_part(Source& source, TokenFile file) {
   const std::int64_t tokens = file.tokens;
   source.parts.push_back({std::move(file), source.tokens});

@@ -66,7 +66,7 @@ MappedFile::~MappedFile() {
 
 std::size_t MappedFile::copy(std::size_t first, std::span<std::byte> to) const {
   const std::size_t copied = guarded_copy(bytes_.subspan(first, to.size()), to);
-  // The last page that a file still has reads as zeros behind its end.
+  // The last page that a file still has reads as zeros past its end.
   const auto now = static_cast<std::size_t>(size_now());
   return std::min(copied, now > first ? now - first : 0);
 }

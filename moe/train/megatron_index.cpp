@@ -80,7 +80,7 @@ TokenType read_type(IndexReader& reader) {
       "tokens are of type {} ({}): expected 1 (uint8), 4 (int32) or 8 (uint16)", code, known.name));
 }
 
-/// [sequence]: its first token, and behind the last the number of all tokens.
+/// [sequence]: its first token, and after the last the number of all tokens.
 std::vector<std::int64_t> first_tokens(const IndexReader& reader,
                                        const std::vector<std::int32_t>& lengths,
                                        const std::vector<std::int64_t>& pointers,

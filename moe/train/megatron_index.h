@@ -19,9 +19,9 @@ struct MegatronIndex {
   std::vector<std::int64_t> documents;  ///< the first token of each, in order
 };
 
-/// None where there is no such file. Throws InputError with the file, and the sequence or document
-/// where it is one, for what is not such an index, is cut short, has tokens of a type that no
-/// vocabulary has, or sequences that do not follow one another in the `.bin`.
+/// None where there is no such file. Throws InputError for a file that is no such index, that is
+/// cut short, whose tokens are of a type that no vocabulary has, or whose sequences do not follow
+/// one another in the `.bin`. The error names the file, and the sequence or document at fault.
 std::optional<MegatronIndex> read_megatron_index(const std::filesystem::path& path);
 
 }  // namespace moe

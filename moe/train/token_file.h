@@ -27,7 +27,7 @@ struct TokenFile {
   /// A small text is kept as it was when it was opened; everything else is mapped.
   std::variant<std::vector<std::byte>, MappedFile> storage;
   TokenType type = TokenType::uint8;
-  std::size_t first_byte = 0;  ///< of the tokens, behind a header
+  std::size_t first_byte = 0;  ///< of the tokens, after a header
   std::int64_t tokens = 0;
   /// First tokens of the documents, in order; known where Megatron's index tells them.
   std::vector<std::int64_t> documents = {};

@@ -232,7 +232,7 @@ void TrainStore::store_timelines() {
         timeline_rows(program, report.timeline, report.routing, groups_, report.sent_bytes);
     rows.memory = memory_rows(program, report.timeline, report.routing, groups_);
     rows.timeline.run_id = run_id_;
-    rows.timeline.kind = "measured";
+    rows.timeline.kind = db::kMeasured;
     rows.timeline.label = fmt::format("iteration {}", report.iteration);
     rows.timeline.iteration = report.iteration;
     insert(connection_, rows);

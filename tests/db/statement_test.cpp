@@ -29,24 +29,20 @@ void expect_table_matches(const Connection& connection) {
       << Table<Record>::name;
 }
 
+template <class... Records>
+void expect_all_tables_match(const Connection& connection) {
+  (expect_table_matches<Records>(connection), ...);
+  std::vector<std::string> tables;
+  Statement statement(connection, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  while (statement.step()) tables.push_back(statement.value<std::string>(0));
+  EXPECT_THAT(tables, testing::UnorderedElementsAre(Table<Records>::name...));
+}
+
 TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
-  const auto connection = open_writer(":memory:");
-  expect_table_matches<Machine>(connection);
-  expect_table_matches<db::Run>(connection);
-  expect_table_matches<RunRank>(connection);
-  expect_table_matches<Schedule>(connection);
-  expect_table_matches<Iteration>(connection);
-  expect_table_matches<Load>(connection);
-  expect_table_matches<Balance>(connection);
-  expect_table_matches<Study>(connection);
-  expect_table_matches<Trial>(connection);
-  expect_table_matches<PredictionQuality>(connection);
-  expect_table_matches<TrialRepeat>(connection);
-  expect_table_matches<Fit>(connection);
-  expect_table_matches<Measurement>(connection);
-  expect_table_matches<Timeline>(connection);
-  expect_table_matches<TimelineOp>(connection);
-  expect_table_matches<Span>(connection);
+  expect_all_tables_match<Machine, db::Run, RunRank, Schedule, Iteration, Load, Balance, RankLoad,
+                          ExpertPlace, Study, Trial, PredictionQuality, TrialRepeat, Fit,
+                          Measurement, Figure, Timeline, TimelineOp, OpEdge, RankGroup,
+                          TimelineTensor, Allocation, Span>(open_writer(":memory:"));
 }
 
 TEST(Statement, ValuesComeBackAsTheyWere) {

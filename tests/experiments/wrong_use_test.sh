@@ -34,13 +34,16 @@ refused "no moe-train in $scratch" "$root/experiments/gpu" --bin "$scratch"
 # A checkout of somebody else, who lets others read it; and installed, where nothing is built.
 as_other=()
 if ((EUID == 0)); then as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
-mkdir -p "$scratch/checkout/experiments" "$scratch/checkout/tests" "$scratch/share/moelab/experiments" "$scratch/bin"
+mkdir -p "$scratch/checkout/experiments" "$scratch/checkout/tests" "$scratch/share/moelab/experiments" "$scratch/bin" \
+  "$scratch/far/away/from/experiments"
 cp "$root/experiments/quickstart" "$scratch/checkout/experiments"
+cp "$root/experiments/quickstart" "$scratch/far/away/from/experiments"
 cp "$root/experiments/quickstart" "$scratch/share/moelab/experiments"
 cp "$root/tests/run" "$scratch/checkout/tests"
 touch "$scratch/checkout/CMakeLists.txt"
 chmod -R a-w,a+rX "$scratch"
 refused "the build needs a checkout of your own" "${as_other[@]}" "$scratch/checkout/experiments/quickstart"
+refused "is neither a checkout of moelab nor an installed one" "$scratch/far/away/from/experiments/quickstart"
 refused "/build/ci cannot be made: Permission denied" "${as_other[@]}" "$scratch/checkout/tests/run"
 refused "--out DIR names another folder: $scratch/none cannot be made: Permission denied" \
   "${as_other[@]}" "$scratch/share/moelab/experiments/quickstart" --out "$scratch/none"

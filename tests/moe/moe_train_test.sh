@@ -226,7 +226,7 @@ printf 'base = "tiny"\n[model]\nnorm = "rms_norm"\npositions = "rotary"\nbiases 
 expect 2 err "capacity_factor = 1.25 (expected \"dropless\")" "$moe_train" export qwen -o hf
 expect 2 err "mixtral has no moe_every = 2 (expected 1)" "$moe_train" export qwen -o hf --drop-nothing --as mixtral
 expect 0 err "hf: class qwen2_moe, " "$moe_train" export qwen -o hf --drop-nothing
-expect 2 err "hf: is there already" "$moe_train" export qwen -o hf --drop-nothing
+expect 2 err "hf: exists already" "$moe_train" export qwen -o hf --drop-nothing
 expect 0 err "train with --model back/model.toml --checkpoint back --resume" "$moe_train" import hf --model tiny --checkpoint back
 "$moe_train" export back -o hf2 --drop-nothing 2>err
 cmp -s hf/model.safetensors hf2/model.safetensors || fail "other parameters after export and import: $(cat err)"

@@ -24,8 +24,8 @@ void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
       *command,
       "moe-tune compare --model box-small --cluster measured --db results.db \\\n"
       "  --planners sequential,tutel:4,pipemoe\n"
-      "moe-tune compare --model box-small --cluster box --ranks 4 --planners tutel,fsmoe \\\n"
-      "  --set moe.experts=8,16,32 --set training.global_batch=64,128 --format csv");
+      "moe-tune compare --model box-small --cluster box --planners tutel,fsmoe \\\n"
+      "  --ranks 4 --set moe.experts=8,16,32 --set training.global_batch=64,128");
   command->callback([&] { action = [&](int, char**) { return compare(arguments); }; });
 }
 

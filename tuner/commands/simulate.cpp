@@ -48,7 +48,7 @@ void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
   db::Connection memory = db::open_writer(":memory:");
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
                                               scenario.routing, scenario.groups);
-  rows.timeline.kind = "predicted";
+  rows.timeline.kind = db::kPredicted;
   rows.timeline.label = schedule.planner;
   const std::vector<std::int64_t> ids{moe::insert(memory, rows)};
   db::export_trace(memory, ids, path);
@@ -72,7 +72,7 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   rows.memory =
       moe::memory_rows(prediction.program, prediction.timeline, scenario.routing, scenario.groups);
   rows.timeline.run_id = id;
-  rows.timeline.kind = "predicted";
+  rows.timeline.kind = db::kPredicted;
   rows.timeline.label = schedule.planner;
   moe::insert(connection, rows);
   db::finish_run(connection, id, "done");
@@ -227,7 +227,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const std::string& database = arguments.scenario.database;
   db::refuse_database_as_output(arguments.trace, database);
   std::optional<db::Connection> connection;  // to store in
-  if (!database.empty() && arguments.scenario.cluster != "measured") {
+  if (!database.empty() && arguments.scenario.cluster != kMeasuredCluster) {
     connection = db::open_writer(database, {.create = false});
   }
   std::set<std::string> said;

@@ -10,6 +10,9 @@
 
 namespace tuner {
 
+/// The name of the cluster whose shape and costs are those that a database has measurements of.
+inline constexpr char kMeasuredCluster[] = "measured";
+
 /// A full-duplex link: `bandwidth` in each direction.
 struct Link {
   double bandwidth_bytes_per_s = 0;

@@ -252,75 +252,99 @@ std::string to_json(const CostModel& costs) {
   return result.dump();
 }
 
+namespace {
+
+constexpr double kMostNumber = std::numeric_limits<double>::max();
+
+// A calibration is taken as it is: a fit over noise may have any sign.
+double any_number(const moe::InputObject& object, std::string_view key) {
+  return object.number(key, -kMostNumber, kMostNumber, "a number");
+}
+
+// Models that earlier versions stored have none.
+std::optional<double> deviation_if_any(const moe::InputObject& object, std::string_view key) {
+  if (!object.has(key)) return std::nullopt;
+  return object.number(key, 0, kMostNumber, "a deviation, 0 or more");
+}
+
+// A list of pairs of numbers, 0 or more; empty where there is none. `first` and `second` say in
+// errors what they are.
+std::vector<std::pair<double, double>> pairs_if_any(const moe::InputObject& object,
+                                                    std::string_view key, std::string_view first,
+                                                    std::string_view second) {
+  std::vector<std::pair<double, double>> read;
+  if (!object.has(key)) return read;
+  for (const moe::InputValue& entry : object.list(key)) {
+    const std::vector<moe::InputValue> pair = entry.list("two numbers");
+    if (pair.size() != 2) entry.fail("two numbers");
+    read.emplace_back(pair[0].number(0, kMostNumber, first),
+                      pair[1].number(0, kMostNumber, second));
+  }
+  return read;
+}
+
+LinearFit read_stored_fit(const moe::InputObject& value) {
+  constexpr int kMostSamples = std::numeric_limits<int>::max();
+  LinearFit fit;
+  fit.alpha_s = any_number(value, "alpha_s");
+  fit.beta_s_per_unit = any_number(value, "beta_s_per_unit");
+  fit.unit = value.text("unit");
+  if (value.has("r2")) fit.r2 = any_number(value, "r2");
+  fit.samples = static_cast<int>(value.integer("samples", 0, kMostSamples));
+  fit.min_units = any_number(value, "min_units");
+  fit.max_units = any_number(value, "max_units");
+  fit.max_relative_residual = any_number(value, "max_relative_residual");
+  fit.relative_deviation = deviation_if_any(value, "relative_deviation");
+  fit.alpha_error_s = deviation_if_any(value, "alpha_error_s");
+  fit.beta_error_s_per_unit = deviation_if_any(value, "beta_error_s_per_unit");
+  if (value.has("outliers")) {
+    fit.outliers = static_cast<int>(value.integer("outliers", 0, kMostSamples));
+  }
+  for (const auto& [units, factor] :
+       pairs_if_any(value, "factors", "units per call", "a factor, 0 or more")) {
+    fit.factors.push_back({units, factor});
+  }
+  for (const auto& [units, seconds] :
+       pairs_if_any(value, "points", "units", "seconds, 0 or more")) {
+    fit.points.push_back({units, seconds});
+  }
+  if (fit.points.size() == 1) value.refuse("points", "expected two or more");
+  return fit;
+}
+
+void read_interference(const moe::InputObject& json, Interference& interference) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  read_speeds(json, kLeast, kMostNumber, "a speed above 0", interference);
+  const moe::InputObject kinds = json.object("kind_beside_communication");
+  for (const std::string& kind : kinds.keys()) {
+    interference.kind_beside_communication.emplace(
+        kind, kinds.number(kind, kLeast, kMostNumber, "a speed above 0"));
+  }
+}
+
+LaunchGaps read_gaps(const moe::InputObject& json) {
+  LaunchGaps gaps;
+  gaps.same_stream_s = any_number(json, "same_stream_s");
+  gaps.other_stream_s = any_number(json, "other_stream_s");
+  gaps.routing_s = any_number(json, "routing_s");
+  gaps.contended_s = any_number(json, "contended_s");
+  if (json.has("queued_s")) gaps.queued_s = any_number(json, "queued_s");
+  return gaps;
+}
+
+}  // namespace
+
 CostModel cost_model_from_json(std::string_view text) {
-  constexpr double kMost = std::numeric_limits<double>::max();
   const moe::InputDocument document = moe::parse_json(text, "cost model");
   const moe::InputObject json = document.object();
-  // A calibration is taken as it is: a fit over noise may have any sign.
-  const auto number = [&](const moe::InputObject& object, std::string_view key) {
-    return object.number(key, -kMost, kMost, "a number");
-  };
-  // Models stored by earlier versions have none, and no queued_s.
-  const auto deviation = [](const moe::InputObject& object,
-                            std::string_view key) -> std::optional<double> {
-    if (!object.has(key)) return std::nullopt;
-    return object.number(key, 0, kMost, "a deviation, 0 or more");
-  };
   CostModel costs;
   costs.device = json.text("device");
-  costs.profile_deviation = deviation(json, "profile_deviation");
+  costs.profile_deviation = deviation_if_any(json, "profile_deviation");
   const moe::InputObject fits = json.object("fits");
-  for (const std::string& key : fits.keys()) {
-    const moe::InputObject value = fits.object(key);
-    LinearFit fit;
-    fit.alpha_s = number(value, "alpha_s");
-    fit.beta_s_per_unit = number(value, "beta_s_per_unit");
-    fit.unit = value.text("unit");
-    if (value.has("r2")) fit.r2 = number(value, "r2");
-    fit.samples = static_cast<int>(value.integer("samples", 0, std::numeric_limits<int>::max()));
-    fit.min_units = number(value, "min_units");
-    fit.max_units = number(value, "max_units");
-    fit.max_relative_residual = number(value, "max_relative_residual");
-    fit.relative_deviation = deviation(value, "relative_deviation");
-    fit.alpha_error_s = deviation(value, "alpha_error_s");
-    fit.beta_error_s_per_unit = deviation(value, "beta_error_s_per_unit");
-    if (value.has("outliers")) {
-      fit.outliers =
-          static_cast<int>(value.integer("outliers", 0, std::numeric_limits<int>::max()));
-    }
-    const auto pairs = [&](std::string_view of, std::string_view first, std::string_view second) {
-      std::vector<std::pair<double, double>> read;
-      if (!value.has(of)) return read;
-      for (const moe::InputValue& entry : value.list(of)) {
-        const std::vector<moe::InputValue> pair = entry.list("two numbers");
-        if (pair.size() != 2) entry.fail("two numbers");
-        read.emplace_back(pair[0].number(0, kMost, first), pair[1].number(0, kMost, second));
-      }
-      return read;
-    };
-    for (const auto& [units, factor] : pairs("factors", "units per call", "a factor, 0 or more")) {
-      fit.factors.push_back({units, factor});
-    }
-    for (const auto& [units, seconds] : pairs("points", "units", "seconds, 0 or more")) {
-      fit.points.push_back({units, seconds});
-    }
-    if (fit.points.size() == 1) value.refuse("points", "expected two or more");
-    costs.fits.emplace(key, std::move(fit));
-  }
-  const moe::InputObject slow = json.object("interference");
-  read_speeds(slow, std::numeric_limits<double>::min(), kMost, "a speed above 0",
-              costs.interference);
-  const moe::InputObject kinds = slow.object("kind_beside_communication");
-  for (const std::string& kind : kinds.keys()) {
-    costs.interference.kind_beside_communication.emplace(
-        kind, kinds.number(kind, std::numeric_limits<double>::min(), kMost, "a speed above 0"));
-  }
-  const moe::InputObject gaps = json.object("gaps");
-  costs.gaps.same_stream_s = number(gaps, "same_stream_s");
-  costs.gaps.other_stream_s = number(gaps, "other_stream_s");
-  costs.gaps.routing_s = number(gaps, "routing_s");
-  costs.gaps.contended_s = number(gaps, "contended_s");
-  if (gaps.has("queued_s")) costs.gaps.queued_s = number(gaps, "queued_s");
+  for (const std::string& key : fits.keys())
+    costs.fits.emplace(key, read_stored_fit(fits.object(key)));
+  read_interference(json.object("interference"), costs.interference);
+  costs.gaps = read_gaps(json.object("gaps"));
   document.no_other_keys();
   return costs;
 }

@@ -166,7 +166,7 @@ std::optional<FittedCosts> fitted_costs(const db::Connection& connection,
         std::ranges::any_of(fits, [](const db::Fit& fit) { return fit.link == "inter_node"; });
     nodes = between ? decides.ranks : 1;
   }
-  return FittedCosts{measured_cluster(fits, "measured", decides.device, nodes,
+  return FittedCosts{measured_cluster(fits, kMeasuredCluster, decides.device, nodes,
                                       (decides.ranks + nodes - 1) / nodes),
                      remarks_on(stored, decides, fits)};
 }

@@ -36,7 +36,7 @@ moe::Model named_model(const ScenarioOptions& options) {
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
   const std::vector<std::string> settings = settings_of(options, true);
-  if (options.cluster != "measured") {
+  if (options.cluster != kMeasuredCluster) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
   }

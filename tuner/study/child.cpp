@@ -72,6 +72,58 @@ struct Pipe {
   _exit(127);
 }
 
+/// Reads what is left in a pipe whose writers have ended.
+void drain(const Pipe& pipe, bool open, std::string& text) {
+  fcntl(pipe.read, F_SETFL, O_NONBLOCK);
+  while (open && pipe.take(text)) {
+  }
+}
+
+/// How the watch over a child ended.
+struct Watched {
+  int status = 0;           ///< waitpid()'s
+  bool stopped = false;     ///< this process was asked to end
+  bool terminated = false;  ///< the child was asked to end
+  bool out_open = true, err_open = true;
+};
+
+/// Reads what the child writes until it has ended, and ends it where it has to.
+Watched watch(pid_t child, const Pipe& out, const Pipe& err, double time_limit_s,
+              const std::function<void()>& alive, ChildResult& result) {
+  Watched watched;
+  const double begin = now_s();
+  double called = begin, terminated = 0;
+  bool killed = false;
+  for (bool ended = false; !ended;) {
+    std::array<pollfd, 2> files{{{watched.out_open ? out.read : -1, POLLIN, 0},
+                                 {watched.err_open ? err.read : -1, POLLIN, 0}}};
+    poll(files.data(), files.size(), kPoll_ms);
+    if (files[0].revents != 0) watched.out_open = out.take(result.output);
+    if (files[1].revents != 0) watched.err_open = err.take(result.errors);
+    if (result.errors.size() > 2 * kKeptErrors) {
+      result.errors.erase(0, result.errors.size() - kKeptErrors);
+    }
+    ended = waitpid(child, &watched.status, WNOHANG) == child;
+    const double now = now_s();
+    if (alive && now - called > 1) {
+      alive();
+      called = now;
+    }
+    watched.stopped = watched.stopped || (!ended && moe::stop_signal() != 0);
+    if (!ended && terminated == 0 && (watched.stopped || now - begin > time_limit_s)) {
+      kill(-child, SIGTERM);
+      terminated = now;
+    }
+    if (!ended && terminated > 0 && !killed && now - terminated > kGrace_s) {
+      kill(-child, SIGKILL);
+      killed = true;
+    }
+  }
+  kill(-child, SIGKILL);  // whatever it left in its group
+  watched.terminated = terminated > 0;
+  return watched;
+}
+
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
@@ -92,55 +144,22 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
 
   ChildResult result;
   const double begin = now_s();
-  double called = begin, terminated = 0;
-  bool out_open = true, err_open = true, killed = false, stopped = false;
-  int status = 0;
-  for (bool ended = false; !ended;) {
-    std::array<pollfd, 2> files{
-        {{out_open ? out.read : -1, POLLIN, 0}, {err_open ? err.read : -1, POLLIN, 0}}};
-    poll(files.data(), files.size(), kPoll_ms);
-    if (files[0].revents != 0) out_open = out.take(result.output);
-    if (files[1].revents != 0) err_open = err.take(result.errors);
-    if (result.errors.size() > 2 * kKeptErrors) {
-      result.errors.erase(0, result.errors.size() - kKeptErrors);
-    }
-    ended = waitpid(child, &status, WNOHANG) == child;
-    const double now = now_s();
-    if (alive && now - called > 1) {
-      alive();
-      called = now;
-    }
-    stopped = stopped || (!ended && moe::stop_signal() != 0);
-    if (!ended && terminated == 0 && (stopped || now - begin > time_limit_s)) {
-      kill(-child, SIGTERM);
-      terminated = now;
-    }
-    if (!ended && terminated > 0 && !killed && now - terminated > kGrace_s) {
-      kill(-child, SIGKILL);
-      killed = true;
-    }
-  }
-  kill(-child, SIGKILL);  // whatever it left behind in its group
+  const Watched watched = watch(child, out, err, time_limit_s, alive, result);
   // mpirun ends before the processes that it has started on the other hosts of a box: they are not
   // to run beside the next training.
   moe::end_orphans(others);
-  if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
-  const auto drain = [](const Pipe& pipe, bool open, std::string& text) {
-    fcntl(pipe.read, F_SETFL, O_NONBLOCK);
-    while (open && pipe.take(text)) {
-    }
-  };
-  drain(out, out_open, result.output);
-  drain(err, err_open, result.errors);
+  if (watched.stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
+  drain(out, watched.out_open, result.output);
+  drain(err, watched.err_open, result.errors);
 
   result.seconds = now_s() - begin;
-  if (terminated > 0) {
+  if (watched.terminated) {
     result.end = ChildResult::End::timed_out;
-  } else if (WIFSIGNALED(status)) {
+  } else if (WIFSIGNALED(watched.status)) {
     result.end = ChildResult::End::signalled;
-    result.code = WTERMSIG(status);
+    result.code = WTERMSIG(watched.status);
   } else {
-    result.code = WEXITSTATUS(status);
+    result.code = WEXITSTATUS(watched.status);
   }
   return result;
 }

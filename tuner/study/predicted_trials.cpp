@@ -35,7 +35,7 @@ void store_timeline(db::Connection& connection, const PredictedBy& by, const Pre
                                  by.situation.groups);
   rows.timeline.trial_id = trial.id;
   rows.timeline.run_id = by.run_id;
-  rows.timeline.kind = "predicted";
+  rows.timeline.kind = db::kPredicted;
   rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
   moe::insert(connection, rows);
 }

@@ -134,6 +134,77 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
   return result;
 }
 
+namespace {
+
+/// The measured iterations of a profile's runs.
+struct ProfiledIterations {
+  std::list<moe::Program> programs;  ///< of the runs; iterations point at them
+  std::vector<MeasuredIteration> iterations;
+  std::vector<moe::Routing> routings;  ///< [iteration]
+  std::vector<std::size_t> runs;       ///< [iteration]: the place of its run
+};
+
+/// Adds those of one run. A model without experts routes nothing.
+void add_iterations(const db::Connection& connection, const moe::Model& model,
+                    const moe::Groups& groups, const moe::Program& whole, const db::Run& run,
+                    ProfiledIterations& profiled) {
+  const bool routes = !moe::row_handling(whole).empty();
+  const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
+  profiled.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
+  const moe::Program& program = profiled.programs.back();
+  db::TimelineFilter filter;
+  filter.run_id = run.id;
+  filter.kind = db::kMeasured;
+  auto timelines = db::load_timelines(connection, filter);
+  if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
+    std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
+  }
+  if (timelines.empty()) {
+    throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", run.id));
+  }
+  for (const db::Timeline& timeline : timelines) {
+    moe::Routing routing;
+    if (routes) {
+      routing = recorded_routing(connection, run.id, timeline.iteration, model.micro_batches);
+    }
+    profiled.iterations.push_back(
+        {&program, bind_all(program, groups, routing),
+         load_op_timeline(connection, timeline, run.ranks, program.ops.size())});
+    profiled.routings.push_back(std::move(routing));
+    profiled.runs.push_back(profiled.programs.size() - 1);
+  }
+}
+
+/// The machine that the costs were measured on.
+CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, int nodes,
+                                 const std::vector<SharedProcessors>& shared) {
+  std::vector<db::Fit> fits;
+  for (const auto& [key, fit] : costs.fits) {
+    fits.push_back(to_record(key, fit, costs.device, first.ranks));
+  }
+  CostedCluster machine = measured_cluster(fits, kMeasuredCluster, first.device, std::max(nodes, 1),
+                                           (first.ranks + nodes - 1) / std::max(nodes, 1));
+  machine.costs = costs;
+  machine.cluster.shared_processors = shared;
+  return machine;
+}
+
+/// [run][iteration]: how far the costs predict its time from what it took, over that time.
+std::vector<std::vector<double>> errors_of_profile(const ProfiledIterations& profiled,
+                                                   const Profile& profile) {
+  std::vector<std::vector<double>> errors(profiled.programs.size());
+  for (std::size_t i = 0; i < profiled.iterations.size(); ++i) {
+    const MeasuredIteration& iteration = profiled.iterations[i];
+    const double predicted = simulate(*iteration.program, profile.groups, profiled.routings[i],
+                                      profile.machine.costs, profile.machine.cluster)
+                                 .duration_s;
+    errors[profiled.runs[i]].push_back(predicted / iteration.timeline.duration_s - 1);
+  }
+  return errors;
+}
+
+}  // namespace
+
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
@@ -144,65 +215,26 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
-  const bool routes = !moe::row_handling(whole).empty();  // false of a model without experts
 
-  std::list<moe::Program> programs;  // iterations point at them
-  std::vector<MeasuredIteration> iterations;
-  std::vector<moe::Routing> routings;  // of the iterations
-  std::vector<std::size_t> runs;       // of the iterations, by position in run_ids
+  ProfiledIterations profiled;
   for (const std::int64_t id : run_ids) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
                                         run.ranks, first.id, first.ranks));
     }
-    const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
-    programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
-    db::TimelineFilter filter;
-    filter.run_id = id;
-    filter.kind = "measured";
-    auto timelines = db::load_timelines(connection, filter);
-    if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
-      std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
-    }
-    if (timelines.empty()) {
-      throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", id));
-    }
-    for (const db::Timeline& timeline : timelines) {
-      const moe::Routing routing =
-          routes ? recorded_routing(connection, id, timeline.iteration, model.micro_batches)
-                 : moe::Routing{};
-      routings.push_back(routing);
-      runs.push_back(programs.size() - 1);
-      iterations.push_back(
-          {&programs.back(), bind_all(programs.back(), profile.groups, routing),
-           load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
-    }
+    add_iterations(connection, model, profile.groups, whole, run, profiled);
   }
-  if (routes) {
-    profile.routings = routings_of_run(connection, first.id, whole);
-  } else {
+  if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();
+  } else {
+    profile.routings = routings_of_run(connection, first.id, whole);
   }
-  CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   set_speeds_beside_all(connection, first, nodes, node_count, costs);
-
-  std::vector<db::Fit> fits;
-  for (const auto& [key, fit] : costs.fits) {
-    fits.push_back(to_record(key, fit, costs.device, first.ranks));
-  }
-  profile.machine = measured_cluster(fits, "measured", first.device, std::max(node_count, 1),
-                                     (first.ranks + node_count - 1) / std::max(node_count, 1));
-  profile.machine.costs = costs;
-  profile.machine.cluster.shared_processors = shared;
-  profile.errors.resize(run_ids.size());
-  for (std::size_t i = 0; i < iterations.size(); ++i) {
-    const double predicted = simulate(*iterations[i].program, profile.groups, routings[i], costs,
-                                      profile.machine.cluster)
-                                 .duration_s;
-    profile.errors[runs[i]].push_back(predicted / iterations[i].timeline.duration_s - 1);
-  }
+  profile.machine = machine_of_profile(costs, first, node_count, shared);
+  profile.errors = errors_of_profile(profiled, profile);
   profile.machine.costs.profile_deviation = deviation_of_profile(profile.errors);
   return profile;
 }

@@ -54,7 +54,7 @@ class TrialTrainings {
 
  private:
   static bool is_live(const TrainedTrial& entry) {
-    return entry.trial.status == "running" || entry.trial.status == "done";
+    return entry.trial.status == db::kRunning || entry.trial.status == "done";
   }
 
   /// Claims those that were not trained yet.
@@ -111,7 +111,7 @@ class TrialTrainings {
   void stay_alive() {
     how_.alive();
     for (const TrainedTrial& entry : trials_) {
-      if (entry.trial.status == "running") db::heartbeat_trial(connection_, entry.trial.id);
+      if (entry.trial.status == db::kRunning) db::heartbeat_trial(connection_, entry.trial.id);
     }
   }
 

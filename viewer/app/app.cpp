@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "db/error.h"
@@ -172,7 +171,7 @@ void handle_global_keys(App& app) {
 
 void show_panel(App& app, std::string_view name) {
   const Panel* panel = find_panel(name);
-  if (panel == nullptr) throw std::invalid_argument(fmt::format("there is no panel {}", name));
+  if (panel == nullptr) throw UnknownView(fmt::format("there is no panel {}", name));
   app.panel = panel;
 }
 
@@ -188,12 +187,12 @@ void show_figures(App& app, std::string_view name) {
     app.states.of<TimelinePanel>().figures = figures;
     return;
   }
-  throw std::invalid_argument(fmt::format("there is no table {}", name));
+  throw UnknownView(fmt::format("there is no table {}", name));
 }
 
 void show_ranks(App& app, const std::string& ranks, std::string_view order) {
   if (!parse_ranks(ranks)) {
-    throw std::invalid_argument(ranks + " is no list of ranks, like 0-7,64");
+    throw UnknownView(ranks + " is no list of ranks, like 0-7,64");
   }
   RankChoice& choice = app.states.of<TimelinePanel>().ranks.choice;
   choice.ranks = ranks;
@@ -201,7 +200,7 @@ void show_ranks(App& app, const std::string& ranks, std::string_view order) {
   const auto found = std::find_if(kRankOrders.begin(), kRankOrders.end(),
                                   [&](RankOrder one) { return order == rank_order_name(one); });
   if (found == kRankOrders.end()) {
-    throw std::invalid_argument(fmt::format("ranks have no order by {}", order));
+    throw UnknownView(fmt::format("ranks have no order by {}", order));
   }
   choice.order = *found;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "db/error.h"
 #include "viewer/model/database_watch.h"
 #include "viewer/model/session.h"
 #include "viewer/panels/panels.h"
@@ -40,15 +41,20 @@ bool is_moving(App& app);
 /// The names of the tables below the timelines: "ranks", "ops", ...
 std::vector<std::string> figures_names();
 
-/// Shows the table of that name below the timelines. Throws std::invalid_argument where there is
-/// none.
+/// A panel, a table or an order of ranks that does not exist, or a text that is no list of ranks.
+class UnknownView : public db::Error {
+ public:
+  explicit UnknownView(const std::string& message) : db::Error(db::ErrorKind::invalid, message) {}
+};
+
+/// Shows the table of that name below the timelines. Throws UnknownView.
 void show_figures(App& app, std::string_view name);
 
 /// Shows these ranks, in that order, in the timelines (see RankChoice); an empty order leaves it.
-/// Throws std::invalid_argument for what is no list of ranks or no order.
+/// Throws UnknownView.
 void show_ranks(App& app, const std::string& ranks, std::string_view order);
 
-/// Shows the panel of that name. Throws std::invalid_argument where there is none.
+/// Shows the panel of that name. Throws UnknownView.
 void show_panel(App& app, std::string_view name);
 
 }  // namespace viewer

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "db/console/output_file.h"
 #include "db/error.h"
 #include "viewer/model/catalog.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -39,7 +39,7 @@ void show_again(App& app, const LastView& last) {
   }
   try {
     show_ranks(app, last.ranks, last.rank_order);
-  } catch (const std::invalid_argument&) {
+  } catch (const UnknownView&) {
     app.states.of<TimelinePanel>().ranks.choice = {};
   }
   app.states.of<TimelinePanel>().own_axis = last.own_axis;
@@ -165,9 +165,9 @@ void keep(Workspace& workspace, OpenDatabase& database) {
   database.kept = view;
   try {
     remember_view(workspace.memory, view, workspace.zoom);
-  } catch (const std::exception& error) {
+  } catch (const db::OutputError& error) {
     workspace.memory.clear();  // said once, not every few seconds
-    database.app.session.problem = fmt::format("what is shown is not kept: {}", error.what());
+    database.app.session.problem = fmt::format("this view is not saved: {}", error.what());
   }
   std::erase_if(workspace.last.views, [&](const LastView& one) { return one.path == view.path; });
   workspace.last.views.insert(workspace.last.views.begin(), std::move(view));
@@ -217,7 +217,7 @@ void open_picked(Workspace& workspace, const std::string& path) {
     open_database(workspace, path, {});
     workspace.problem.clear();
     return;
-  } catch (const std::exception& error) {
+  } catch (const db::Error& error) {
     workspace.problem = error.what();
   }
   if (App* app = shown_app(workspace)) app->session.problem = std::exchange(workspace.problem, {});

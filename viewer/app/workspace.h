@@ -49,7 +49,7 @@ struct Workspace {
 Workspace make_workspace(std::filesystem::path memory);
 
 /// Opens a database in a tab of its own and shows it; one that is open already is shown. Throws
-/// db::Error, and std::invalid_argument for names that there are none of.
+/// db::Error, UnknownView among them.
 void open_database(Workspace& workspace, const std::string& path, const Opening& opening);
 
 /// The same for a file that was dropped or picked: where it cannot be opened, `problem` says why.

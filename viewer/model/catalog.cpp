@@ -41,7 +41,7 @@ const TrialRow* trial_of(const Catalog& catalog, const db::Timeline& timeline) {
 }
 
 int kind_place(const db::Timeline& timeline) {
-  return timeline.kind == "measured" ? 0 : timeline.kind == "predicted" ? 1 : 2;
+  return timeline.kind == db::kMeasured ? 0 : timeline.kind == db::kPredicted ? 1 : 2;
 }
 
 std::size_t run_place(const Catalog& catalog, const db::Timeline& timeline) {
@@ -66,8 +66,8 @@ const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
 }
 
 const db::Timeline* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
-  const db::Timeline* measured = of_trial(catalog, trial, "measured");
-  return measured != nullptr ? measured : of_trial(catalog, trial, "predicted");
+  const db::Timeline* measured = of_trial(catalog, trial, db::kMeasured);
+  return measured != nullptr ? measured : of_trial(catalog, trial, db::kPredicted);
 }
 
 const TrialRow* sequential_of(const Catalog& catalog, std::int64_t study_id) {
@@ -95,7 +95,7 @@ std::vector<std::int64_t> study_stack(const Catalog& catalog, const std::string&
     const bool alone = sequential == nullptr || sequential == &fastest;
     return ids_of({sequential != nullptr ? best_of_trial(catalog, *sequential) : nullptr,
                    best_of_trial(catalog, fastest),
-                   alone ? of_trial(catalog, fastest, "predicted") : nullptr});
+                   alone ? of_trial(catalog, fastest, db::kPredicted) : nullptr});
   }
   return {};
 }
@@ -147,7 +147,7 @@ std::string shown_status(const RunRow& run) {
 }
 
 std::string sign_of_life_text(const RunRow& run) {
-  if (run.status != "running") return "";
+  if (run.status != db::kRunning) return "";
   return fmt::format("last sign of life {} ago", long_duration_text(run.silent_s));
 }
 
@@ -214,7 +214,7 @@ std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64
 std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id) {
   std::vector<int> iterations;
   for (const db::Timeline& timeline : catalog.timelines) {
-    const bool own = timeline.run_id == run_id && timeline.kind == "measured";
+    const bool own = timeline.run_id == run_id && timeline.kind == db::kMeasured;
     if (own) iterations.push_back(timeline.iteration);
   }
   std::sort(iterations.begin(), iterations.end());
@@ -231,11 +231,11 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
   const db::Timeline* predicted = nullptr;
   const db::Timeline* other = nullptr;
   for (const db::Timeline* timeline : timelines_of(catalog, run_id)) {
-    if (timeline->kind == "measured") {
+    if (timeline->kind == db::kMeasured) {
       // Other repeats of the same trial are listed too; the run's own comes before them.
       const bool own = timeline->run_id == run_id;
       if (own || measured == nullptr || measured->run_id != run_id) measured = timeline;
-    } else if (timeline->kind == "predicted") {
+    } else if (timeline->kind == db::kPredicted) {
       predicted = timeline;
     } else {
       other = timeline;
@@ -247,8 +247,8 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
 std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial_id) {
   const TrialRow* trial = find_trial(catalog, trial_id);
   if (trial == nullptr) return {};
-  const db::Timeline* measured = of_trial(catalog, *trial, "measured");
-  const db::Timeline* predicted = of_trial(catalog, *trial, "predicted");
+  const db::Timeline* measured = of_trial(catalog, *trial, db::kMeasured);
+  const db::Timeline* predicted = of_trial(catalog, *trial, db::kPredicted);
   const TrialRow* sequential = sequential_of(catalog, trial->trial.study_id);
   if (sequential == nullptr || sequential == trial) return ids_of({measured, predicted});
   return ids_of({best_of_trial(catalog, *sequential), measured, predicted});
@@ -285,7 +285,7 @@ std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline)
 }
 
 std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline) {
-  const bool predicted = timeline.kind == "predicted";
+  const bool predicted = timeline.kind == db::kPredicted;
   const bool of_trial = trial_of(catalog, timeline) != nullptr;
   if (!timeline.run_id || (predicted && of_trial)) return "";
   std::string source = fmt::format("run {}", *timeline.run_id);
@@ -300,14 +300,14 @@ std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline
 }
 
 const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline) {
-  if (timeline.kind != "predicted") return nullptr;
+  if (timeline.kind != db::kPredicted) return nullptr;
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
-    return of_trial(catalog, *trial, "measured");
+    return of_trial(catalog, *trial, db::kMeasured);
   }
   const db::Timeline* last = nullptr;
   for (const db::Timeline& other : catalog.timelines) {
     const bool own = timeline.run_id && other.run_id == timeline.run_id;
-    if (own && other.kind == "measured" &&
+    if (own && other.kind == db::kMeasured &&
         (last == nullptr || other.iteration >= last->iteration)) {
       last = &other;
     }
@@ -316,13 +316,13 @@ const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& 
 }
 
 const db::Timeline* compared_with(const Catalog& catalog, const db::Timeline& timeline) {
-  if (timeline.kind != "measured") return measured_beside(catalog, timeline);
+  if (timeline.kind != db::kMeasured) return measured_beside(catalog, timeline);
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
-    return of_trial(catalog, *trial, "predicted");
+    return of_trial(catalog, *trial, db::kPredicted);
   }
   for (const db::Timeline& other : catalog.timelines) {
     const bool own = timeline.run_id && other.run_id == timeline.run_id;
-    if (own && other.kind == "predicted") return &other;
+    if (own && other.kind == db::kPredicted) return &other;
   }
   return nullptr;
 }
@@ -340,7 +340,7 @@ std::string trial_text(const TrialRow& trial) {
 
 std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline) {
   const TrialRow* trial = trial_of(catalog, timeline);
-  if (timeline.kind == "predicted" && trial != nullptr) {
+  if (timeline.kind == db::kPredicted && trial != nullptr) {
     const double measured_s = trial->trial.measured_s.value_or(0);
     if (!(measured_s > 0)) return "";
     return fmt::format("{:+.1f}% against the {}", (timeline.duration_s / measured_s - 1) * 100,
@@ -352,7 +352,7 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
                        (timeline.duration_s / measured->duration_s - 1) * 100,
                        duration_text(measured->duration_s, 3), timeline_source(catalog, *measured));
   }
-  if (timeline.kind != "measured" || trial == nullptr || !trial->trial.measured_s) return "";
+  if (timeline.kind != db::kMeasured || trial == nullptr || !trial->trial.measured_s) return "";
   std::string text = trial_text(*trial);
   if (!trial->figures.speedup) return text;
   const std::string loss = loss_change_text(trial->figures);

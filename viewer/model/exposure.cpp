@@ -64,7 +64,7 @@ struct Asked {
   const std::map<int, RankWork>& work;
 };
 
-// Whether parts of so many ranks all run at one time somewhere.
+// Whether the collective has a part on each of the ranks, and all parts run at one moment.
 bool meet(const Asked& asked, const Collective& collective, std::size_t ranks) {
   if (ranks < 2 || collective.parts.size() != ranks) return false;
   double first_end_s = span_at(asked.timeline, collective.parts.front()).end_s;

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBytes = 1 << 20;  // far more than kMostViews views take
-constexpr std::size_t kMostText = 4096;      // of a path or a list of ranks
+constexpr std::size_t kMostViewBytes = 1 << 20;  // far more than kMostViews views take
+constexpr std::size_t kMostText = 4096;          // of a path or a list of ranks
 constexpr std::size_t kMostTimelines = 64;
 
 // A folder that the environment names; the standard has relative ones ignored.
@@ -101,7 +101,7 @@ LastViews read_last_views(const fs::path& file) {
   if (file.empty() || !fs::exists(file, error)) return none;
   const std::size_t bytes = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
   std::ifstream stream(file, std::ios::binary);
-  if (bytes == 0 || error || bytes > kMostBytes || !stream) {
+  if (bytes == 0 || error || bytes > kMostViewBytes || !stream) {
     none.problem =
         fmt::format("{} cannot be read: what was shown last is not known", file.string());
     return none;

@@ -34,7 +34,7 @@ struct LastViews {
   std::string problem = {};     ///< why what was kept cannot be read; empty where it can
 };
 
-/// At most so many files are remembered.
+/// The most files that are remembered.
 inline constexpr std::size_t kMostViews = 32;
 
 /// Where views are kept: moelab/viewer.json in $XDG_STATE_HOME, which is ~/.local/state where it is

@@ -58,7 +58,7 @@ Catalog load_catalog(const db::Connection& connection) {
     const int count = timelines[run.id];
     // A running one has run until its last sign of life.
     const double silent_s =
-        run.status == "running" ? std::max(0.0, db::now() - run.started_at - run.duration_s) : 0;
+        run.status == db::kRunning ? std::max(0.0, db::now() - run.started_at - run.duration_s) : 0;
     catalog.runs.push_back({std::move(run), count, silent_s});
   }
   sort_timelines(catalog);
@@ -100,7 +100,8 @@ Timeline load_timeline(const db::Connection& connection, const db::Timeline& inf
 
 MemoryTable load_memory(const db::Connection& connection, const db::Timeline& info) {
   std::vector<db::RunRank> ranks;
-  if (info.kind == "measured" && info.run_id) ranks = db::load_run_ranks(connection, *info.run_id);
+  if (info.kind == db::kMeasured && info.run_id)
+    ranks = db::load_run_ranks(connection, *info.run_id);
   return build_memory_table(db::load_timeline_memory(connection, info.id), ranks);
 }
 

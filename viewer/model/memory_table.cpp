@@ -10,7 +10,7 @@ namespace viewer {
 
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // no memory is larger
+constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;  // no memory is larger
 
 const db::TimelineTensor* find_tensor(const MemoryTable& table, int tensor) {
   const auto found =
@@ -23,7 +23,7 @@ bool is_persistent(const db::Allocation& of) { return !of.begin_s || !of.end_s; 
 
 bool is_sound(const MemoryTable& table, const db::Allocation& of) {
   if (find_tensor(table, of.tensor) == nullptr) return false;
-  const auto size = [](std::int64_t bytes) { return bytes >= 0 && bytes <= kMostBytes; };
+  const auto size = [](std::int64_t bytes) { return bytes >= 0 && bytes <= kMostMemoryBytes; };
   if (!size(of.offset_bytes) || !size(of.bytes)) return false;
   return is_persistent(of) || (std::isfinite(*of.begin_s) && std::isfinite(*of.end_s));
 }
@@ -69,7 +69,7 @@ RankMemory rank_memory(const MemoryTable& table, std::size_t first, std::size_t 
   PoolSum device, host;
   for (std::size_t i = first; i < end; ++i) {
     const db::Allocation& of = table.allocations[i];
-    (find_tensor(table, of.tensor)->pool == "host" ? host : device).add(of);
+    (find_tensor(table, of.tensor)->pool == db::kHostPool ? host : device).add(of);
   }
   rank.device = device.take();
   rank.host = host.take();

@@ -86,7 +86,7 @@ std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& sessio
   const std::string kind = kind_of(fit);
   std::map<double, FitSample> by_size;
   for (const auto& [id, timeline] : session.timelines) {
-    if (timeline.info.kind != "measured") continue;
+    if (timeline.info.kind != db::kMeasured) continue;
     std::vector<bool> fitted;  // by op
     for (const db::TimelineOp& op : timeline.ops) fitted.push_back(op.kind == kind);
     for (const Lane& lane : timeline.lanes) {

@@ -71,7 +71,7 @@ std::string start_up_text(const db::Fit& fit) {
   return fmt::format("{} \u00b1 {}", start_up, duration_text(*fit.alpha_error_s, 2));
 }
 
-// Fits of before were not judged: then the sample farthest from the line tells.
+// Older fits were not judged: then the sample farthest from the line tells.
 bool is_doubtful(const db::Fit& fit) {
   if (!fit.verdict.empty()) return fit.verdict != "good";
   return fit.samples > 1 && fit.max_relative_residual > kPoor;
@@ -100,7 +100,7 @@ bool draw_fit(const db::Fit& fit, bool selected) {
   figure_cell(units_text(fit.min_units, fit.unit));
   figure_cell(units_text(fit.max_units, fit.unit));
   figure_cell(fmt::format("{}", fit.samples));
-  // A line through all samples cannot be off; fits of before that had few did not say.
+  // A line through all samples cannot be off; older fits that had few did not say.
   const bool tested = fit.samples > 2 || fit.relative_deviation;
   figure_cell(tested ? r2_text(fit.r2) : "");
   if (doubtful) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));

@@ -411,7 +411,7 @@ void show_asked_timeline(PanelContext& context) {
       std::exchange(context.states.of<LoadPanel>().asked_timeline, std::nullopt);
   if (!asked) return;
   for (const db::Timeline& timeline : session.catalog.timelines) {
-    const bool wanted = timeline.run_id == session.run.run_id && timeline.kind == "measured" &&
+    const bool wanted = timeline.run_id == session.run.run_id && timeline.kind == db::kMeasured &&
                         timeline.iteration == *asked;
     if (!wanted) continue;
     session.stacked = {timeline.id};

@@ -88,7 +88,7 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
     if (shows_memory(panel)) stack.back().memory = memory(panel, session, info);
     // Only the table of ops compares, and a timeline may be large.
     if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
-    if (panel.figures == Figures::collectives && info.kind == "measured" && info.run_id) {
+    if (panel.figures == Figures::collectives && info.kind == db::kMeasured && info.run_id) {
       stack.back().clock_error_s = clock_error(panel, session, *info.run_id);
     }
   }

@@ -241,7 +241,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
     chart.points.push_back(std::move(point));
     shown.push_back(row);
   }
-  // The front as steps: between two of its trials the slower one's memory is not yet to be had.
+  // The front as steps: as little memory as that of a trial is possible from its time on.
   for (const TrialRow* row : pareto_front(rows)) {
     const auto cost = cost_of(*row);
     const double x = cost->seconds / kMilli, y = cost->bytes / kMega;

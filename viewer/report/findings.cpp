@@ -273,7 +273,7 @@ Finding memory(const StudyFacts& facts) {
   finding.paragraphs.push_back(text);
   constexpr std::size_t kMost = 6;
   std::vector<MemoryItem> items = items_at(facts.memory, *rank, device.peak.at_s);
-  std::erase_if(items, [](const MemoryItem& item) { return item.pool == "host"; });
+  std::erase_if(items, [](const MemoryItem& item) { return item.pool == db::kHostPool; });
   std::stable_sort(items.begin(), items.end(),
                    [](const MemoryItem& a, const MemoryItem& b) { return a.bytes > b.bytes; });
   std::string largest;

@@ -119,8 +119,8 @@ void add_timelines(StudyFacts& facts, Session& session) {
         info.trial_id == shown->row->trial.id ||
         (info.run_id && std::find(runs.begin(), runs.end(), *info.run_id) != runs.end());
     if (!own) continue;
-    if (info.kind == "measured") facts.best_measured = &timeline;
-    if (info.kind == "predicted") facts.best_predicted = &timeline;
+    if (info.kind == db::kMeasured) facts.best_measured = &timeline;
+    if (info.kind == db::kPredicted) facts.best_predicted = &timeline;
   }
   const TimelineFacts* predicted =
       facts.best_predicted != nullptr ? facts.best_predicted : facts.best_measured;

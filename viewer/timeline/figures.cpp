@@ -32,7 +32,7 @@ void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
   const float room =
       ImGui::GetContentRegionAvail().x / static_cast<float>(stack.size()) - em * 1.5F;
   for (std::size_t s = 0; s < stack.size(); ++s) {
-    const bool predicted = stack[s].timeline->info.kind == "predicted";
+    const bool predicted = stack[s].timeline->info.kind == db::kPredicted;
     const std::string name = (predicted ? "predicted " : "") + stack[s].title;
     const std::string shown = elided(*fonts.bold, name, std::min(room, em * 20));
     if (s > 0) ImGui::SameLine(0, em * 1.5F);

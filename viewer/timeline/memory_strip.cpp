@@ -218,7 +218,7 @@ void draw_memory_tooltip(const TimelinePanel& panel, const Fonts& fonts,
     ImGui::TextDisabled("%s", bytes_text(items[i].bytes).c_str());
     ImGui::SameLine(column);
     ImGui::Text("%s%s", memory_item_name(items[i]).c_str(),
-                items[i].pool == "host" ? ", on the host" : "");
+                items[i].pool == db::kHostPool ? ", on the host" : "");
   }
   if (items.size() > kTooltipLines) {
     ImGui::TextDisabled("and %zu more; a click lists them", items.size() - kTooltipLines);

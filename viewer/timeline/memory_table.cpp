@@ -71,7 +71,7 @@ void draw_item(const Fonts& fonts, const MemoryItem& item, double in_use, const 
   if (is_cell_hovered()) ImGui::SetTooltip("%s", name.c_str());
   std::string role = item.role;
   std::replace(role.begin(), role.end(), '_', ' ');
-  text_cell(item.pool == "host" ? role + ", on the host" : role);
+  text_cell(item.pool == db::kHostPool ? role + ", on the host" : role);
   const db::Allocation* of = item.allocation;
   for (const std::optional<int>& op :
        {of != nullptr ? of->first_op : std::nullopt, of != nullptr ? of->last_op : std::nullopt}) {
@@ -83,7 +83,7 @@ void draw_item(const Fonts& fonts, const MemoryItem& item, double in_use, const 
   figure_cell(of != nullptr ? duration_text(*of->begin_s) : "");
   figure_cell(of != nullptr ? duration_text(*of->end_s) : "");
   figure_cell(bytes_text(item.bytes));
-  figure_cell(item.pool == "host" ? "" : percent_text(in_use > 0 ? item.bytes / in_use : 0));
+  figure_cell(item.pool == db::kHostPool ? "" : percent_text(in_use > 0 ? item.bytes / in_use : 0));
 }
 
 void draw_items(const Fonts& fonts, const std::vector<MemoryItem>& items, double in_use,

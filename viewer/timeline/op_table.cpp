@@ -126,7 +126,7 @@ std::vector<OpColumn> columns_of(const StackEntry& entry, float width_em) {
 }
 
 const char* column_name(const StackEntry& entry, OpColumn column) {
-  const bool predicted = entry.timeline->info.kind == "predicted";
+  const bool predicted = entry.timeline->info.kind == db::kPredicted;
   return column == kBeside && predicted ? "measured" : kNames[static_cast<std::size_t>(column)];
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> header_facts(const StackEntry& entry, const Summary& su
   const std::string length = duration_text(entry.timeline->extent.length_s());
   std::vector<std::string> facts = {fmt::format("{} {}", info.kind, length)};
   if (!entry.comparison.empty()) facts.push_back(entry.comparison);
-  if (info.kind == "measured" && !entry.comparison.empty()) {
+  if (info.kind == db::kMeasured && !entry.comparison.empty()) {
     // The trial's figure first: that of one iteration of one repeat differs from it.
     facts = {"measured", entry.comparison, "this iteration " + length};
   }

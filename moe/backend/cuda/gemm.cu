@@ -39,7 +39,7 @@ void multiply(DeviceStream& stream, const Gemm<In, Out>& gemm, bool accumulate) 
   }
 }
 
-/// FillRowsBody for the rows of several products, numbered through; all have C of n columns.
+/// FillRowsBody for the rows of several products, one after the other. Every C has n columns.
 template <class In, class Out>
 struct FillGroupBody {
   Out* c[kMostGrouped];

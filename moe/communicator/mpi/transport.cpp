@@ -25,7 +25,7 @@ std::array<McaParameter, 2> defaults() {
       McaParameter{"btl_tcp_flags", "send,inplace"}};
 }
 
-std::string environment(const char* name) {
+std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
@@ -34,15 +34,15 @@ std::string environment(const char* name) {
 
 std::vector<std::string> parameter_files() {
   std::vector<std::string> files;
-  if (const std::string list = environment("OMPI_MCA_mca_base_param_files"); !list.empty()) {
+  if (const std::string list = variable("OMPI_MCA_mca_base_param_files"); !list.empty()) {
     std::istringstream stream(list);
     for (std::string file; std::getline(stream, file, ',');) files.push_back(file);
     return files;
   }
-  if (const std::string home = environment("HOME"); !home.empty()) {
+  if (const std::string home = variable("HOME"); !home.empty()) {
     files.push_back(home + "/.openmpi/mca-params.conf");
   }
-  std::string prefix = environment("OPAL_PREFIX");
+  std::string prefix = variable("OPAL_PREFIX");
   Dl_info library{};
   if (prefix.empty() && dladdr(reinterpret_cast<const void*>(&MPI_Init), &library) != 0) {
     prefix = std::filesystem::path(library.dli_fname).parent_path().parent_path();

@@ -15,7 +15,7 @@ const StoredTensor& CheckpointFiles::tensor(const std::string& name) {
   const auto in = index_.file_of.find(name);
   if (in == index_.file_of.end()) {
     throw InputError(
-        fmt::format("{}: tensor {}: is not there: expected a checkpoint of a model with it",
+        fmt::format("{}: tensor {}: is missing: expected a checkpoint of a model that has it",
                     (folder_ / kIndexFile).string(), name));
   }
   auto open = files_.find(in->second);

@@ -20,7 +20,7 @@ namespace moe {
 struct CheckpointOptions {
   std::filesystem::path directory;  ///< every rank sees the same folder there
   int every = 0;                    ///< iterations between checkpoints; 0 = only at the end
-  int keep = 2;                     ///< the last so many are kept; 0 = all
+  int keep = 2;                     ///< how many of the last ones are kept; 0 = all
   /// What the training is, with its first schedule; the rest of the index is filled in.
   CheckpointIndex about;
 };

@@ -84,7 +84,7 @@ class Config {
   InputObject root_;
 };
 
-/// A class of mixtures of experts that is none of ours, and why.
+/// A class of MoE models that has no counterpart here, and the reason.
 struct OtherClass {
   std::string_view name, reason;
 };
@@ -287,11 +287,11 @@ ConfiguredModel read_config(const std::filesystem::path& folder, Model base) {
   }
   Model dropless = model;  // a capacity is the training's own
   dropless.capacity_factor.reset();
-  if (const auto unfit = misfit(dropless, read.family)) {
+  if (const auto unmatched = unmatched_key(dropless, read.family)) {
     throw InputError(
         fmt::format("{}: is of class {}, which has no {}: expected {}; --set changes "
                     "keys of the model",
-                    file, name_of(read.family), unfit->key, unfit->expected));
+                    file, name_of(read.family), unmatched->key, unmatched->expected));
   }
   return read;
 }

@@ -20,9 +20,9 @@ struct ConfiguredModel {
 };
 
 /// Reads config.json in `folder`. What it does not say, such as the batch and the optimizer, is
-/// that of `base`. Throws InputError with the file and the line for a class that is none of
-/// kFamilyNames, for a key whose value has no counterpart here, and for a key of `base` that is
-/// none of its choices there.
+/// that of `base`. Throws InputError with the file and the line for a class that is not in
+/// kFamilyNames, for a key whose value has no counterpart here, and where `base` chooses what the
+/// class does not have.
 ConfiguredModel read_config(const std::filesystem::path& folder, Model base);
 
 }  // namespace moe

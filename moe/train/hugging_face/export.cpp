@@ -35,7 +35,7 @@ void expect_free(const std::filesystem::path& folder) {
   if (std::filesystem::is_directory(folder, none) && std::filesystem::is_empty(folder, none)) {
     return;
   }
-  throw InputError(fmt::format("{}: is there already: expected a new folder", folder.string()));
+  throw InputError(fmt::format("{}: exists already: expected a new folder", folder.string()));
 }
 
 std::vector<double> written_values(const Counterpart& one, CheckpointFiles& files) {

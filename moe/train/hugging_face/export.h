@@ -12,7 +12,7 @@ struct ExportOptions {
   std::filesystem::path checkpoint;  ///< the folder of one, or of a training's, of which the last
   std::filesystem::path to;          ///< a folder that is not there, or is empty
   std::optional<Family> family{};    ///< none: the first that fits
-  bool drop_nothing = false;         ///< leave the capacity of experts away, which no family has
+  bool drop_nothing = false;         ///< leave out the capacity of experts, which no family has
 };
 
 /// What was written.

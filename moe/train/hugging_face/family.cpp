@@ -50,15 +50,15 @@ std::vector<Need> own_needs(const Model& model, Family family) {
 
 std::string_view name_of(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
 
-std::optional<Misfit> misfit(const Model& model, Family family) {
+std::optional<UnmatchedKey> unmatched_key(const Model& model, Family family) {
   std::vector<Need> needs = common_needs(model);
   for (const Need& need : own_needs(model, family)) needs.push_back(need);
   for (const Need& need : needs) {
-    if (!need.is_met) return Misfit{shown(model, need.key), std::string(need.expected)};
+    if (!need.is_met) return UnmatchedKey{shown(model, need.key), std::string(need.expected)};
   }
   for (const auto& [place, hook] : model.hooks) {
     if (hook.empty() || hook == "jitter") continue;  // which held-out losses do without
-    return Misfit{fmt::format("hooks.{} = \"{}\"", place, hook), "no such hook"};
+    return UnmatchedKey{fmt::format("hooks.{} = \"{}\"", place, hook), "no such hook"};
   }
   return std::nullopt;
 }
@@ -68,10 +68,10 @@ Family fitting_family(const Model& model, std::optional<Family> asked) {
   for (std::size_t i = 0; i < kFamilyNames.size(); ++i) {
     const auto family = static_cast<Family>(i);
     if (asked && *asked != family) continue;
-    const auto unfit = misfit(model, family);
-    if (!unfit) return family;
+    const auto unmatched = unmatched_key(model, family);
+    if (!unmatched) return family;
     reasons += fmt::format("{}{} has no {} (expected {})", reasons.empty() ? "" : "; ",
-                           name_of(family), unfit->key, unfit->expected);
+                           name_of(family), unmatched->key, unmatched->expected);
   }
   throw Refusal(fmt::format("model {}", model.name), reasons, "");
 }

@@ -8,7 +8,7 @@
 
 #include "moe/model/model.h"
 
-/// Which models are those of the library transformers, and how they are said there.
+/// Which models the library transformers has too, and what it calls them.
 namespace moe {
 
 /// A model class of the library transformers, by its `model_type`.
@@ -16,15 +16,15 @@ enum class Family : std::uint8_t { mixtral, qwen2_moe };
 inline constexpr std::array<std::string_view, 2> kFamilyNames{"mixtral", "qwen2_moe"};
 std::string_view name_of(Family family);
 
-/// A key of a model that has no counterpart in a family, as a message says it.
-struct Misfit {
+/// A key of a model without a counterpart in a family, as an error names it.
+struct UnmatchedKey {
   std::string key;       ///< "gate = \"sigmoid\""
   std::string expected;  ///< "\"softmax\""
 };
 
 /// The first key for which the class would compute something else; none where it computes the same.
 /// Keys of the training, its losses and its draws are not looked at.
-std::optional<Misfit> misfit(const Model& model, Family family);
+std::optional<UnmatchedKey> unmatched_key(const Model& model, Family family);
 
 /// The family to write a model as: `asked`, or the first that fits where none is asked for. Throws
 /// Refusal with the keys that do not fit.

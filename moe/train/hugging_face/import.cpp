@@ -45,11 +45,11 @@ class Pretrained {
     for (const std::string& name : names) open(name);
   }
 
-  /// Throws where it is not there, or has another shape.
+  /// Throws where it is missing, or has another shape.
   std::vector<double> values(const Counterpart& one) {
     const auto in = file_of_.find(one.theirs);
     if (in == file_of_.end()) {
-      throw InputError(fmt::format("{}: tensor {}: is not there", folder_.string(), one.theirs));
+      throw InputError(fmt::format("{}: tensor {}: is missing", folder_.string(), one.theirs));
     }
     const StoredTensor& tensor = files_.at(in->second).tensor(one.theirs);
     const std::filesystem::path file = folder_ / in->second;
@@ -67,8 +67,9 @@ class Pretrained {
   void expect_all_read() const {
     for (const std::string& name : left_) {
       if (name.ends_with("rotary_emb.inv_freq") || name == "lm_head.weight") continue;
-      throw InputError(fmt::format("{}: tensor {}: has no counterpart in the model that {} says",
-                                   (folder_ / file_of_.at(name)).string(), name, kConfigFile));
+      throw InputError(
+          fmt::format("{}: tensor {}: has no counterpart in the model that {} describes",
+                      (folder_ / file_of_.at(name)).string(), name, kConfigFile));
     }
   }
 
@@ -90,7 +91,7 @@ class Pretrained {
 /// The parts of each matrix of ours.
 using Parts = std::map<std::string, std::vector<const Counterpart*>>;
 
-/// Throws for a tensor that is all zeros on the way out and is not on the way in.
+/// Throws for a tensor that export writes as zeros and that is not zero in this folder.
 void expect_zeros(const Counterpart& one, Pretrained& from) {
   if (!from.has(one.theirs)) return;
   const std::vector<double> values = from.values(one);
@@ -138,7 +139,7 @@ Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretra
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
     const Tensor& tensor = program.tensors[named.tensor];
-    std::string of_parts = named.name;  // a state that is zero is none of theirs
+    std::string of_parts = named.name;  // transformers has no states
     if (named.tensor == parameter.master) {
       const std::string& value = program.tensors[parameter.value].name;
       of_parts.resize(of_parts.size() - (tensor.name.size() - value.size()));
@@ -152,7 +153,7 @@ Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretra
   return written;
 }
 
-/// The model, as its file says it to the training that follows.
+/// The model as the training that follows reads it from the model file.
 Model write_model_file(const Model& model, const std::filesystem::path& path) {
   const std::string text = to_toml(model);
   WrittenFile file(path);

@@ -131,13 +131,13 @@ TEST_F(AppTest, RanksThatAreNoListAreRefused) {
   App app = open();
   show_ranks(app, "0-1", "idle");
   EXPECT_EQ(app.states.of<TimelinePanel>().ranks.choice.order, RankOrder::idle);
-  EXPECT_THROW(show_ranks(app, "1-0", ""), std::invalid_argument);
-  EXPECT_THROW(show_ranks(app, "", "size"), std::invalid_argument);
+  EXPECT_THROW(show_ranks(app, "1-0", ""), UnknownView);
+  EXPECT_THROW(show_ranks(app, "", "size"), UnknownView);
 }
 
 TEST_F(AppTest, APanelThatIsNotThereIsRefused) {
   App app = open();
-  EXPECT_THROW(show_panel(app, "nonsense"), std::invalid_argument);
+  EXPECT_THROW(show_panel(app, "nonsense"), UnknownView);
 }
 
 }  // namespace

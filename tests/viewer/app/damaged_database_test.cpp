@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -132,7 +133,8 @@ TEST_F(DamagedDatabase, OfAwkwardValuesEveryPanelIsDrawn) {
   EXPECT_GT(drawn, 0);
 }
 
-TEST_F(DamagedDatabase, OfDamagedBytesItIsDrawnOrRefused) {
+TEST_F(DamagedDatabase, OfDamagedBytesItIsDrawnOrRefusedWithItsName) {
+  int refused = 0;
   for (int seed = 1; seed <= wanted_seeds(); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(static_cast<unsigned>(seed));
@@ -146,9 +148,12 @@ TEST_F(DamagedDatabase, OfDamagedBytesItIsDrawnOrRefused) {
     file.close();
     try {
       draw_all(damaged());
-    } catch (const db::Error&) {
+    } catch (const db::Error& error) {
+      ++refused;
+      EXPECT_THAT(error.what(), testing::HasSubstr(damaged()));
     }
   }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_F(WorkspaceTest, AMemoryThatCannotBeWrittenIsSaidOnce) {
   Workspace workspace = make_workspace(folder / "file" / "viewer.json");
   open_database(workspace, path("one.db"), {});
   frames(workspace, 1);
-  EXPECT_THAT(shown_app(workspace)->session.problem, HasSubstr("is not kept"));
+  EXPECT_THAT(shown_app(workspace)->session.problem, HasSubstr("is not saved"));
   EXPECT_TRUE(workspace.memory.empty());
 }
 

@@ -79,7 +79,7 @@ TEST_F(TimelineTest, TheFitOfAnOpIsShownWhereItIsAskedFor) {
 TEST_F(TimelineTest, ATableThatThereIsNotIsRefused) {
   App app = open();
   for (const std::string& name : figures_names()) EXPECT_NO_THROW(show_figures(app, name));
-  EXPECT_THROW(show_figures(app, "nonsense"), std::invalid_argument);
+  EXPECT_THROW(show_figures(app, "nonsense"), UnknownView);
 }
 
 TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {

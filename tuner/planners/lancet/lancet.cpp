@@ -81,7 +81,7 @@ std::string not_along_the_batch(const Situation& situation, int most_parts) {
   return said.text();
 }
 
-/// Parts are as small as chunks of as many, and costs of smaller ones are not known.
+/// n parts are as small as n chunks, and the costs of smaller ones are not known.
 int most_parts_of(const PlannerOptions& options) {
   return whole_value_of(options, kMostParts, std::max(2, options.most_chunks));
 }

@@ -313,7 +313,7 @@ TEST(Checkpoints, OfAnotherModelAreRefusedAndOtherKeysOfTrainingAreTold) {
   other = model;
   other.optimizer = Optimizer::sgd;
   EXPECT_THAT(refusal(place, other, {1, 1, 1}),
-              AllOf(HasSubstr("tensor token_table.momentum: is not there")));
+              AllOf(HasSubstr("tensor token_table.momentum: is missing")));
   other = model;
   other.learning_rate = 0.5;
   const auto point = find_resume_point(place.folder, other, place.corpus);

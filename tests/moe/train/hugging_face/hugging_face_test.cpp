@@ -212,37 +212,37 @@ TEST(HuggingFaceConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
 
 /// A model that is a Mixtral but for what `change` does.
 template <class Change>
-std::string misfit_after(const Change& change) {
+std::string refusal_after(const Change& change) {
   Model model = read_config(kGolden / "mixtral", base_model()).model;
   change(model);
   return refusal([&] { fitting_family(model, Family::mixtral); });
 }
 
 TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
-  EXPECT_EQ(misfit_after([](Model&) {}), "nothing is refused");
-  EXPECT_EQ(misfit_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
+  EXPECT_EQ(refusal_after([](Model&) {}), "nothing is refused");
+  EXPECT_EQ(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
             "nothing is refused");
-  EXPECT_THAT(misfit_after([](Model& model) { model.norm = Norm::layer_norm; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.norm = Norm::layer_norm; }),
               HasSubstr("mixtral has no norm = \"layer_norm\" (expected \"rms_norm\")"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.positions = Positions::learned; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.positions = Positions::learned; }),
               HasSubstr("positions = \"learned\" (expected \"rotary\")"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.expert = "gpt"; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.expert = "gpt"; }),
               HasSubstr("expert = \"gpt\" (expected \"mixtral\")"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.gate = "gshard"; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.gate = "gshard"; }),
               HasSubstr("gate = \"gshard\" (expected \"softmax\")"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.capacity_factor = 1.25; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.capacity_factor = 1.25; }),
               HasSubstr("capacity_factor = 1.25 (expected \"dropless\")"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.biases = true; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.biases = true; }),
               HasSubstr("biases = true (expected false)"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.choices = 1; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.choices = 1; }),
               HasSubstr("choices = 1 (expected 2 or more)"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.shared_experts = 1; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.shared_experts = 1; }),
               HasSubstr("shared_experts = 1 (expected 0)"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.dense_blocks = 1; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.dense_blocks = 1; }),
               HasSubstr("dense_blocks = 1 (expected 0)"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.moe_every = 2; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.moe_every = 2; }),
               HasSubstr("moe_every = 2 (expected 1)"));
-  EXPECT_THAT(misfit_after([](Model& model) { model.hooks["before_dispatch"] = "round_bf16"; }),
+  EXPECT_THAT(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "round_bf16"; }),
               HasSubstr("hooks.before_dispatch = \"round_bf16\" (expected no such hook)"));
 
   Model neither = base_model();
@@ -269,13 +269,13 @@ TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   write_with("num_hidden_layers", 3);
   EXPECT_THAT(refusal(imports), HasSubstr("tensor model.layers.2."));
   write_with("num_hidden_layers", 1);
-  EXPECT_THAT(refusal(imports), HasSubstr("has no counterpart in the model that config.json says"));
+  EXPECT_THAT(refusal(imports), HasSubstr("has no counterpart in the model that config.json describes"));
   EXPECT_TRUE(checkpoints_in(run).empty()) << "nothing is half written";
   write_with("num_hidden_layers", 2);
   imports();
   EXPECT_THAT(refusal(imports), HasSubstr("has checkpoints up to iteration 0"));
   export_checkpoint({run, to});
-  EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("is there already"));
+  EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("exists already"));
   EXPECT_THAT(refusal([&] {
                 export_checkpoint({from, scratch.root / "new"});
               }),

@@ -1,0 +1,314 @@
+#include "tuner/costs/observe.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "db/timeline_statistics.h"
+#include "moe/program/start_rule.h"
+#include "tuner/costs/busy_times.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+namespace {
+
+/// A call with so many times fewer bytes than another one waits for the other's messages, and not
+/// for its own share of the bandwidth.
+constexpr double kFarLarger = 100;
+
+/// False on ranks of other pipeline stages than the op's.
+bool has_run(const moe::OpSpan& span) { return span.op >= 0; }
+
+db::TimeInterval interval_of(const moe::OpSpan& span) {
+  return {span.start_s, span.start_s + span.duration_s};
+}
+
+/// When the members of each collective call were all there, by op and rank.
+std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteration,
+                                               const std::vector<OpCost>& shape) {
+  std::vector<std::vector<double>> arrivals(shape.size());
+  for (std::size_t op = 0; op < shape.size(); ++op) {
+    if (shape[op].activity != moe::Activity::communication) continue;
+    arrivals[op].assign(iteration.timeline.ranks.size(), 0);
+    for (const GroupCall& call : shape[op].calls) {
+      double last = 0;
+      for (const int rank : call.ranks) {
+        last = std::max(last, iteration.timeline.ranks[rank][op].start_s);
+      }
+      for (const int rank : call.ranks) arrivals[op][rank] = last;
+    }
+  }
+  return arrivals;
+}
+
+/// Who takes part and with how many bytes; speeds do not matter.
+std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& groups,
+                                const std::vector<moe::Binding>& bindings) {
+  CostModel any;
+  any.fits["gemm"] = any.fits[gemm_fit("bf16")] = any.fits["memory"] = {};
+  Cluster links;
+  links.inter_node = links.intra_node = {1, 0};
+  return op_costs(program, groups, bindings, any, links);
+}
+
+/// The ops that an op waited for last, on its own stream and on others, and when they ended.
+struct LastWait {
+  double same_s = 0;
+  double other_s = -1;
+  int other_op = -1;
+  int before = -1;  ///< op before it on its stream
+  double ready_s() const { return std::max(same_s, other_s); }
+};
+
+std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<moe::OpSpan>& spans,
+                                 const std::vector<std::vector<int>>& waits) {
+  std::vector<LastWait> result(program.ops.size());
+  std::vector<int> last_of_stream(moe::kStreamCount, -1);
+  const auto end_of = [&](int op) { return interval_of(spans[op]).end_s; };
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    if (!has_run(spans[op])) continue;
+    LastWait& last = result[op];
+    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
+    last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
+    if (last.before >= 0) last.same_s = end_of(last.before);
+    for (const int earlier : waits[op]) {
+      if (program.ops[earlier].stream == program.ops[op].stream) continue;
+      if (!has_run(spans[earlier])) continue;
+      if (end_of(earlier) > last.other_s) {
+        last.other_s = end_of(earlier);
+        last.other_op = earlier;
+      }
+    }
+  }
+  return result;
+}
+
+void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vector<int>>& waits,
+                  Observations& seen) {
+  const moe::Program& program = *iteration.program;
+  for (const auto& spans : iteration.timeline.ranks) {
+    const std::vector<LastWait> lasts = last_waits(program, spans, waits);
+    std::vector<bool> woke_computation(program.ops.size());
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (has_run(spans[op]) && !moe::is_communication(program.ops[op]) &&
+          lasts[op].other_s > lasts[op].same_s) {
+        woke_computation[lasts[op].other_op] = true;
+      }
+    }
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (!has_run(spans[op])) continue;
+      const LastWait& last = lasts[op];
+      const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
+      const auto before = static_cast<std::size_t>(std::max(last.before, 0));
+      if (last.other_s > last.same_s) {
+        const bool routing = moe::binds_routing(program.ops[last.other_op]);
+        (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
+      } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
+                 moe::is_communication(program.ops[before]) && woke_computation[before]) {
+        seen.contended_gaps.push_back(gap);
+      } else {
+        seen.same_stream_gaps.push_back(gap);
+      }
+    }
+  }
+}
+
+BesideSeconds scaled(BesideSeconds beside, double factor) {
+  for (double& seconds : beside.each) seconds *= factor;
+  beside.links *= factor;
+  beside.any *= factor;
+  beside.same_link *= factor;
+  return beside;
+}
+
+BesideSeconds sum(BesideSeconds a, const BesideSeconds& b) {
+  for (std::size_t x = 0; x < kOccupations; ++x) a.each[x] += b.each[x];
+  a.links += b.links;
+  a.any += b.any;
+  a.same_link += b.same_link;
+  return a;
+}
+
+/// The most bytes that any rank sends or receives in a call.
+struct CallBytes {
+  double inter = 0;  ///< between nodes
+  double intra = 0;  ///< inside its node
+};
+
+CallBytes call_bytes(const GroupCall& call, const moe::Groups& groups) {
+  const LinkLoads loads = link_loads(call, groups);
+  std::map<int, double> out, in;  // between nodes, by rank
+  for (const Transfer& transfer : call.transfers) {
+    if (groups.node_of[transfer.from] == groups.node_of[transfer.to]) continue;
+    out[transfer.from] += static_cast<double>(transfer.bytes);
+    in[transfer.to] += static_cast<double>(transfer.bytes);
+  }
+  CallBytes bytes;
+  for (const int member : call.ranks) {
+    const auto rank = static_cast<std::size_t>(member);
+    bytes.inter = std::max({bytes.inter, out[member], in[member]});
+    bytes.intra = std::max({bytes.intra, loads.rank_out[rank], loads.rank_in[rank]});
+  }
+  return bytes;
+}
+
+/// The time during which a collective moves on a rank.
+struct Moving {
+  std::size_t op = 0;
+  Occupation link = Occupation::inter_node;
+  db::TimeInterval interval;
+  double bytes = 0;  ///< between nodes
+};
+
+/// The iteration on all ranks, and what its observations are worked out from.
+class ObservedIteration {
+ public:
+  ObservedIteration(const MeasuredIteration& iteration, const moe::Groups& groups,
+                    const std::vector<SharedProcessors>& contended)
+      : iteration_(iteration),
+        groups_(groups),
+        shapes_(call_shapes(*iteration.program, groups, iteration.bindings)),
+        arrivals_(last_arrivals(iteration, shapes_)),
+        bytes_of_(shapes_.size()),
+        busy_(iteration.timeline.ranks.size()),
+        moving_(iteration.timeline.ranks.size()) {
+    for (std::size_t op = 0; op < shapes_.size(); ++op) {
+      for (const GroupCall& call : shapes_[op].calls) {
+        bytes_of_[op].push_back(call_bytes(call, groups));
+      }
+    }
+    for (std::size_t rank = 0; rank < busy_.size(); ++rank) note_busy_times(rank);
+    processor_times_.reserve(contended.size());  // processor_time_of_ points into it
+    processor_time_of_.resize(busy_.size(), nullptr);
+    for (const SharedProcessors& shared : contended) {
+      const SharedTime& time = processor_times_.emplace_back(busy_, shared);
+      for (const int rank : shared.ranks) processor_time_of_[rank] = &time;
+    }
+  }
+
+  void observe_ops(std::string_view device, Observations& seen) const {
+    for (std::size_t op = 0; op < shapes_.size(); ++op) {
+      if (shapes_[op].activity != moe::Activity::communication) {
+        observe_computation(op, device, seen);
+        continue;
+      }
+      for (std::size_t index = 0; index < shapes_[op].calls.size(); ++index) {
+        observe_call(op, index, seen);
+      }
+    }
+  }
+
+ private:
+  const moe::OpSpan& span_of(std::size_t rank, std::size_t op) const {
+    return iteration_.timeline.ranks[rank][op];
+  }
+
+  void note_busy_times(std::size_t rank) {
+    for (std::size_t op = 0; op < shapes_.size(); ++op) {
+      if (!has_run(span_of(rank, op))) continue;
+      db::TimeInterval interval = interval_of(span_of(rank, op));
+      if (shapes_[op].activity == moe::Activity::communication) {
+        interval.begin_s = std::max(interval.begin_s, arrivals_[op][rank]);
+        const int index = shapes_[op].call_of[rank];
+        const Occupation link = shapes_[op].calls[index].link;
+        busy_[rank].add(link, interval);
+        moving_[rank].push_back({op, link, interval, bytes_of_[op][index].inter});
+      } else {
+        busy_[rank].add(occupation_of(shapes_[op]), interval);
+      }
+    }
+    busy_[rank].merge();
+  }
+
+  void observe_computation(std::size_t op, std::string_view device, Observations& seen) const {
+    const moe::Program& program = *iteration_.program;
+    const moe::Op& entry = program.ops[op];
+    const std::string key = shape_key(program, entry);
+    const std::string kind = costed_kind(program, entry);
+    seen.kind_of[key] = kind;
+    seen.by_flops[kind] = costs_by_flops(entry);
+    const Occupation own = occupation_of(shapes_[op]);
+    seen.copies[kind] = own == Occupation::copy;
+    for (std::size_t rank = 0; rank < busy_.size(); ++rank) {
+      const moe::OpSpan& span = span_of(rank, op);
+      if (!(span.duration_s > 0)) continue;
+      Sample sample = units_of(program, entry, iteration_.bindings[rank], groups_,
+                               static_cast<int>(rank), device);
+      const db::TimeInterval interval = interval_of(span);
+      const SharedTime* had = processor_time_of_[rank];
+      sample.seconds = had != nullptr ? had->of(interval) : span.duration_s;
+      // The overlap is the same share of the processor time that the op had as of its span.
+      seen.compute[key].push_back(
+          {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s)});
+    }
+  }
+
+  /// What moved on a rank's link beside a call of `bytes`, which moved there during `interval`.
+  struct SameLink {
+    double seconds = 0;
+    double larger_left_s = 0;  ///< how long far larger calls went on after it began
+  };
+  SameLink same_link(std::size_t rank, std::size_t op, Occupation link, db::TimeInterval interval,
+                     const CallBytes& bytes) const {
+    SameLink found;
+    for (const Moving& other : moving_[rank]) {
+      if (other.op == op || other.link != link) continue;
+      found.seconds += db::covered_length_s(interval, std::span(&other.interval, 1));
+      const bool is_under_way =
+          link == Occupation::inter_node && other.interval.begin_s < interval.begin_s;
+      if (is_under_way && other.bytes > kFarLarger * bytes.inter) {
+        found.larger_left_s =
+            std::max(found.larger_left_s, other.interval.end_s - interval.begin_s);
+      }
+    }
+    return found;
+  }
+
+  void observe_call(std::size_t op, std::size_t index, Observations& seen) const {
+    const GroupCall& call = shapes_[op].calls[index];
+    const CallBytes& bytes = bytes_of_[op][index];
+    double begin = 0, end = 0;
+    BesideSeconds beside;
+    double larger_left_s = 0;
+    for (const int member : call.ranks) {
+      const auto rank = static_cast<std::size_t>(member);
+      begin = arrivals_[op][rank];
+      const db::TimeInterval interval{begin, interval_of(span_of(rank, op)).end_s};
+      end = std::max(end, interval.end_s);
+      const SameLink same = same_link(rank, op, call.link, interval, bytes);
+      BesideSeconds here = busy_[rank].beside(call.link, interval);
+      here.same_link = same.seconds;
+      larger_left_s = std::max(larger_left_s, same.larger_left_s);
+      beside = sum(beside, scaled(here, 1 / static_cast<double>(call.ranks.size())));
+    }
+    if (!(end > begin)) return;
+    const bool between = bytes.inter > 0;
+    const std::string key = link_key(collective_name(iteration_.program->ops[op]),
+                                     between ? "inter_node" : "intra_node");
+    const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
+    seen.calls[key].push_back({sample, beside});
+    if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
+  }
+
+  const MeasuredIteration& iteration_;
+  const moe::Groups& groups_;
+  const std::vector<OpCost> shapes_;                 ///< [op]
+  const std::vector<std::vector<double>> arrivals_;  ///< [op][rank]
+  std::vector<std::vector<CallBytes>> bytes_of_;     ///< [op][call]
+  std::vector<BusyTimes> busy_;                      ///< [rank]
+  std::vector<std::vector<Moving>> moving_;          ///< [rank]
+  std::vector<SharedTime> processor_times_;
+  std::vector<const SharedTime*> processor_time_of_;  ///< [rank]; null where no rank shares its own
+};
+
+}  // namespace
+
+void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
+             const std::vector<SharedProcessors>& contended, std::string_view device,
+             Observations& seen) {
+  ObservedIteration(iteration, groups, contended).observe_ops(device, seen);
+  observe_gaps(iteration, moe::waits_for(*iteration.program), seen);
+}
+
+}  // namespace tuner

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/rows/groups.h"
+#include "tuner/costs/beside.h"
+#include "tuner/costs/calibrate.h"
+#include "tuner/costs/cluster.h"
+
+namespace tuner {
+
+/// A call that began beside far larger ones between nodes.
+struct CallBesideLarger {
+  Sample sample;
+  double others_left_s = 0;  ///< how long the larger ones went on after it began
+};
+
+/// What measured iterations show, before anything is fitted to it.
+struct Observations {
+  std::map<std::string, std::vector<Observation>> compute;  ///< and copies; by shape
+  std::map<std::string, bool> copies;                       ///< op kind -> copies, else computes
+  std::map<std::string, std::string> kind_of;               ///< shape -> op kind
+  std::map<std::string, bool> by_flops;                     ///< op kind -> units
+  std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
+  std::map<std::string, std::vector<CallBesideLarger>> queued;  ///< by link_key
+  std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
+};
+
+/// Adds one iteration. `contended`: contended_processors() of the ranks; `device` is the one of
+/// CostModel.
+void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
+             const std::vector<SharedProcessors>& contended, std::string_view device,
+             Observations& seen);
+
+}  // namespace tuner
