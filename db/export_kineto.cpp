@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -164,6 +165,8 @@ void write_rank(const World& world, int rank, const std::string& path) {
   file.commit();
 }
 
+std::string name_of_trace(int rank) { return fmt::format("rank-{}.json", rank); }
+
 void make_folder(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directory(folder, failed);
@@ -171,6 +174,21 @@ void make_folder(const std::string& folder) {
     throw OutputError(fmt::format("{}: cannot be made: {}", folder,
                                   failed ? failed.message() : "there is a file of that name"),
                       kExitWrongUse);
+  }
+}
+
+/// Who reads the folder would take the files of an export with more ranks for ranks of this one.
+void expect_no_other_rank(const std::string& folder, const std::vector<int>& ranks) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_ours = std::any_of(ranks.begin(), ranks.end(),
+                                     [&](int rank) { return name == name_of_trace(rank); });
+    if (is_ours || !name.starts_with("rank-") || !name.ends_with(".json")) continue;
+    throw OutputError(
+        fmt::format("{}: is of another export, this one has {} ranks: name another folder",
+                    entry.path().string(), ranks.size()),
+        kExitWrongUse);
   }
 }
 
@@ -182,9 +200,9 @@ void export_rank_traces(const Connection& connection, const Timeline& timeline,
   World world{tracks, ranks_of(tracks), all_ranks_together(connection, timeline), {}};
   world.tokens = exchange_tokens(connection, timeline, static_cast<int>(world.ranks.size()));
   make_folder(folder);
+  expect_no_other_rank(folder, world.ranks);
   for (const int rank : world.ranks) {
-    const std::string name = fmt::format("rank-{}.json", rank);
-    write_rank(world, rank, (std::filesystem::path(folder) / name).string());
+    write_rank(world, rank, (std::filesystem::path(folder) / name_of_trace(rank)).string());
   }
 }
 

@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "db/error.h"
@@ -77,6 +79,18 @@ std::optional<double> number(const std::string& text, const char* column, const 
   return value;
 }
 
+/// A device may have a line without end.
+void expect_file(const std::string& path) {
+  using std::filesystem::file_type;
+  std::error_code none;
+  const file_type type = std::filesystem::status(path, none).type();
+  if (type != file_type::directory && type != file_type::character && type != file_type::block) {
+    return;
+  }
+  throw Error(ErrorKind::invalid, fmt::format("{}: is a {}: expected a file", path,
+                                              type == file_type::directory ? "folder" : "device"));
+}
+
 }  // namespace
 
 std::vector<Figure> read_figures(std::istream& file, const std::string& name) {
@@ -108,9 +122,11 @@ std::vector<Figure> read_figures(std::istream& file, const std::string& name) {
 }
 
 std::int64_t import_figures(Connection& connection, Run run, const std::string& path) {
+  expect_file(path);
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::not_found, fmt::format("{}: cannot be read", path));
   auto figures = read_figures(file, path);
+  if (figures.empty()) throw Error(ErrorKind::invalid, fmt::format("{}: has no figures", path));
   Transaction transaction(connection, fmt::format("store {} figures", figures.size()));
   run.device = "cpu";
   const std::int64_t id = begin_run(connection, std::move(run), this_machine());

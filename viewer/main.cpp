@@ -62,8 +62,7 @@ std::optional<viewer::TimeRange> parse_range(const std::string& text) {
   viewer::TimeRange range;
   char rest = 0;
   const int read = std::sscanf(text.c_str(), "%lf:%lf%c", &range.begin_s, &range.end_s, &rest);
-  if (read != 2 || !(range.end_s > range.begin_s) || !std::isfinite(range.begin_s) ||
-      !std::isfinite(range.end_s)) {
+  if (read != 2 || !(range.end_s > range.begin_s) || !std::isfinite(range.end_s - range.begin_s)) {
     throw CLI::ValidationError("--range", text + " is not BEGIN:END in seconds, e.g. 0.12:0.2");
   }
   return range;
@@ -248,6 +247,7 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
   add_view_options(cli, options);
   cli.add_option("--screenshot", options.screenshot, "write a PNG of the window and end")
+      ->check(db::options::not_empty())
       ->type_name("FILE")
       ->group("Picture");
   cli.add_option("--size", options.size, "how many pixels the window or the picture has")
@@ -261,6 +261,7 @@ int main(int argc, char** argv) {
   cli.add_option("--report", options.report,
                  "write a report on the study into a new folder and end: a page, pictures of all "
                  "panels, tables")
+      ->check(db::options::not_empty())
       ->type_name("DIR")
       ->group("Report")
       ->excludes("--screenshot");

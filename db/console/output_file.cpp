@@ -59,6 +59,12 @@ bool is_sqlite(const std::string& path) {
 
 }  // namespace
 
+OutputError open_error(const std::string& name, int code) {
+  const bool full = code == ENOSPC || code == EDQUOT;
+  return {fmt::format("{}: cannot be written: {}", name, std::strerror(code)),
+          full ? kExitFailed : kExitWrongUse};
+}
+
 OutputError write_error(const std::string& name, int code) {
   return {fmt::format("{}: cannot be written: {}", name, std::strerror(code)),
           code == EPIPE ? kExitDone : kExitFailed};
@@ -77,6 +83,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     file_ = stdout;
     return;
   }
+  if (path.empty()) fail_to_open(ENOENT);
   const fs::path target = follow_links(path);
   if (const int descriptor = own_descriptor(target); descriptor >= 0) {
     const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);  // keeps its place in the file
@@ -141,11 +148,7 @@ void OutputFile::commit() {
   replaced_.clear();
 }
 
-void OutputFile::fail_to_open(int code) const {
-  const bool full = code == ENOSPC || code == EDQUOT;
-  throw OutputError(fmt::format("{}: cannot be written: {}", path_, std::strerror(code)),
-                    full ? kExitFailed : kExitWrongUse);
-}
+void OutputFile::fail_to_open(int code) const { throw open_error(path_, code); }
 
 void OutputFile::fail_to_write(int code) const {
   throw write_error(path_ == "-" ? "stdout" : path_, code);

@@ -8,6 +8,10 @@
 
 namespace db {
 
+/// The OutputError of a file or folder that cannot be opened or made, with this errno. Its name is
+/// wrong then, unless the disk is full.
+OutputError open_error(const std::string& name, int code);
+
 /// Flushes stdout, of C and of C++, and returns `code`. Where stdout could not be written in full,
 /// it says why on stderr and returns 1.
 int flushed(int code);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <filesystem>
 #include <new>
 #include <sstream>
 
@@ -47,6 +48,9 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   } catch (const std::bad_alloc&) {
     code = kExitOutOfMemory;
     spdlog::error("out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    code = kExitFailed;
+    spdlog::error("{}: {}", error.path1().string(), error.code().message());
   } catch (const std::exception& error) {
     code = exit_code(error);
     spdlog::error(error.what());

@@ -31,7 +31,6 @@ class CudaBackend : public Backend {
     at(Stream::compute).make_blas_memory();
     at(Stream::compute).make_staging();
     at(Stream::host).make_staging();
-    forget_marks();
   }
   /// Freeing memory waits for the device without limit. Where work on the device does not end, its
   /// memory is left until the process ends.
@@ -210,7 +209,10 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
     throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
                       std::to_string(count));
   }
-  return std::make_unique<CudaBackend>(device, time_limit_s);
+  auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
+  // Waits for the device, which may not end its work: then the destructor leaves its memory.
+  backend->forget_marks();
+  return backend;
 }
 
 }  // namespace moe

@@ -21,21 +21,26 @@ struct CallSite {
 };
 
 [[noreturn]] inline void throw_cuda_error(const std::string& what, const std::string& why,
-                                          CallSite where) {
-  throw CudaError(what + ": " + why + " (" + where.file + ":" + std::to_string(where.line) + ")");
+                                          bool is_memory, CallSite where) {
+  const std::string text =
+      what + ": " + why + " (" + where.file + ":" + std::to_string(where.line) + ")";
+  if (is_memory) throw OutOfMemory(text);
+  throw CudaError(text);
 }
 
-/// `what` names the call: check(cudaMemcpyAsync(...), "cudaMemcpyAsync"). Throws CudaError.
+/// `what` names the call: check(cudaMemcpyAsync(...), "cudaMemcpyAsync"). Throws OutOfMemory where
+/// the device or the host has too little memory, and CudaError else.
 inline void check(cudaError_t status, const char* what, CallSite where = CallSite::current()) {
   if (status == cudaSuccess) return;
   throw_cuda_error(what, std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status),
-                   where);
+                   status == cudaErrorMemoryAllocation, where);
 }
 
 inline void check(cublasStatus_t status, const char* what, CallSite where = CallSite::current()) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw_cuda_error(
-      what, std::string(cublasGetStatusName(status)) + ", " + cublasGetStatusString(status), where);
+  throw_cuda_error(what,
+                   std::string(cublasGetStatusName(status)) + ", " + cublasGetStatusString(status),
+                   status == CUBLAS_STATUS_ALLOC_FAILED, where);
 }
 
 }  // namespace moe

@@ -212,6 +212,7 @@ void declare_checkpoints(CLI::App& app, TrainArguments& a) {
   auto* folder = app.add_option("--checkpoint", a.checkpoint,
                                 "write checkpoints to this folder, which every rank sees: after "
                                 "the last iteration, and when a signal ends the training")
+                     ->check(options::not_empty())
                      ->type_name("DIR")
                      ->group(group);
   app.add_option("--checkpoint-every", a.checkpoint_every,
@@ -258,6 +259,7 @@ void declare_results(CLI::App& app, TrainArguments& a) {
   app.add_option("--log", a.log,
                  "add a line of JSON for every iteration to this file: losses, learning rate, norm "
                  "of the gradients, times, memory")
+      ->check(options::not_empty())
       ->type_name("FILE")
       ->group("Output");
   app.add_option(

@@ -67,6 +67,7 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->add_option("-o,--output", arguments.folder,
                    "a new folder for config.json and model.safetensors")
       ->required()
+      ->check(options::not_empty())
       ->type_name("DIR");
   command
       ->add_option("--as", arguments.family,
@@ -94,6 +95,7 @@ void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->add_option("--checkpoint", arguments.checkpoint,
                    "the folder for the checkpoint and model.toml")
       ->required()
+      ->check(options::not_empty())
       ->type_name("DIR");
   command
       ->add_option("--model", arguments.model,

@@ -94,14 +94,17 @@ void TrainReport::evaluated(int iteration, double heldout_loss) {
   if (writer_) writer_->row({std::int64_t{iteration}, heldout_loss});
 }
 
-void TrainReport::sampled(const std::string& prompt, const std::string& text) {
+void TrainReport::sampled(const std::string& prompt, const std::string& between,
+                          const std::string& text) {
   prompt_ = db::escaped(prompt, true);
+  between_ = between;
   sample_ = db::escaped(text, true);
 }
 
 void TrainReport::print_sample() const {
-  if (format_ == db::Format::table) std::cout << '\n' << *prompt_ << *sample_ << std::endl;
-  if (format_ == db::Format::csv) spdlog::info("{}{}", *prompt_, *sample_);
+  const std::string text = *prompt_ + between_ + *sample_;
+  if (format_ == db::Format::table) std::cout << '\n' << text << std::endl;
+  if (format_ == db::Format::csv) spdlog::info(text);
 }
 
 void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {

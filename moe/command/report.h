@@ -29,8 +29,8 @@ class TrainReport {
   void observe(const BalancedTurns& turns) { balanced_ = turns; }
   /// The held-out loss of parameters that are only evaluated, and their iteration.
   void evaluated(int iteration, double heldout_loss);
-  /// What the model wrote after the prompt.
-  void sampled(const std::string& prompt, const std::string& text);
+  /// What the model wrote after the prompt, and what stands between the two.
+  void sampled(const std::string& prompt, const std::string& between, const std::string& text);
   /// Prints the summaries and the sample; `run_ids` are the stored runs, by schedule, or empty.
   void finish(const std::vector<std::int64_t>& run_ids);
 
@@ -64,6 +64,7 @@ class TrainReport {
   bool weighs_z_loss_;
   bool only_evaluates_;
   std::optional<std::string> prompt_, sample_;
+  std::string between_;
   std::vector<Summary> summaries_;  ///< by schedule
   std::optional<db::RowWriter> writer_;
   PlanningTime planning_;

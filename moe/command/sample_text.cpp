@@ -55,6 +55,8 @@ std::vector<std::int32_t> prompt_tokens(const std::optional<std::string>& prompt
   return tokens;
 }
 
+std::string between(const Corpus& corpus) { return is_text(corpus) ? "" : " "; }
+
 std::string said_by(const std::vector<std::int32_t>& tokens, const Corpus& corpus) {
   if (!is_text(corpus)) return fmt::format("{}", fmt::join(tokens, " "));
   std::string text;

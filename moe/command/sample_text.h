@@ -16,6 +16,9 @@ namespace moe {
 std::vector<std::int32_t> prompt_tokens(const std::optional<std::string>& prompt,
                                         const Corpus& corpus, const Model& model);
 
+/// What stands between a prompt and the text that follows: a space between numbers of tokens.
+std::string between(const Corpus& corpus);
+
 /// What the tokens say: bytes where the corpus is text, else their numbers.
 std::string said_by(const std::vector<std::int32_t>& tokens, const Corpus& corpus);
 

@@ -1,15 +1,33 @@
 #include "moe/command/step_log.h"
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "db/console/output_error.h"
+#include "db/console/output_file.h"
 
 namespace moe {
+namespace {
+
+/// True where a file ends within a line, as one does whose disk was full.
+bool ends_within_a_line(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-1, std::ios::end);
+  const int last = file.get();
+  return file && last != '\n';
+}
+
+}  // namespace
 
 StepLog::StepLog(const std::string& path, const StepScale& scale)
     : path_(path), scale_(scale), file_(std::fopen(path.c_str(), "ae")) {
-  if (file_ == nullptr) throw db::write_error(path_, errno);
+  if (file_ == nullptr) throw db::open_error(path_, errno);
+  if (ends_within_a_line(path_)) std::fputc('\n', file_);  // the next iteration has its own line
 }
 
 StepLog::~StepLog() {

@@ -296,7 +296,8 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
   };
   observer.sampled = [&arguments, &inputs, &told](const std::vector<std::int32_t>& tokens) {
     const auto prompt = prompt_tokens(arguments.prompt, inputs.corpus, inputs.model);
-    told.report->sampled(said_by(prompt, inputs.corpus), said_by(tokens, inputs.corpus));
+    told.report->sampled(said_by(prompt, inputs.corpus), between(inputs.corpus),
+                         said_by(tokens, inputs.corpus));
   };
   observer.step = [&arguments, &inputs, &told](const StepReport& step) {
     tell_step(arguments, inputs, told, step);

@@ -102,7 +102,9 @@ std::vector<std::int64_t> first_tokens(const IndexReader& reader,
 
 std::optional<MegatronIndex> read_megatron_index(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  // A link that leads nowhere is no missing index: without it the tokens would be misread.
+  const auto type = std::filesystem::symlink_status(path, ignored).type();
+  if (type == std::filesystem::file_type::not_found) return std::nullopt;
   IndexReader reader(path);
   const auto magic = reader.row<char>(kIndexMagic.size(), "its magic");
   if (std::string_view(magic.data(), magic.size()) != kIndexMagic) {

@@ -86,6 +86,21 @@ TEST_F(ExportKineto, RefusesAFolderThatCannotBeMade) {
   EXPECT_THROW(export_rank_traces(connection, timeline, directory.file("none/here")), OutputError);
 }
 
+TEST_F(ExportKineto, RefusesAFolderWithFilesOfMoreRanks) {
+  trace_of(0);
+  EXPECT_NO_THROW(trace_of(1)) << "its own files are replaced";
+  std::ofstream(directory.file("traces/rank-2.json")) << "{}";
+  try {
+    trace_of(0);
+    ADD_FAILURE() << "a file of a third rank stays beside those of two";
+  } catch (const OutputError& error) {
+    EXPECT_EQ(error.exit_code, kExitWrongUse);
+    EXPECT_EQ(error.what(),
+              directory.file("traces/rank-2.json") +
+                  ": is of another export, this one has 2 ranks: name another folder");
+  }
+}
+
 TEST_F(ExportKineto, SplitsAnExchangeByTheTokensOfTheGates) {
   Timeline timeline = load_timeline(connection, sample.measured);
   timeline.iteration = 1;

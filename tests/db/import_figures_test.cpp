@@ -102,6 +102,20 @@ TEST_F(ImportedFigures, AreARunWithTheDifferenceToThePaper) {
   EXPECT_EQ(next(), Cell()) << "no difference to a figure of 0";
 }
 
+TEST_F(ImportedFigures, ComeFromAFileThatHasSome) {
+  EXPECT_THROW(import_text(kHeading), Error);
+  for (const std::string& wrong : {std::string("/dev/zero"), directory.path()}) {
+    try {
+      import_figures(connection, this_run("figures", "reproduce", 0, nullptr), wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::invalid);
+      EXPECT_NE(std::string(error.what()).find(": expected a file"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(load_runs(connection).empty());
+}
+
 TEST_F(ImportedFigures, AreAllStoredOrNone) {
   EXPECT_THROW(import_text(kHeading + "A,Fig. 1,x,s,time,2,2,,simulated\nA\n"), Error);
   EXPECT_TRUE(load_runs(connection).empty());

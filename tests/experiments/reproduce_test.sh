@@ -65,6 +65,21 @@ expect "figures are stored" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" 
 expect "all of them" equal "$("$bin/moe-db" query --db "$scratch/figures.db" --format csv \
   "SELECT count(*), sum(abs(difference - (value / paper_value - 1)) > 1e-9), min(basis) FROM figure_view" | tail -1)" 16,0,simulated
 
+# An experiment of which only some predictions succeed, 12 of 32.
+mkdir -p "$scratch/fails"
+cat > "$scratch/fails/moe-tune" <<TEXT
+#!/bin/bash
+echo >> "$scratch/fails/calls"
+((\$(wc -l < "$scratch/fails/calls") <= 12)) || exit 1
+exec "$bin/moe-tune" "\$@"
+TEXT
+chmod +x "$scratch/fails/moe-tune"
+ln -s "$bin/moe-db" "$scratch/fails/moe-db"
+expect "an experiment that fails ends it with 1" equal \
+  "$(code "$reproduce" mpmoe_fig16 --bin "$scratch/fails" --out "$scratch/fails/out" --db "$scratch/fails.db")" 1
+expect "its rows are in its folder" grep -q "^MPMoE,Fig. 16," "$scratch/fails/out/mpmoe_fig16/rows.csv"
+expect "and not stored" test ! -e "$scratch/fails.db" -a ! -s "$scratch/fails/out/all.csv"
+
 # Rows as parts of pages and as a picture.
 mkdir -p "$scratch/page"
 cat > "$scratch/page/rows.csv" <<'TEXT'

@@ -214,6 +214,17 @@ expect 2 err "--prompt: token 65536 is not one of the 65536 of the model" "$moe_
   --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 65536"
 expect 0 out '"prompt":"15 7"' "$moe_train" --model micro --data tokens.bin --set model.vocabulary=65536 --evaluate-only \
   --evaluate-batches 0 --sample 2 --prompt "15 7" --format json
+expect 0 out "15 7 " "$moe_train" --model micro --data tokens.bin --set model.vocabulary=65536 --evaluate-only --sample 2 \
+  --prompt "15 7"
+for option in --log --checkpoint; do
+  expect 2 err "$option: expected a text on one line" "$moe_train" --model micro --data corpus.txt $option ""
+  expect 2 err "corpus.txt/kept: cannot be written: Not a directory" "$moe_train" --model micro --data corpus.txt --steps 1 \
+    $option corpus.txt/kept
+done
+# A log that a full disk has cut within a line goes on in a line of its own.
+printf '{"iteration":7,"lo' >cut.jsonl
+expect 0 out "loss" "$moe_train" --model micro --data corpus.txt --steps 1 --log cut.jsonl
+[ "$(grep -c '^{"iteration":1,"loss":' cut.jsonl)" = 1 ] || fail "a line follows half of another: $(cat cut.jsonl)"
 # Outliers are passed over, told and remembered.
 expect 0 err "no update: the loss is " "$moe_train" --model tiny --data corpus.txt --threads 1 --steps 8 --evaluate-batches 0 \
   --set training.outlier_z_score=0.001 --set training.outlier_window=2 --set training.learning_rate=2 --log outliers.jsonl \

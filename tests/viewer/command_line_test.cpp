@@ -151,8 +151,10 @@ TEST_F(CommandLine, WrongUseNamesTheOption) {
   EXPECT_EQ(moe_view("--screenshot " + (folder / "none.png").string()).code, 2) << "of nothing";
   EXPECT_EQ(moe_view(database() + " " + database() + " --report " + folder.string()).code, 2);
   EXPECT_EQ(moe_view("--ranks 5-2 " + database()).code, 2);
-  for (const std::string wrong : {"--panel nothing", "--size 3", "--scale 9", "--scale nan",
-                                  "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
+  EXPECT_EQ(moe_view("--range=-1e308:1e308 " + database()).code, 2) << "an infinite length";
+  for (const std::string wrong :
+       {"--panel nothing", "--size 3", "--scale 9", "--scale nan", "--size 1600x900x3",
+        "--range 2:1", "--report ''", "--screenshot ''", "--nonsense"}) {
     const Outcome outcome = moe_view(database() + " " + wrong);
     EXPECT_EQ(outcome.code, 2) << wrong;
     EXPECT_THAT(outcome.output, HasSubstr(wrong.substr(0, wrong.find(' '))));

@@ -45,9 +45,8 @@ Json to_json(const LastView& view) {
 }
 
 bool is_sound(const LastView& view) {
-  const bool is_range =
-      !view.range || (std::isfinite(view.range->begin_s) && std::isfinite(view.range->end_s) &&
-                      view.range->begin_s < view.range->end_s);
+  const bool is_range = !view.range || (std::isfinite(view.range->end_s - view.range->begin_s) &&
+                                        view.range->begin_s < view.range->end_s);
   return fs::path(view.path).is_absolute() && view.path.size() <= kMostText &&
          view.ranks.size() <= kMostText && view.timelines.size() <= kMostTimelines && is_range;
 }

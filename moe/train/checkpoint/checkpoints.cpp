@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kNotWritten = 1;  // the exit code
+constexpr int kNotWritten = 1, kWrongFolder = 2;  // exit codes
 constexpr double kPatience_s = 0.05;
 
 double seconds_since_begin(Clock::time_point begin) {
@@ -90,7 +90,7 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
     error = failure.what();
   }
   const std::string why = told(error, "preparing of a folder for checkpoints").front();
-  if (!why.empty()) throw CheckpointError(why, kNotWritten);
+  if (!why.empty()) throw CheckpointError(why, kWrongFolder);
 }
 
 Checkpoints::~Checkpoints() = default;  // waits for the thread

@@ -25,10 +25,14 @@ std::optional<int> iteration_named(std::string_view name) {
   return iteration;
 }
 
+std::string name_of_iteration(int iteration) {
+  return fmt::format("{}{:08}", kIteration, iteration);
+}
+
 }  // namespace
 
 std::filesystem::path checkpoint_folder(const std::filesystem::path& directory, int iteration) {
-  return directory / fmt::format("{}{:08}", kIteration, iteration);
+  return directory / name_of_iteration(iteration);
 }
 
 std::filesystem::path partial_folder(const std::filesystem::path& directory, int iteration) {
@@ -41,16 +45,17 @@ std::vector<int> checkpoints_in(const std::filesystem::path& directory) {
   std::vector<int> iterations;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
-    if (const auto iteration = iteration_named(entry.path().filename().string())) {
-      iterations.push_back(*iteration);
-    }
+    const std::string name = entry.path().filename().string();
+    const auto iteration = iteration_named(name);
+    // "iteration-7" is not the name that a training gives.
+    if (iteration && name == name_of_iteration(*iteration)) iterations.push_back(*iteration);
   }
   std::ranges::sort(iterations);
   return iterations;
 }
 
 void prepare_folder(const std::filesystem::path& directory) {
-  std::filesystem::create_directories(directory);
+  make_folder(directory);
   std::vector<std::filesystem::path> left;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();

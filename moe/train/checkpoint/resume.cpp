@@ -56,6 +56,11 @@ std::optional<ResumePoint> find_resume_point(const std::filesystem::path& direct
   point.way_out = way_out_of(point.folder, complete);
   try {
     point.index = read_index(point.folder);
+    if (point.index.iteration != complete.back()) {
+      throw InputError(fmt::format("{}: is of iteration {}: expected {}, as its folder is named",
+                                   (point.folder / kIndexFile).string(), point.index.iteration,
+                                   complete.back()));
+    }
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", error.what(), point.way_out));
   }

@@ -132,7 +132,6 @@ void SafetensorsFile::read_header() {
   const InputDocument document =
       parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, path_.string());
   const InputObject root = document.object();
-  std::int64_t end = 0;
   for (const std::string& name : root.keys()) {
     const InputObject entry = root.object(name);
     if (name == kMetadata) {
@@ -159,12 +158,31 @@ void SafetensorsFile::read_header() {
     }
     tensor.bytes = data.subspan(static_cast<std::size_t>(offsets[0]),
                                 static_cast<std::size_t>(offsets[1] - offsets[0]));
-    end = std::max(end, offsets[1]);
     tensors_.emplace(name, std::move(tensor));
   }
-  if (end != static_cast<std::int64_t>(data.size())) {
-    refuse_file(path_, fmt::format("{} bytes after the last tensor",
-                                   static_cast<std::int64_t>(data.size()) - end));
+  expect_one_after_another(data);
+}
+
+/// As the library has it, every byte is of one tensor.
+void SafetensorsFile::expect_one_after_another(std::span<const std::byte> data) const {
+  std::vector<const StoredTensor*> in_order;
+  for (const auto& [name, tensor] : tensors_) {
+    if (!tensor.bytes.empty()) in_order.push_back(&tensor);
+  }
+  std::ranges::sort(in_order, {}, [](const StoredTensor* one) { return one->bytes.data(); });
+  std::size_t end = 0;
+  for (const StoredTensor* one : in_order) {
+    const auto begin = static_cast<std::size_t>(one->bytes.data() - data.data());
+    if (begin != end) {
+      refuse_tensor(path_, one->name,
+                    fmt::format("begins at byte {}: expected byte {}, at which the one before it "
+                                "ends",
+                                begin, end));
+    }
+    end = begin + one->bytes.size();
+  }
+  if (end != data.size()) {
+    refuse_file(path_, fmt::format("{} bytes after the last tensor", data.size() - end));
   }
 }
 

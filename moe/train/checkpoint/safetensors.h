@@ -50,12 +50,18 @@ class SafetensorsFile {
 
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return tensors_.contains(name); }
+  std::size_t size() const { return tensors_.size(); }
+  /// The shape of a tensor that is there, whose bytes are not looked at.
+  const std::vector<std::int64_t>& shape(const std::string& name) const {
+    return tensors_.at(name).shape;
+  }
   /// The bytes are valid as long as this object. Throws InputError where there is no such tensor,
   /// where another program has cut the file, and where the bytes do not fit their checksum.
   const StoredTensor& tensor(const std::string& name) const;
 
  private:
   void read_header();
+  void expect_one_after_another(std::span<const std::byte> data) const;
 
   std::filesystem::path path_;
   MappedFile file_;

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "db/console/output_file.h"
+
 namespace moe {
 namespace {
 
@@ -45,6 +47,12 @@ void WrittenFile::write(std::span<const std::byte> bytes, std::string_view part)
 void WrittenFile::close() {
   if (fsync(file_) != 0) fail("waiting for the disk", errno);
   if (::close(std::exchange(file_, -1)) != 0) fail("closing", errno);
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw db::open_error(folder.string(), failed.value());
 }
 
 void sync_folder(const std::filesystem::path& folder) {

@@ -28,6 +28,9 @@ class WrittenFile {
   int file_ = -1;
 };
 
+/// Makes a folder and those above it where they are not there. Throws db::OutputError.
+void make_folder(const std::filesystem::path& folder);
+
 /// Waits until the names in a folder are on the disk: files that were made, renamed or removed.
 void sync_folder(const std::filesystem::path& folder);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "moe/errors.h"
@@ -36,6 +38,21 @@ void expect_free(const std::filesystem::path& folder) {
     return;
   }
   throw InputError(fmt::format("{}: exists already: expected a new folder", folder.string()));
+}
+
+/// "hf" of "hf/", beside which a folder can be made.
+std::filesystem::path without_end(const std::filesystem::path& folder) {
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
+/// Gives the folder of what is written its name.
+void complete_folder(const std::filesystem::path& partial, const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::remove(folder, failed);  // an empty folder
+  if (!failed) std::filesystem::rename(partial, folder, failed);
+  if (!failed) return;
+  throw std::runtime_error(fmt::format("{}: cannot be made: {}: {} is complete", folder.string(),
+                                       failed.message(), partial.string()));
 }
 
 std::vector<double> written_values(const Counterpart& one, CheckpointFiles& files) {
@@ -71,7 +88,8 @@ void expect_zeros(const std::vector<std::string>& names, CheckpointFiles& files,
 }  // namespace
 
 ExportReport export_checkpoint(const ExportOptions& options) {
-  expect_free(options.to);
+  const std::filesystem::path to = without_end(options.to);
+  expect_free(to);
   const std::filesystem::path folder = folder_of(options.checkpoint);
   CheckpointIndex index = read_index(folder);
   if (options.drop_nothing) index.model.capacity_factor.reset();
@@ -87,16 +105,16 @@ ExportReport export_checkpoint(const ExportOptions& options) {
     storage.push_back(stored_as(dtype, written_values(one, files)));
     tensors.push_back({one.theirs, dtype, one.shape, storage.back()});
   }
-  const std::filesystem::path partial = options.to.string() + ".partial";
-  std::filesystem::remove_all(partial);
-  std::filesystem::create_directories(partial);
+  const std::filesystem::path partial = to.string() + ".partial";
+  std::error_code not_there;
+  std::filesystem::remove_all(partial, not_there);
+  make_folder(partial);
   const FileSeal seal = write_safetensors(partial / kTensorsFile, tensors);
   const std::string config = config_text(index.model, family);
   WrittenFile file(partial / kConfigFile);
   file.write(std::as_bytes(std::span(config)), "config");
   file.close();
-  std::filesystem::remove(options.to);  // an empty folder
-  std::filesystem::rename(partial, options.to);
+  complete_folder(partial, to);
   return {family, index.iteration, tensors.size(), seal.bytes};
 }
 

@@ -4,13 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
@@ -29,39 +33,65 @@ namespace {
 constexpr const char* kTensorsIndex = "model.safetensors.index.json";
 constexpr const char* kModelFile = "model.toml";
 
+/// The largest number of a type.
+double largest_of(DType dtype) {
+  constexpr double kLargestBf16 = 0x1.FEp127;
+  if (dtype == DType::f64) return std::numeric_limits<double>::max();
+  return dtype == DType::bf16 ? kLargestBf16
+                              : static_cast<double>(std::numeric_limits<float>::max());
+}
+
 /// The tensors of a folder: one file, or several with an index.
 class Pretrained {
  public:
+  /// Throws where a file is missing or damaged, or has not what the index says.
   explicit Pretrained(const std::filesystem::path& folder) : folder_(folder) {
     if (!std::filesystem::exists(folder / kTensorsIndex)) {
       open(kTensorsFile);
       return;
     }
-    const std::string file = (folder / kTensorsIndex).string();
-    const InputDocument document = parse_json(read_file(file), file);
+    const std::string index = (folder / kTensorsIndex).string();
+    const InputDocument document = parse_json(read_file(index), index);
     const InputObject map = document.object().object("weight_map", "an object");
-    std::set<std::string> names;
-    for (const std::string& tensor : map.keys()) names.insert(map.text(tensor));
-    for (const std::string& name : names) open(name);
+    for (const std::string& tensor : map.keys()) {
+      const std::string file = map.text(tensor);
+      if (!is_name_of_file(file)) map.member(tensor).fail("the name of a file in the same folder");
+      if (!files_.contains(file)) open(file);
+      if (!files_.at(file).has(tensor)) {
+        throw InputError(fmt::format("{}: tensor {}: is not in {}", index, db::escaped(tensor),
+                                     db::escaped(file)));
+      }
+      file_of_[tensor] = file;
+    }
   }
 
-  /// Throws where it is missing, or has another shape.
-  std::vector<double> values(const Counterpart& one) {
+  /// Throws where it is missing or has another shape.
+  void expect(const Counterpart& one) const {
     const auto in = file_of_.find(one.theirs);
     if (in == file_of_.end()) {
       throw InputError(fmt::format("{}: tensor {}: is missing", folder_.string(), one.theirs));
     }
-    const StoredTensor& tensor = files_.at(in->second).tensor(one.theirs);
-    const std::filesystem::path file = folder_ / in->second;
-    if (tensor.shape != one.shape) {
-      throw InputError(fmt::format("{}: tensor {}: is [{}]: expected [{}]", file.string(),
-                                   one.theirs, fmt::join(tensor.shape, ", "),
-                                   fmt::join(one.shape, ", ")));
-    }
+    const auto& shape = files_.at(in->second).shape(one.theirs);
+    if (shape == one.shape) return;
+    throw InputError(fmt::format("{}: tensor {}: is [{}]: expected [{}]",
+                                 (folder_ / in->second).string(), one.theirs,
+                                 fmt::join(shape, ", "), fmt::join(one.shape, ", ")));
+  }
+  /// Of a tensor that is expected. Throws for a value that `dtype` does not hold.
+  std::vector<double> values(const Counterpart& one, DType dtype) {
+    const std::string& in = file_of_.at(one.theirs);
+    const std::filesystem::path file = folder_ / in;
     left_.erase(one.theirs);
-    return elements_of(tensor, file);
+    std::vector<double> values = elements_of(files_.at(in).tensor(one.theirs), file);
+    const double largest = largest_of(dtype);
+    const auto lost =
+        std::ranges::find_if(values, [&](double value) { return !(std::abs(value) <= largest); });
+    if (lost == values.end()) return values;
+    throw InputError(fmt::format("{}: tensor {}: value {} is {}: expected numbers up to {:.4g}",
+                                 file.string(), one.theirs, lost - values.begin(), *lost, largest));
   }
   bool has(const std::string& name) const { return file_of_.contains(name); }
+  std::size_t size() const { return file_of_.size(); }
   /// Throws for a tensor that nothing has asked for. Tables that follow from the configuration are
   /// left aside.
   void expect_all_read() const {
@@ -69,11 +99,15 @@ class Pretrained {
       if (name.ends_with("rotary_emb.inv_freq") || name == "lm_head.weight") continue;
       throw InputError(
           fmt::format("{}: tensor {}: has no counterpart in the model that {} describes",
-                      (folder_ / file_of_.at(name)).string(), name, kConfigFile));
+                      (folder_ / file_of_.at(name)).string(), db::escaped(name), kConfigFile));
     }
   }
 
  private:
+  static bool is_name_of_file(const std::string& name) {
+    return name.find('\0') == std::string::npos && name != "." && name != ".." &&
+           std::filesystem::path(name).filename() == name;
+  }
   void open(const std::string& name) {
     const SafetensorsFile& file = files_.try_emplace(name, folder_ / name).first->second;
     for (const std::string& tensor : file.names()) {
@@ -88,13 +122,28 @@ class Pretrained {
   std::set<std::string> left_;
 };
 
+/// Throws where the experts alone have more matrices than there are tensors. A list of all that a
+/// wrong config.json speaks of could be longer than memory.
+void expect_enough(const Model& model, const Pretrained& from,
+                   const std::filesystem::path& folder) {
+  constexpr std::int64_t kMatricesOfExpert = 3;
+  std::int64_t blocks = 0;
+  for (int block = 0; block < model.blocks; ++block) blocks += has_experts(model, block) ? 1 : 0;
+  const std::int64_t matrices = blocks * model.experts * kMatricesOfExpert;
+  if (matrices <= static_cast<std::int64_t>(from.size())) return;
+  throw InputError(fmt::format("{}: {} experts in each of {} blocks are {} tensors: {} has {}",
+                               (folder / kConfigFile).string(), model.experts, blocks, matrices,
+                               folder.string(), from.size()));
+}
+
 /// The parts of each matrix of ours.
 using Parts = std::map<std::string, std::vector<const Counterpart*>>;
 
 /// Throws for a tensor that export writes as zeros and that is not zero in this folder.
 void expect_zeros(const Counterpart& one, Pretrained& from) {
   if (!from.has(one.theirs)) return;
-  const std::vector<double> values = from.values(one);
+  from.expect(one);
+  const std::vector<double> values = from.values(one, DType::f64);
   if (std::ranges::all_of(values, [](double value) { return value == 0; })) return;
   throw InputError(
       fmt::format("tensor {}: a gate of shared experts has no counterpart here: "
@@ -124,11 +173,13 @@ struct Written {
 
 /// The whole matrix that `parts` make; zeros where there are none.
 std::vector<double> matrix_of(const std::string& name, std::int64_t rows, std::int64_t columns,
-                              const Parts& parts, Pretrained& from) {
+                              DType dtype, const Parts& parts, Pretrained& from) {
   std::vector<double> values(static_cast<std::size_t>(rows * columns));
   const auto found = parts.find(name);
   if (found == parts.end()) return values;
-  for (const Counterpart* one : found->second) put_part(*one, from.values(*one), columns, values);
+  for (const Counterpart* one : found->second) {
+    put_part(*one, from.values(*one, dtype), columns, values);
+  }
   return values;
 }
 
@@ -144,7 +195,7 @@ Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretra
       const std::string& value = program.tensors[parameter.value].name;
       of_parts.resize(of_parts.size() - (tensor.name.size() - value.size()));
     }
-    const auto values = matrix_of(of_parts, named.rows, named.columns, parts, from);
+    const auto values = matrix_of(of_parts, named.rows, named.columns, tensor.dtype, parts, from);
     std::string dtype(stored_type(tensor.dtype));
     written.storage.push_back(stored_as(dtype, values));
     written.tensors.push_back(
@@ -153,9 +204,17 @@ Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretra
   return written;
 }
 
+/// Throws where the folder has another model file, which is not ours to replace.
+void expect_no_other(const std::filesystem::path& model_file, const std::string& text) {
+  std::error_code none;
+  if (!std::filesystem::exists(model_file, none) || read_file(model_file) == text) return;
+  throw InputError(
+      fmt::format("{}: exists already, and is another model: expected a folder without it",
+                  model_file.string()));
+}
+
 /// The model as the training that follows reads it from the model file.
-Model write_model_file(const Model& model, const std::filesystem::path& path) {
-  const std::string text = to_toml(model);
+Model write_model_file(const std::string& text, const std::filesystem::path& path) {
   WrittenFile file(path);
   file.write(std::as_bytes(std::span(text)), "model");
   file.close();
@@ -171,19 +230,24 @@ ImportReport import_parameters(const ImportOptions& options) {
                                  directory.string(), complete.back()));
   }
   const ConfiguredModel configured = read_config(options.from, options.base);
-  const Counterparts list = counterparts(configured.model, configured.family);
   Pretrained from(options.from);
+  expect_enough(configured.model, from, options.from);
+  const Counterparts list = counterparts(configured.model, configured.family);
   Parts parts;
   for (const Counterpart& one : list.tensors) {
     if (one.ours.empty()) {
       expect_zeros(one, from);
     } else {
+      from.expect(one);
       parts[one.ours].push_back(&one);
     }
   }
-  prepare_folder(directory);
   ImportReport report{{}, configured.family, directory / kModelFile, 0};
-  report.model = write_model_file(configured.model, report.model_file);
+  const std::string text = to_toml(configured.model);
+  expect_no_other(report.model_file, text);
+  prepare_folder(directory);
+  const std::filesystem::path unfinished = report.model_file.string() + ".partial";
+  report.model = write_model_file(text, unfinished);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);
   const Written written = tensors_of_checkpoint(program, parts, from);
   from.expect_all_read();
@@ -195,6 +259,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   std::filesystem::create_directory(partial);
   index.files[shard_file(0)] = write_safetensors(partial / shard_file(0), written.tensors);
   for (const StoredTensor& tensor : written.tensors) index.file_of[tensor.name] = shard_file(0);
+  std::filesystem::rename(unfinished, report.model_file);
   complete(directory, index);
   for (const Parameter& parameter : program.parameters) {
     const Tensor& tensor = program.tensors[parameter.value];

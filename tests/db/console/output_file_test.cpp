@@ -129,6 +129,7 @@ TEST_F(OutputFiles, ADescriptorOfThisProcessGoesOnWhereItIs) {
 TEST_F(OutputFiles, WhatCannotBeWrittenIsRefusedAtOnce) {
   expect_refused(directory.file("none/out"), kExitWrongUse, "No such file or directory");
   expect_refused(directory.path(), kExitWrongUse, "Is a directory");
+  expect_refused("", kExitWrongUse, "No such file or directory");
 }
 
 TEST_F(OutputFiles, NoDatabaseIsEverReplaced) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <new>
 
 #include "db/console/output_error.h"
@@ -49,6 +50,15 @@ TEST(RunProgram, WrongUseIs2AndWorkIsNotBegun) {
   EXPECT_FALSE(ended.errors.empty());
   EXPECT_EQ(run({"--help"}, work).code, 0);
   EXPECT_FALSE(begun);
+}
+
+TEST(RunProgram, TellsTheFileThatAFailureIsOf) {
+  const Ended ended = run({}, [] {
+    std::filesystem::create_directory("/proc/none/such");
+    return 0;
+  });
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.errors, "program: /proc/none/such: No such file or directory\n");
 }
 
 TEST(RunProgram, WhatWasTypedReachesNoTerminalAsItIs) {

@@ -158,6 +158,10 @@ TEST_F(TokenFiles, WithAnIndexThatDoesNotFitAreRefused) {
   EXPECT_THAT(refused(), HasSubstr("m.idx: does not begin as Megatron-LM's index does"));
   EXPECT_THAT(message([&] { open_token_file(index, 256, 0); }),
               HasSubstr("m.idx: is an index: expected the .bin beside it"));
+  // A link to a disk that is not there: without the index the tokens would be misread.
+  std::filesystem::remove(index);
+  std::filesystem::create_symlink(directory_ / "nowhere", index);
+  EXPECT_THAT(refused(), HasSubstr("m.idx: No such file or directory"));
 }
 
 TEST_F(TokenFiles, NameATokenThatIsNegative) {

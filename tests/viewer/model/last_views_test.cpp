@@ -91,7 +91,7 @@ TEST_F(LastViewsTest, AFileThatTheViewerDidNotWriteIsNotRead) {
 
 TEST_F(LastViewsTest, ViewsThatCannotBeShownAreLeftOut) {
   write(R"({"zoom": 900, "views": [{"path": "relative.db"}, {"path": "/a", "range_s": [2, 1]},
-            {"path": "/b"}]})");
+            {"path": "/c", "range_s": [-1e308, 1e308]}, {"path": "/b"}]})");
   const LastViews kept = read_last_views(file);
   ASSERT_EQ(kept.views.size(), 1U);
   EXPECT_EQ(kept.views[0].path, "/b");

@@ -302,6 +302,33 @@ TEST(Checkpoints, WithAMissingOrChangedFileAreRefusedWithFileTensorAndWayOut) {
   }
 }
 
+TEST(Checkpoints, AreThoseWhoseFoldersHaveTheNameThatATrainingGives) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  train_at(place, {.model = model, .steps = 2, .writes = true, .every = 1});
+  for (const char* other : {"iteration--5", "iteration-9", "iteration-000000009"}) {
+    std::filesystem::create_directory(place.folder / other);
+  }
+  EXPECT_THAT(checkpoints_in(place.folder), ElementsAre(1, 2));
+  std::filesystem::rename(checkpoint_folder(place.folder, 2), checkpoint_folder(place.folder, 7));
+  EXPECT_THAT(refusal(place, model, {1, 1, 1}),
+              AllOf(HasSubstr("is of iteration 2: expected 7, as its folder is named"),
+                    HasSubstr("to go on from iteration 1, move ")));
+}
+
+TEST(Checkpoints, WhoseFolderCannotBeMadeAreWrongUse) {
+  const Model model = small_model(DType::f32);
+  Place place(model);
+  place.folder = place.root / "text.txt" / "kept";
+  try {
+    train_at(place, {.model = model, .layout = {1, 2, 1}, .steps = 1, .writes = true});
+    FAIL() << "a folder was made in a file";
+  } catch (const CheckpointError& error) {
+    EXPECT_EQ(exit_code(error), 2);
+    EXPECT_EQ(error.what(), place.folder.string() + ": cannot be written: Not a directory");
+  }
+}
+
 TEST(Checkpoints, OfAnotherModelAreRefusedAndOtherKeysOfTrainingAreTold) {
   Model model = small_model(DType::f32);
   const Place place(model);

@@ -106,6 +106,23 @@ TEST(Safetensors, WithAnyBitFlippedAreRefused) {
               AllOf(HasSubstr(written.file), HasSubstr("tensor b.c: its bytes are not those")));
 }
 
+TEST(Safetensors, WhoseTensorsShareBytesAreRefused) {
+  const Written written;
+  std::string shared = written.text;
+  const std::string place = R"("data_offsets":[24,48]})", other = R"("data_offsets":[0,24]} )";
+  ASSERT_NE(shared.find(place), std::string::npos);
+  shared.replace(shared.find(place), place.size(), other);
+  written.overwrite(shared);
+  std::string why;
+  try {
+    const SafetensorsFile read(written.file);
+  } catch (const InputError& error) {
+    why = error.what();
+  }
+  EXPECT_THAT(why, AllOf(HasSubstr(written.file + ": tensor "),
+                         HasSubstr("begins at byte 0: expected byte 24, at which the one")));
+}
+
 TEST(Safetensors, LongerThanTheyWereWrittenAreRefused) {
   const Written written;
   written.overwrite(written.text + "x");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "moe/errors.h"
@@ -269,17 +270,84 @@ TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   write_with("num_hidden_layers", 3);
   EXPECT_THAT(refusal(imports), HasSubstr("tensor model.layers.2."));
   write_with("num_hidden_layers", 1);
-  EXPECT_THAT(refusal(imports), HasSubstr("has no counterpart in the model that config.json describes"));
+  EXPECT_THAT(refusal(imports),
+              HasSubstr("has no counterpart in the model that config.json describes"));
   EXPECT_TRUE(checkpoints_in(run).empty()) << "nothing is half written";
+  write_with("num_local_experts", 1 << 20);
+  EXPECT_THAT(refusal(imports),
+              HasSubstr("config.json: 1048576 experts in each of 2 blocks are 6291456 tensors"));
+  EXPECT_FALSE(std::filesystem::exists(run / "model.toml"));
   write_with("num_hidden_layers", 2);
+  std::filesystem::create_directories(run);
+  std::ofstream(run / "model.toml") << "# mine\n";
+  EXPECT_THAT(refusal(imports), HasSubstr("model.toml: exists already, and is another model"));
+  std::filesystem::remove(run / "model.toml");
   imports();
   EXPECT_THAT(refusal(imports), HasSubstr("has checkpoints up to iteration 0"));
-  export_checkpoint({run, to});
+  export_checkpoint({run, to / ""});
+  EXPECT_TRUE(std::filesystem::exists(to / kConfigFile));
   EXPECT_THAT(refusal([&] { export_checkpoint({run, to}); }), HasSubstr("exists already"));
+  EXPECT_THAT(refusal([&] {
+                export_checkpoint({run, to / kConfigFile / "new"});
+              }),
+              HasSubstr("cannot be written: Not a directory"));
   EXPECT_THAT(refusal([&] {
                 export_checkpoint({from, scratch.root / "new"});
               }),
               HasSubstr("has no checkpoint"));
+}
+
+/// The file with `with` over the first bytes of its last tensor.
+void overwrite_last(const std::filesystem::path& file, const StoredTensor& last, float with) {
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(-static_cast<std::streamoff>(last.bytes.size()), std::ios::end);
+  out.write(reinterpret_cast<const char*>(&with), sizeof with);
+}
+
+TEST(HuggingFaceFolders, WithNumbersThatTheModelDoesNotHoldAreRefused) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from", file = from / kTensorsFile;
+  std::filesystem::copy(kGolden / "mixtral", from);
+  std::string last;
+  {
+    const SafetensorsFile read(file);
+    const auto end_of = [&](const std::string& name) {
+      const auto& bytes = read.tensor(name).bytes;
+      return bytes.data() + bytes.size();
+    };
+    for (const std::string& name : read.names()) {
+      if (last.empty() || end_of(name) > end_of(last)) last = name;
+    }
+  }
+  const auto refused = [&](float value, DType dtype) {
+    overwrite_last(file, SafetensorsFile(file).tensor(last), value);
+    return refusal([&] { import_parameters({from, base_model(dtype), scratch.root / "run"}); });
+  };
+  const auto at = file.string() + ": tensor " + last + ": value 0 is ";
+  EXPECT_THAT(refused(std::numeric_limits<float>::quiet_NaN(), DType::f64), HasSubstr(at + "nan"));
+  EXPECT_THAT(refused(std::numeric_limits<float>::infinity(), DType::f32),
+              HasSubstr(at + "inf: expected numbers up to 3.403e+38"));
+  EXPECT_THAT(refused(std::numeric_limits<float>::max(), DType::bf16),
+              HasSubstr("expected numbers up to 3.39e+38"));
+  EXPECT_EQ(refused(std::numeric_limits<float>::max(), DType::f32), "nothing is refused");
+}
+
+TEST(HuggingFaceFolders, WhoseIndexSaysWhatIsNotThereAreRefused) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from", index = from / "model.safetensors.index.json";
+  std::filesystem::copy(kGolden / "qwen2_moe", from);
+  const nlohmann::json told = json_of(index);
+  const auto refused = [&](const std::string& tensor, const std::string& file) {
+    nlohmann::json other = told;
+    other["weight_map"][tensor] = file;
+    std::ofstream(index) << other.dump(2);
+    return refusal([&] { import_parameters({from, base_model(), scratch.root / "run"}); });
+  };
+  const std::string first = "model-00001-of-00002.safetensors";
+  EXPECT_THAT(refused("head", first), HasSubstr("index.json: tensor head: is not in " + first));
+  for (const std::string& name : {"../" + first, (kGolden / first).string(), std::string("..")}) {
+    EXPECT_THAT(refused("head", name), HasSubstr("the name of a file in the same folder")) << name;
+  }
 }
 
 TEST(HuggingFaceElements, OfHalvesAreReadExactly) {
