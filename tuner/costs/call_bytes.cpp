@@ -31,7 +31,8 @@ class Counting {
   void count() {
     if (members_.size() < 2) return;
     if (std::holds_alternative<moe::AllReduce>(s_.op.kind) ||
-        std::holds_alternative<moe::ReduceNorm>(s_.op.kind)) {
+        std::holds_alternative<moe::ReduceNorm>(s_.op.kind) ||
+        std::holds_alternative<moe::ReduceTied>(s_.op.kind)) {
       count_ring();
     } else if (const auto even = even_bytes()) {
       count_even(*even);
