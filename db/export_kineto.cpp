@@ -5,13 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <vector>
 
 #include "db/collective_ranks.h"
-#include "db/console/output_error.h"
 #include "db/console/output_file.h"
 #include "db/exchange_splits.h"
+#include "db/output_place.h"
 #include "db/trace_events.h"
 #include "db/trace_tracks.h"
 
@@ -164,16 +163,6 @@ void write_rank(const World& world, int rank, const std::string& path) {
   file.commit();
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directory(folder, failed);
-  if (failed || !std::filesystem::is_directory(folder, failed)) {
-    throw OutputError(fmt::format("{}: cannot be made: {}", folder,
-                                  failed ? failed.message() : "there is a file of that name"),
-                      kExitWrongUse);
-  }
-}
-
 }  // namespace
 
 void export_rank_traces(const Connection& connection, const Timeline& timeline,
@@ -181,7 +170,7 @@ void export_rank_traces(const Connection& connection, const Timeline& timeline,
   const TimelineTracks tracks = load_tracks(connection, timeline);
   World world{tracks, ranks_of(tracks), all_ranks_together(connection, timeline), {}};
   world.tokens = exchange_tokens(connection, timeline, static_cast<int>(world.ranks.size()));
-  make_folder(folder);
+  make_output_folder(folder);
   for (const int rank : world.ranks) {
     const std::string name = fmt::format("rank-{}.json", rank);
     write_rank(world, rank, (std::filesystem::path(folder) / name).string());
