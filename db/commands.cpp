@@ -95,6 +95,12 @@ int export_timelines(const Arguments& arguments) {
 int export_loads(const Arguments& arguments) {
   const auto connection = open_reader(arguments.path);
   const int last = last_loads_iteration(connection, arguments.run);
+  if (!arguments.folder.empty()) {
+    const int written = export_routings(connection, arguments.run, arguments.folder);
+    spdlog::info("the routings of {} iterations of run {} in {}", written, arguments.run,
+                 arguments.folder);
+  }
+  if (arguments.file.empty()) return kExitDone;
   const int iteration = arguments.iteration.value_or(last);
   export_routing(connection, arguments.run, iteration, arguments.file);
   spdlog::info("the routing of run {}, iteration {}", arguments.run, iteration);
@@ -230,12 +236,22 @@ void add_export_routing(CLI::App& formats, const Shared& arguments, std::functio
       .add_option("--iteration", arguments->iteration,
                   "the iteration [default: the last whose loads are stored]")
       ->type_name("N");
-  add_output_file(command, arguments)->required();
-  options::set_footer(command, "moe-db export routing --db results.db --run 7 -o loads.json",
+  command
+      .add_option("--each", arguments->folder,
+                  "write a file for each iteration whose loads are stored into this folder")
+      ->type_name("DIR");
+  add_output_file(command, arguments);
+  options::set_footer(command,
+                      "moe-db export routing --db results.db --run 7 -o loads.json\n"
+                      "moe-db export routing --db results.db --run 7 --each loads",
                       "Then: moe-tune compare --model tiny --cluster box --ranks 4 \\\n"
                       "  --routing loads.json");
-  command.callback(
-      [arguments, &action] { action = [arguments] { return export_loads(*arguments); }; });
+  command.callback([arguments, &action] {
+    if (arguments->file.empty() && arguments->folder.empty()) {
+      throw CLI::RequiredError("--output or --each");
+    }
+    action = [arguments] { return export_loads(*arguments); };
+  });
 }
 
 void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& action) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -76,6 +77,16 @@ void export_routing(const Connection& connection, std::int64_t run_id, int itera
   OutputFile file(path);
   file.write(nlohmann::json{{"layers", entries}}.dump() + "\n");
   file.commit();
+}
+
+int export_routings(const Connection& connection, std::int64_t run_id, const std::string& folder) {
+  const std::vector<int> iterations = load_recorded_iterations(connection, run_id);
+  make_output_folder(folder);
+  for (const int iteration : iterations) {
+    const std::string name = fmt::format("iteration-{}.json", iteration);
+    export_routing(connection, run_id, iteration, (std::filesystem::path(folder) / name).string());
+  }
+  return static_cast<int>(iterations.size());
 }
 
 int last_loads_iteration(const Connection& connection, std::int64_t run_id) {

@@ -24,6 +24,11 @@ std::optional<Timeline> prediction_beside(const Connection& connection, const Ti
 void export_routing(const Connection& connection, std::int64_t run_id, int iteration,
                     const std::string& path);
 
+/// The same of every iteration whose loads are stored: FOLDER/iteration-N.json, which `moe-tune
+/// --routing FOLDER` reads. Makes the folder. Returns the number of files. Throws as
+/// make_output_folder().
+int export_routings(const Connection& connection, std::int64_t run_id, const std::string& folder);
+
 /// The last iteration of a run whose loads are stored. Throws Error (not_found) where none are.
 int last_loads_iteration(const Connection& connection, std::int64_t run_id);
 

@@ -6,13 +6,12 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <vector>
 
 #include "db/collective_ranks.h"
-#include "db/console/output_error.h"
 #include "db/console/output_file.h"
 #include "db/exchange_splits.h"
+#include "db/output_place.h"
 #include "db/trace_events.h"
 #include "db/trace_tracks.h"
 
@@ -167,16 +166,6 @@ void write_rank(const World& world, int rank, const std::string& path) {
 
 std::string name_of_trace(int rank) { return fmt::format("rank-{}.json", rank); }
 
-void make_folder(const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directory(folder, failed);
-  if (failed || !std::filesystem::is_directory(folder, failed)) {
-    throw OutputError(fmt::format("{}: cannot be made: {}", folder,
-                                  failed ? failed.message() : "there is a file of that name"),
-                      kExitWrongUse);
-  }
-}
-
 /// Who reads the folder would take the files of an export with more ranks for ranks of this one.
 void expect_no_other_rank(const std::string& folder, const std::vector<int>& ranks) {
   std::error_code failed;
@@ -199,7 +188,7 @@ void export_rank_traces(const Connection& connection, const Timeline& timeline,
   const TimelineTracks tracks = load_tracks(connection, timeline);
   World world{tracks, ranks_of(tracks), all_ranks_together(connection, timeline), {}};
   world.tokens = exchange_tokens(connection, timeline, static_cast<int>(world.ranks.size()));
-  make_folder(folder);
+  make_output_folder(folder);
   expect_no_other_rank(folder, world.ranks);
   for (const int rank : world.ranks) {
     write_rank(world, rank, (std::filesystem::path(folder) / name_of_trace(rank)).string());

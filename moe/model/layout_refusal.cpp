@@ -140,13 +140,6 @@ std::optional<LayoutRefusal> refusal_by_stages(const Model& model, const Layout&
                              ? std::vector<ModelChange>{}
                              : std::vector{change("blocks", &Model::blocks, layout.pipeline)}};
   }
-  if (layout.pipeline > 1 && model.head == Head::tied) {
-    return LayoutRefusal{
-        fmt::format("head = \"tied\" with {} pipeline stages: the first and the last "
-                    "would share a matrix",
-                    layout.pipeline),
-        {{"head", "head = \"untied\"", [](Model& m) { m.head = Head::untied; }}}};
-  }
   return std::nullopt;
 }
 

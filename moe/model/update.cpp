@@ -17,7 +17,8 @@ void add_squares_of_block(LayerBuilder& build, std::vector<TensorId>& sums) {
   const Program& program = build.program();
   std::map<int, std::vector<TensorId>> gradients;  // by copies
   for (const Parameter& parameter : program.parameters) {
-    if (parameter.layer == build.block && parameter.stage == build.stage && parameter.optimized) {
+    if (parameter.layer == build.block && parameter.stage == build.stage && parameter.optimized &&
+        !parameter.is_copy) {
       gradients[copies_in_stage(program, parameter)].push_back(parameter.gradient);
     }
   }
@@ -30,6 +31,22 @@ void add_squares_of_block(LayerBuilder& build, std::vector<TensorId>& sums) {
     const std::string name = fmt::format("gradient_squares.stage{}.{}", build.stage, sums.size());
     sums.push_back(build.wide(name, blocks, 1));
     build.op(SumSquares{1.0 / copies}, "sum squares", of_block, {sums.back()});
+  }
+}
+
+/// Adds up the gradients of a parameter that two stages have.
+void reduce_tied(LayerBuilder& build) {
+  const Program& program = build.program();
+  for (const Parameter& copy : program.parameters) {
+    if (!copy.is_copy) continue;
+    const std::string& name = program.tensors[copy.value].name;
+    const auto first = std::ranges::find_if(program.parameters, [&](const Parameter& one) {
+      return program.tensors[one.value].name == name;
+    });
+    build.block = -1;
+    build.stage = first->stage;
+    const std::vector<TensorId> gradients{first->gradient, copy.gradient};
+    build.op(ReduceTied{copy.stage}, "all_reduce " + name, gradients, gradients);
   }
 }
 
@@ -136,6 +153,7 @@ void update_parameters(LayerBuilder& build) {
     build.stage = update.stage;
     update.add_ops();
   }
+  reduce_tied(build);
   std::vector<TensorId> factors;
   if (build.model.clip_norm) factors = clip_gradients(build, *build.model.clip_norm);
   build.block = -1;

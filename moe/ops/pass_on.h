@@ -9,8 +9,7 @@
 namespace moe {
 
 /// x[T,M] of Op::stage -> y[T,M] of the stage before or after it. Every rank sends to the rank in
-/// the same place of that stage. It is the only op that two stages carry out: one reads, the other
-/// writes.
+/// the same place of that stage. Two stages carry it out: one reads, the other writes.
 struct PassOn {
   static constexpr OpFacts facts = collective_op("pass_on", {Cut::rows}, {Cut::rows});
   int to_stage = 1;

@@ -136,7 +136,7 @@ void take_shares(Program& program, const SharedParameters& shared) {
         op.reads.insert(op.reads.end(), found->second.begin(), found->second.end());
       }
     }
-    if (updates(op)) use_shares(program, shared, op);
+    if (updates(op) || std::holds_alternative<ReduceTied>(op.kind)) use_shares(program, shared, op);
     ops.push_back(std::move(op));
   }
   program.ops = std::move(ops);

@@ -88,7 +88,9 @@ bool comes_once(const Op& op) {
 
 bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);
+  const auto* tied = std::get_if<ReduceTied>(&op.kind);
   return op.stage == stage || (passes != nullptr && passes->to_stage == stage) ||
+         (tied != nullptr && tied->last_stage == stage) ||
          std::holds_alternative<ReduceNorm>(op.kind);
 }
 RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch, op.part.index}; }

@@ -31,6 +31,7 @@
 #include "moe/ops/pack.h"
 #include "moe/ops/padding.h"
 #include "moe/ops/pass_on.h"
+#include "moe/ops/reduce_tied.h"
 #include "moe/ops/rms_norm.h"
 #include "moe/ops/rotary.h"
 #include "moe/ops/split_selection.h"
@@ -64,7 +65,7 @@ using AnyOpKind = std::variant<
     DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16,
     PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows, FetchRows,
     AwaitCopies, GatherLoads, PadOffsets, ClearPadding, VocabularyStatistics, SharedCrossEntropy,
-    SumSquares, AddSquares, ReduceNorm, ClipFactor, Narrow>;
+    SumSquares, AddSquares, ReduceNorm, ClipFactor, Narrow, ReduceTied>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

@@ -48,8 +48,11 @@ struct Parameter {
   Initial initial = Initial::zero;
   double standard_deviation = 0;
   Shard shard;
-  int layer = -1;                         ///< block of the model, -1 outside the blocks
-  int stage = 0;                          ///< pipeline stage
+  int layer = -1;  ///< block of the model, -1 outside the blocks
+  int stage = 0;   ///< pipeline stage
+  /// True: an earlier stage has the parameter, too. Its gradient is the sum of both (ReduceTied),
+  /// and the earlier stage alone counts it in norms and stores it.
+  bool is_copy = false;
   GroupKind replicas = GroupKind::stage;  ///< ranks that hold copies of it and sum its gradient
 };
 

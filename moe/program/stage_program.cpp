@@ -47,6 +47,9 @@ StageProgram stage_program(const Program& whole, int stage) {
     Op op = whole.ops[i];
     if (!runs_in(op, stage)) continue;
     if (std::holds_alternative<PassOn>(op.kind)) (op.stage == stage ? op.writes : op.reads).clear();
+    if (std::holds_alternative<ReduceTied>(op.kind)) {
+      op.reads = op.writes = {op.reads.at(stage == op.stage ? 0 : 1)};
+    }
     if (std::holds_alternative<ReduceNorm>(op.kind)) {
       op.reads = op.writes = {op.reads.at(static_cast<std::size_t>(stage))};
     }

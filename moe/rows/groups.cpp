@@ -27,6 +27,9 @@ Place place_of(const Layout& layout, int rank) {
 
 /// The pair that a stage is in, where pairs begin with stage `first` and earlier stages are alone.
 int pair_of(int stage, int first) { return (stage + first) / 2; }
+bool is_at_an_end(const Layout& layout, int stage) {
+  return layout.pipeline > 1 && (stage == 0 || stage == layout.pipeline - 1);
+}
 bool is_of_nodes(GroupKind kind) {
   return kind == GroupKind::expert_node || kind == GroupKind::expert_across ||
          kind == GroupKind::expert_leaders;
@@ -118,6 +121,8 @@ std::string_view group_name(GroupKind kind) {
       return "even_boundary";
     case GroupKind::odd_boundary:
       return "odd_boundary";
+    case GroupKind::ends:
+      return "ends";
     case GroupKind::world:
       return "world";
   }
@@ -143,6 +148,7 @@ int group_size(const Groups& groups, GroupKind kind) {
     case GroupKind::data:
       return stage_ranks(groups) / groups.layout.tensor;
     case GroupKind::even_boundary:
+    case GroupKind::ends:
       return groups.layout.pipeline > 1 ? 2 : 1;
     case GroupKind::odd_boundary:
       return groups.layout.pipeline > 2 ? 2 : 1;
@@ -186,6 +192,9 @@ std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
       return members_at_boundary(layout, place, 0);
     case GroupKind::odd_boundary:
       return members_at_boundary(layout, place, 1);
+    case GroupKind::ends:
+      if (!is_at_an_end(layout, place.stage)) return {rank};
+      return {place.in_stage, (layout.pipeline - 1) * in_stage + place.in_stage};
     case GroupKind::world:
       return every(0, 1, groups.ranks);
     case GroupKind::expert_node:
@@ -215,6 +224,8 @@ int index_in_group(const Groups& groups, GroupKind kind, int rank) {
       return place.stage % 2;
     case GroupKind::odd_boundary:
       return place.stage > 0 ? (place.stage - 1) % 2 : 0;
+    case GroupKind::ends:
+      return place.stage > 0 && is_at_an_end(groups.layout, place.stage) ? 1 : 0;
     case GroupKind::world:
       return rank;
     case GroupKind::expert_node:

@@ -21,6 +21,7 @@ enum class GroupKind : std::uint8_t {
   data,            ///< ranks that hold the same shares of dense matrices
   even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of stages 2 and 3, ...
   odd_boundary,    ///< PP: ranks in the same place of stages 1 and 2, of stages 3 and 4, ...
+  ends,            ///< PP: ranks in the same place of the first and of the last stage
   world,           ///< all ranks of all stages
 };
 
@@ -50,8 +51,8 @@ int rank_in_stage(const Groups& groups, int rank);
 /// The kind of group in which stage `earlier` passes rows to the stage after it.
 GroupKind boundary_after(int earlier);
 
-/// Ranks in every group of this kind. At a boundary this is 2 although a stage without a neighbour
-/// is alone. Throws std::logic_error for the groups of nodes, which may differ in size.
+/// Ranks in every group of this kind. At a boundary and at the ends this is 2 although a stage
+/// without a neighbour is alone. Throws std::logic_error for the groups of nodes, which may differ in size.
 int group_size(const Groups& groups, GroupKind kind);
 /// Ranks in the group of this kind that `rank` belongs to.
 int group_size(const Groups& groups, GroupKind kind, int rank);

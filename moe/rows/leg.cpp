@@ -95,6 +95,7 @@ int index_of(const RowLayout& layout, GroupKind group, int member) {
     case GroupKind::data:
     case GroupKind::even_boundary:
     case GroupKind::odd_boundary:
+    case GroupKind::ends:
     case GroupKind::world:
       break;
   }

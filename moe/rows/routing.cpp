@@ -158,19 +158,14 @@ LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t cop
   return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
 }
 
-LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
-                          std::uint64_t seed, std::optional<std::int64_t> most) {
+LayerRouting weighted_routing(int layer, int ranks, std::vector<double> weights,
+                              std::int64_t copies, std::optional<std::int64_t> most) {
+  const int experts = static_cast<int>(weights.size());
   check_sizes(ranks, experts, copies);
   const std::int64_t cap = most.value_or(copies);
   if (copies > cap * experts) {
     throw std::invalid_argument(fmt::format(
         "routing: {} copies, {} experts that take at most {} each", copies, experts, cap));
-  }
-  std::vector<double> weights(experts);
-  for (int e = 0; e < experts; ++e) weights[e] = 1.0 / std::pow(e + 1.0, exponent);
-  std::mt19937_64 generator(seed);
-  for (int e = experts - 1; e > 0; --e) {
-    std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
   }
   // Copies beyond the room of the most popular experts go to the others, in proportion.
   std::vector<std::int64_t> row(static_cast<std::size_t>(experts), 0);
@@ -188,6 +183,18 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
     for (std::size_t e = 0; !full && e < row.size(); ++e) row[e] += shares[e];
   }
   return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
+}
+
+LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
+                          std::uint64_t seed, std::optional<std::int64_t> most) {
+  check_sizes(ranks, experts, copies);
+  std::vector<double> weights(static_cast<std::size_t>(experts));
+  for (int e = 0; e < experts; ++e) weights[e] = 1.0 / std::pow(e + 1.0, exponent);
+  std::mt19937_64 generator(seed);
+  for (int e = experts - 1; e > 0; --e) {
+    std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
+  }
+  return weighted_routing(layer, ranks, std::move(weights), copies, most);
 }
 
 std::string to_json(const Routing& routing) {

@@ -70,10 +70,15 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 /// `copies` is tokens per rank x choices (top-k).
 LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies);
 
+/// Copies in proportion to the experts' weights, the same from every source rank. An expert gets at
+/// most `most` copies from each rank; the rest goes to the other experts in proportion. Throws
+/// std::invalid_argument where they have no room.
+LayerRouting weighted_routing(int layer, int ranks, std::vector<double> weights,
+                              std::int64_t copies, std::optional<std::int64_t> most = {});
+
 /// Expert popularity is proportional to 1 / place^exponent, where `seed` shuffles the places; it is
-/// the same for every source rank. An expert gets at most `most` copies from each rank (the tokens
-/// of the rank, since a token chooses an expert once); the rest goes to the other experts in
-/// proportion. Throws std::invalid_argument where they have no room.
+/// the same for every source rank. `most`: the tokens of a rank, since a token chooses an expert
+/// once. Throws as weighted_routing().
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
                           std::uint64_t seed, std::optional<std::int64_t> most = {});
 

@@ -96,6 +96,15 @@ std::int64_t rows_in(const std::vector<RowRange>& ranges) {
   return rows;
 }
 
+/// The rows of the slice that the rank sends to an expert.
+RowRange sent_to(const RowLayout& layout, int expert, Slice slice) {
+  const PairRows pair{layout.sent[expert], layout.self,
+                      destination(layout.slots, layout.self, expert)};
+  const std::int64_t first = rows_before(layout, pair, {slice.index, slice.count});
+  const std::int64_t end = rows_before(layout, pair, {slice.index + slice.span, slice.count});
+  return {layout.sent_offset[expert] + first, end - first};
+}
+
 /// The received rows of the slice, piece by piece, once for every sharing rank, each time `stride`
 /// rows further on.
 std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int64_t stride) {
@@ -218,14 +227,18 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = tokens_of(routing, groups, rank);
+  const int slots = slot_count(layout.slots);
+  layout.received.columns = static_cast<std::size_t>(slots);
+  layout.received.counts.reserve(group.size() * layout.received.columns);
   for (int source = 0; source < static_cast<int>(group.size()); ++source) {
-    auto& rows = layout.received.emplace_back();
-    for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
-      rows.push_back(rows_for(layout.slots, routing, groups, group, source,
-                              expert_in(layout.slots, layout.self, slot), layout.self));
+    for (int slot = 0; slot < slots; ++slot) {
+      layout.received.counts.push_back(rows_for(layout.slots, routing, groups, group, source,
+                                                expert_in(layout.slots, layout.self, slot),
+                                                layout.self));
     }
   }
 
+  layout.sent_offset.reserve(layout.sent.size() + 1);
   layout.sent_offset.assign(1, 0);
   for (const std::int64_t rows : layout.sent) {
     layout.sent_offset.push_back(layout.sent_offset.back() + rows);
@@ -259,7 +272,12 @@ std::int64_t received_rows(const RowLayout& layout) { return layout.piece_offset
 std::int64_t gathered_rows(const RowLayout& layout) { return layout.gathered_offset.back().back(); }
 
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
-  return rows_in(sent_ranges(layout, slice));
+  if (is_whole(slice)) return sent_rows(layout);
+  std::int64_t rows = 0;
+  for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
+    rows += sent_to(layout, static_cast<int>(expert), slice).rows;
+  }
+  return rows;
 }
 
 std::int64_t received_rows(const RowLayout& layout, Slice slice) {
@@ -285,11 +303,7 @@ std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice)
 std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice) {
   std::vector<RowRange> ranges;
   for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
-    const PairRows pair{layout.sent[expert], layout.self,
-                        destination(layout.slots, layout.self, static_cast<int>(expert))};
-    const std::int64_t first = rows_before(layout, pair, {slice.index, slice.count});
-    const std::int64_t end = rows_before(layout, pair, {slice.index + slice.span, slice.count});
-    const RowRange own{layout.sent_offset[expert] + first, end - first};
+    const RowRange own = sent_to(layout, static_cast<int>(expert), slice);
     if (own.rows == 0) continue;
     if (!ranges.empty() && ranges.back().begin + ranges.back().rows == own.begin) {
       ranges.back().rows += own.rows;

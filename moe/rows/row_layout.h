@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -41,6 +42,18 @@ struct RelayedRows {
   std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
 };
 
+/// Rows of counts that all have `columns`, one after the other: of thousands of ranks each would
+/// else have memory of its own.
+struct CountTable {
+  std::size_t columns = 1;
+  std::vector<std::int64_t> counts;
+
+  std::size_t size() const { return counts.size() / columns; }
+  std::span<const std::int64_t> operator[](std::size_t row) const {
+    return std::span(counts).subspan(row * columns, columns);
+  }
+};
+
 /// The places of the rows of one MoE layer on one rank.
 ///
 /// Slices. Ops work on slices of the routed rows (chunks). Rows are cut expert by expert, so that
@@ -69,7 +82,7 @@ struct RowLayout {
   std::vector<std::int64_t> sent;  ///< [expert]: rows that this rank sends
   /// [expert group member][local expert]: rows that this rank receives. Rows that other ranks send
   /// each other are not kept: over all ranks they would take memory cubic in the number of ranks.
-  std::vector<std::vector<std::int64_t>> received;
+  CountTable received;
   std::vector<std::int64_t> sent_offset;                ///< [expert + 1]
   std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
 

@@ -92,6 +92,13 @@ void carry_out(const ReduceNorm&, RunState& state, int index, Communicator& grou
   group.all_reduce(sum.data, 1, sum.dtype, call_context(state, state.op(index)));
 }
 
+void carry_out(const ReduceTied&, RunState& state, int index, Communicator& group) {
+  const View& gradient = state.prepared_op(index).bound.writes[0];
+  const std::int64_t elements = gradient.rows * gradient.columns;
+  if (elements == 0) return;  // no share of a small table
+  group.all_reduce(gradient.data, elements, gradient.dtype, call_context(state, state.op(index)));
+}
+
 void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
   const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
   for (const Buffer& buffer : adjoining(state, index)) {

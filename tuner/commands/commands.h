@@ -20,6 +20,7 @@ struct Arguments {
   std::string schedule_file = "-";  ///< the file to write a schedule to
   std::string trace;
   bool candidates = false;  ///< compare: a row for each candidate
+  int plan_every = 0;       ///< compare: plan again every so many iterations; 0: plan once
   bool timeline = false;
   bool breakdown = false;
   bool fits = false;

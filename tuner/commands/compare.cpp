@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -72,6 +73,15 @@ class Sweep {
     std::vector<Given> given;
     for (const std::string& file : arguments_.given) {
       given.push_back(load_given(file, scenario.program));
+    }
+    if (arguments_.plan_every > 0) {
+      if (scenario.routings.empty()) {
+        throw moe::InputError(fmt::format(
+            "--plan-every {}: --routing {} is one iteration: expected a folder with a file for "
+            "each, or drift:EXPONENT:SHARE:ITERATIONS",
+            arguments_.plan_every, options.routing));
+      }
+      return replay_planners(scenario.situation(), requests_, given, arguments_.plan_every);
     }
     return compare_planners(scenario.situation(), requests_, given, arguments_.candidates);
   }

@@ -14,6 +14,7 @@
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
+#include "tuner/study/replay.h"
 
 namespace tuner {
 namespace {
@@ -47,6 +48,29 @@ Candidate own_choice(const Situation& whole, const PlannerRequest& request, cons
                                  : plan_with(planner, whole, request.options);
   std::string parameters = parameters_of(planner, request.options, schedule);
   return {std::string(planner.name), std::move(parameters), std::move(schedule)};
+}
+
+Compared row_of(const PlannerRequest& request, const Given* given) {
+  Compared row;
+  row.planner = request.planner->name;
+  if (given) row.given = given->name;
+  return row;
+}
+
+/// Calls add(request, given) for every request, alone and with each given schedule.
+template <class Add>
+void for_each_row(const std::vector<PlannerRequest>& requests, const std::vector<Given>& given,
+                  const Add& add) {
+  db::Progress progress("compare", static_cast<double>(requests.size() * (1 + given.size())));
+  double done = 0;
+  const auto add_one = [&](const PlannerRequest& request, const Given* one) {
+    add(request, one);
+    progress.at(++done);
+  };
+  for (const PlannerRequest& request : requests) add_one(request, nullptr);
+  for (const Given& one : given) {
+    for (const PlannerRequest& request : requests) add_one(request, &one);
+  }
 }
 
 class Comparison {
@@ -88,12 +112,6 @@ class Comparison {
                   const moe::Schedule& schedule) const {
     if (planner.remark) spdlog::info(planner.remark(whole_, options, schedule));
   }
-  static Compared row_of(const PlannerRequest& request, const Given* given) {
-    Compared row;
-    row.planner = request.planner->name;
-    if (given) row.given = given->name;
-    return row;
-  }
   void add_refusal(const PlannerRequest& request, const Given* given, std::string reason) {
     Compared row = row_of(request, given);
     row.parameters_json = to_json(request.options);
@@ -123,17 +141,44 @@ ComparedRows compare_planners(const Situation& situation,
   Situation remembering = situation;
   remembering.memory = &memory;
   Comparison comparison(remembering, all_candidates);
-  db::Progress progress("compare", static_cast<double>(requests.size() * (1 + given.size())));
-  double done = 0;
-  const auto add = [&](const PlannerRequest& request, const Given* one) {
+  for_each_row(requests, given, [&](const PlannerRequest& request, const Given* one) {
     comparison.add(request, one);
-    progress.at(++done);
-  };
-  for (const PlannerRequest& request : requests) add(request, nullptr);
-  for (const Given& one : given) {
-    for (const PlannerRequest& request : requests) add(request, &one);
-  }
+  });
   return std::move(comparison).take();
+}
+
+ComparedRows replay_planners(const Situation& situation,
+                             const std::vector<PlannerRequest>& requests,
+                             const std::vector<Given>& given, int plan_every) {
+  std::vector<PlanMemory> memories(routings_of(situation).size());
+  const Planner& baseline = planner_named(db::kSequential);
+  const double sequential_s =
+      replay(situation, baseline, plan_every, memories, [&](const Situation& one) {
+        return baseline.plan(one, {});
+      }).prediction.timeline.duration_s;
+  ComparedRows result;
+  for_each_row(requests, given, [&](const PlannerRequest& request, const Given* one) {
+    Compared row = row_of(request, one);
+    row.parameters_json = to_json(request.options);
+    std::chrono::duration<double> planning{};
+    try {
+      const Replay replayed = replay(
+          situation, *request.planner, plan_every, memories, [&](const Situation& iteration) {
+            const auto begin = std::chrono::steady_clock::now();
+            moe::Schedule schedule = own_choice(iteration, request, one).schedule;
+            planning += std::chrono::steady_clock::now() - begin;
+            return schedule;
+          });
+      row.changes = moe::changes_results(replayed.schedule);
+      row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
+                               sequential_s, planning.count() / replayed.plans);
+    } catch (const moe::Refusal& refusal) {
+      row.refusal = refusal.what();
+      if (!result.first_refusal) result.first_refusal = std::current_exception();
+    }
+    result.rows.push_back(std::move(row));
+  });
+  return result;
 }
 
 }  // namespace tuner

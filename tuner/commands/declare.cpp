@@ -62,8 +62,9 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   add_layout(command, arguments);
   command
       .add_option("--routing", arguments.scenario.routing,
-                  "how tokens spread over experts: uniform, zipf:EXPONENT, or a JSON file, as "
-                  "moe-db export routing writes it")
+                  "how tokens spread over experts: uniform, zipf:EXPONENT, a JSON file, as moe-db "
+                  "export routing writes it, or several iterations: a folder of such files, or "
+                  "drift:EXPONENT:SHARE:ITERATIONS")
       ->capture_default_str()
       ->type_name("ROUTING")
       ->group("Scenario");

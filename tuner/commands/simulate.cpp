@@ -47,7 +47,7 @@ void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
                  const Prediction& prediction, const std::string& path) {
   db::Connection memory = db::open_writer(":memory:");
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
-                                              scenario.routing, scenario.groups);
+                                              prediction.routing, scenario.groups);
   rows.timeline.kind = db::kPredicted;
   rows.timeline.label = schedule.planner;
   const std::vector<std::int64_t> ids{moe::insert(memory, rows)};
@@ -68,9 +68,9 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   const std::int64_t id =
       db::begin_run(connection, std::move(run), moe::this_machine(), moe::schedule_row(schedule));
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
-                                              scenario.routing, scenario.groups);
-  rows.memory =
-      moe::memory_rows(prediction.program, prediction.timeline, scenario.routing, scenario.groups);
+                                              prediction.routing, scenario.groups);
+  rows.memory = moe::memory_rows(prediction.program, prediction.timeline, prediction.routing,
+                                 scenario.groups);
   rows.timeline.run_id = id;
   rows.timeline.kind = db::kPredicted;
   rows.timeline.label = schedule.planner;
@@ -159,7 +159,7 @@ moe::Schedule schedule_of(const Arguments& arguments, const Scenario& scenario) 
 }
 
 void print_fits(const Scenario& scenario, const Prediction& prediction) {
-  const auto rows = moe::bind(prediction.program, scenario.routing, scenario.groups, 0);
+  const auto rows = moe::bind(prediction.program, prediction.routing, scenario.groups, 0);
   for (const std::string& line :
        fits_used(scenario.costs, prediction.program, rows, scenario.groups)) {
     spdlog::info(line);
@@ -200,7 +200,7 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
   }
   if (arguments.iterations > 1) {
     const ChainedIterations chained =
-        simulate_chained(prediction.program, scenario.groups, scenario.routing, scenario.costs,
+        simulate_chained(prediction.program, scenario.groups, prediction.routing, scenario.costs,
                          scenario.cluster, arguments.iterations);
     figures.push_back({"iterations", std::int64_t{arguments.iterations}});
     figures.push_back({"chained_s", chained.middle_s});

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,7 +30,8 @@ class Counting {
   void count() {
     if (members_.size() < 2) return;
     if (std::holds_alternative<moe::AllReduce>(s_.op.kind) ||
-        std::holds_alternative<moe::ReduceNorm>(s_.op.kind)) {
+        std::holds_alternative<moe::ReduceNorm>(s_.op.kind) ||
+        std::holds_alternative<moe::ReduceTied>(s_.op.kind)) {
       count_ring();
     } else if (const auto even = even_bytes()) {
       count_even(*even);
@@ -133,10 +133,11 @@ class Counting {
     }
     call_.by_source = even.by_source;
     call_.bytes.resize(call_.ranks.size());
-    std::unordered_set<int> seen;
+    std::vector<bool> seen(s_.classes.rank_of.size());
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const int one = class_of(members_[i]);
-      if (!seen.insert(one).second) continue;  // alike
+      if (seen[one]) continue;  // alike
+      seen[one] = true;
       const OnNode& node = nodes[groups().node_of[members_[i]]];
       const auto own = static_cast<double>(even.to_each[i]);
       const double own_between = own * (all.ranks - node.ranks),
@@ -149,9 +150,10 @@ class Counting {
   }
 
   void count_each() {
-    std::unordered_set<int> seen;
+    std::vector<bool> seen(s_.classes.rank_of.size());
     for (const int rank : members_) {
-      if (!seen.insert(class_of(rank)).second) continue;  // alike
+      if (seen[class_of(rank)]) continue;  // alike
+      seen[class_of(rank)] = true;
       const auto bytes = bytes_from(s_.op, rank);
       for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
         if (bytes[peer] > 0) add(rank, members_[peer], bytes[peer], copies(class_of(rank)));

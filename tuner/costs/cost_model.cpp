@@ -67,7 +67,8 @@ std::vector<std::string_view> kinds_alike(const moe::Op& op) {
   if (std::holds_alternative<moe::GatherLoads>(op.kind)) {
     kinds.push_back(moe::ExchangeCounts::facts.name);
   }
-  if (std::holds_alternative<moe::ReduceNorm>(op.kind)) {
+  if (std::holds_alternative<moe::ReduceNorm>(op.kind) ||
+      std::holds_alternative<moe::ReduceTied>(op.kind)) {
     kinds.push_back(moe::AllReduce::facts.name);
   }
   if (std::holds_alternative<moe::GatherRows>(op.kind) ||

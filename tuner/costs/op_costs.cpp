@@ -14,26 +14,12 @@
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "tuner/costs/call_bytes.h"
+#include "tuner/costs/call_groups.h"
 
 namespace tuner {
 namespace {
 
 using FillBytes = std::function<void(const std::vector<int>& members, GroupCall& call)>;
-
-/// The ranks of a call by class.
-void fill_ranks(const std::vector<int>& members, const RankClasses& classes, GroupCall& call) {
-  if (classes.rank_of.size() == classes.of_rank.size()) {
-    call.ranks = members;
-    return;
-  }
-  std::vector<int> copies(classes.rank_of.size());
-  for (const int rank : members) ++copies[classes.of_rank[rank]];
-  for (std::size_t one = 0; one < copies.size(); ++one) {
-    if (copies[one] == 0) continue;
-    call.ranks.push_back(static_cast<int>(one));
-    call.copies.push_back(copies[one]);
-  }
-}
 
 /// The links that a call crosses.
 struct Crossed {
@@ -154,17 +140,13 @@ void check_links(const moe::Op& op, const Crossed& crossed, const BothLinks& lin
                      {std::string(name), op.layer});
 }
 
-/// Gives the call of `members` the link that it occupies, and its startup there.
-void start_on_link(const std::vector<int>& members, const moe::Groups& groups,
-                   const Crossed& crossed, const BothLinks& links, const Rings& rings,
-                   GroupCall& call) {
+/// Gives the call of a group the link that it occupies, and its startup there.
+void start_on_link(const CallGroup& group, const moe::Groups& groups, const Crossed& crossed,
+                   const BothLinks& links, const Rings& rings, GroupCall& call) {
   // A group of one waits for nobody: it costs only what was measured for it, inside a node.
-  const bool alone = members.size() == 1;
-  const bool inside = std::ranges::all_of(members, [&](int member) {
-    return groups.node_of[member] == groups.node_of[members.front()];
-  });
+  const bool alone = group.members.size() == 1, inside = group.inside;
   const auto startup_s = [&](const LinkCost& link) {
-    return link.startup_s + fill_s(rings, members, groups, links.across, links.within);
+    return link.startup_s + fill_s(rings, group.members, groups, links.across, links.within);
   };
   if (crossed.between_nodes || (!crossed.within_node && !links.intra && links.inter && !inside)) {
     call.link = Occupation::inter_node;
@@ -175,22 +157,17 @@ void start_on_link(const std::vector<int>& members, const moe::Groups& groups,
 }
 
 OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
-                          const RankClasses& classes, const CostModel& costs,
-                          const Cluster& cluster, const FillBytes& fill) {
+                          KnownCalls& known, const CostModel& costs, const Cluster& cluster,
+                          const FillBytes& fill) {
   OpCost cost;
   cost.activity = moe::Activity::communication;
-  cost.call_of.assign(classes.rank_of.size(), -1);
-  std::vector<std::vector<int>> members;  // [call]
-  for (std::size_t one = 0; one < classes.rank_of.size(); ++one) {
-    const int rank = classes.rank_of[one];
-    if (cost.call_of[one] >= 0 || !moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-    members.push_back(moe::members(groups, moe::group_of(op).value(), rank));
+  const Calls& calls = known.of(op);
+  cost.call_of = calls.of;
+  for (const CallGroup& group : calls.groups) {
     GroupCall& call = cost.calls.emplace_back();
-    fill_ranks(members.back(), classes, call);
-    for (const int member : call.ranks) {
-      cost.call_of[member] = static_cast<int>(cost.calls.size()) - 1;
-    }
-    fill(members.back(), call);
+    call.ranks = group.ranks;
+    call.copies = group.copies;
+    fill(group.members, call);
   }
   const Rings rings = rings_of(program, op, groups);
   const BothLinks links = both_links(op, cost.calls, rings, costs, cluster);
@@ -199,7 +176,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   for (std::size_t i = 0; i < cost.calls.size(); ++i) {
     const Crossed crossed = crossed_by(cost.calls[i]);
     check_links(op, crossed, links, cluster);
-    start_on_link(members[i], groups, crossed, links, rings, cost.calls[i]);
+    start_on_link(calls.groups[i], groups, crossed, links, rings, cost.calls[i]);
   }
   return cost;
 }
@@ -217,13 +194,33 @@ OpCost computation_cost(const moe::Program& program, const moe::Op& op, const Co
   return cost;
 }
 
-/// The sizes of the rows of one layer, on one rank of those that are alike there.
+/// The binding of one layer, for another layer with the same rows.
+void rename_layer(moe::Binding& binding, const moe::RoutedLayer& to) {
+  auto layout = binding.layouts.extract(binding.layouts.begin());
+  layout.key() = to;
+  binding.layouts.insert(std::move(layout));
+}
+
+/// The sizes of the rows of one layer after another, on one rank of those that are alike there.
+/// What was worked out is kept for the next layer where that has the same rows.
 class LayerSizes {
  public:
-  /// `layer`: null for ops on fixed rows. `in_layer`: its classes_in_layer().
-  LayerSizes(const moe::Groups& groups, const RankClasses& classes, const moe::RoutedRows* layer,
-             const std::vector<int>& in_layer)
-      : groups_(groups), classes_(classes), layer_(layer), in_layer_(in_layer) {}
+  LayerSizes(const moe::Groups& groups, const RankClasses& classes)
+      : groups_(groups), classes_(classes) {}
+
+  /// `layer`: null for ops on fixed rows. It must outlive the next one.
+  void turn_to(const moe::RoutedRows* layer) {
+    if (layer != nullptr && layer_ != nullptr && have_same_rows(*layer, *layer_)) {
+      for (auto& [one, binding] : bindings_) rename_layer(binding, layer->at);
+      for (auto& [rank, binding] : known_.bindings) rename_layer(binding, layer->at);
+    } else {
+      bindings_.clear();
+      known_ = {};
+      in_layer_ = layer ? classes_in_layer(*layer, groups_) : std::vector<int>();
+    }
+    layer_ = layer;
+  }
+  KnownOfLayer& known() { return known_; }
 
   /// Whether ranks that send the same row are alike, and not every rank on its own.
   bool are_shared() const { return layer_ != nullptr && layer_->counts->alike > 1 && plain(); }
@@ -266,9 +263,10 @@ class LayerSizes {
 
   const moe::Groups& groups_;
   const RankClasses& classes_;
-  const moe::RoutedRows* layer_;
-  const std::vector<int>& in_layer_;
+  const moe::RoutedRows* layer_ = nullptr;
+  std::vector<int> in_layer_;  ///< its classes_in_layer()
   std::unordered_map<int, moe::Binding> bindings_;
+  KnownOfLayer known_;
 };
 
 }  // namespace
@@ -302,12 +300,13 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster) {
   const RankClasses classes = single_ranks(groups);
+  KnownCalls known(groups, classes);
   std::vector<OpCost> result;
   result.reserve(program.ops.size());
   for (const moe::Op& op : program.ops) {
     if (moe::is_communication(op)) {
       result.push_back(communication_cost(
-          program, op, groups, classes, costs, cluster, [&](const auto& members, GroupCall& call) {
+          program, op, groups, known, costs, cluster, [&](const auto& members, GroupCall& call) {
             for (const int from : members) {
               const auto bytes = moe::bytes_to_peers(program, op, bindings[from], groups, from);
               for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
@@ -352,16 +351,17 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     const bool routed_rows = moe::uses_routed_rows(program, op);
     ops_of[routed_rows ? moe::routed_layer(op) : moe::RoutedLayer{}].push_back(i);
   }
+  LayerSizes sizes(groups, classes);
+  KnownCalls known(groups, classes);
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
-    const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
-    LayerSizes sizes(groups, classes, layer, in_layer);
-    KnownOfLayer known;
+    sizes.turn_to(layer);
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        const CallSituation call{program, op, groups, classes, layer, sizes.are_shared(), known};
+        const CallSituation call{program,      op, groups, classes, layer, sizes.are_shared(),
+                                 sizes.known()};
         result.ops[i] = communication_cost(
-            program, op, groups, classes, costs, cluster,
+            program, op, groups, known, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
       } else {
         result.ops[i] = computation_cost(program, op, costs);

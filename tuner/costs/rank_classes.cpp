@@ -41,11 +41,22 @@ std::set<moe::GroupKind> kinds_of_groups(const moe::Program& program) {
   return kinds;
 }
 
+std::set<moe::GroupKind> kinds_of_rings(const moe::Program& program) {
+  std::set<moe::GroupKind> kinds;
+  for (const moe::Op& op : program.ops) {
+    if (const auto* reduce = std::get_if<moe::AllReduce>(&op.kind)) kinds.insert(reduce->group);
+  }
+  return kinds;
+}
+
 /// Tells the places in a stage apart, round by round, by what their neighbours are.
 class Refinement {
  public:
   Refinement(const moe::Program& program, const moe::Groups& groups)
-      : groups_(groups), kinds_(kinds_of_groups(program)), places_(moe::stage_ranks(groups)) {
+      : groups_(groups),
+        kinds_(kinds_of_groups(program)),
+        rings_(kinds_of_rings(program)),
+        places_(moe::stage_ranks(groups)) {
     const int nodes = *std::ranges::max_element(groups.node_of) + 1;
     std::vector<int> on_node(static_cast<std::size_t>(nodes));
     for (const int node : groups.node_of) place_in_node_.push_back(on_node[node]++);
@@ -56,6 +67,18 @@ class Refinement {
       Color& color = colors[rank % places_];
       color = blended(color, static_cast<Color>(place_in_node_[rank]));
     }
+    colors = settled(std::move(colors));
+    // Of ranks on rings also what passes them their share. One step along the ring tells where one
+    // kind of node follows another; further ones would tell all ranks apart.
+    std::vector<Color> told = colors;
+    for (const moe::GroupKind kind : rings_) by_neighbours(kind, told);
+    told = settled(std::move(told));
+    return numbered(told).count > places_ / 2 ? colors : told;
+  }
+
+ private:
+  /// Until nothing more is told apart.
+  std::vector<Color> settled(std::vector<Color> colors) const {
     for (int count = 0, before = -1; count != before;) {
       before = count;
       colors = by_nodes(colors);
@@ -66,7 +89,6 @@ class Refinement {
     return colors;
   }
 
- private:
   /// Nodes are alike where the ranks in the same places are.
   std::vector<Color> by_nodes(const std::vector<Color>& colors) const {
     std::unordered_map<int, Color> node;
@@ -99,8 +121,25 @@ class Refinement {
     }
   }
 
+  /// Ranks on a ring are alike where those before and after them are.
+  void by_neighbours(moe::GroupKind kind, std::vector<Color>& colors) const {
+    std::vector<bool> seen(colors.size());
+    const std::vector<Color> before = colors;
+    for (int rank = 0; rank < places_; ++rank) {
+      if (seen[rank]) continue;
+      const std::vector<int> ring = moe::members(groups_, kind, rank);
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        const int left = ring[(i + ring.size() - 1) % ring.size()];
+        const int right = ring[(i + 1) % ring.size()];
+        seen[ring[i]] = true;
+        colors[ring[i]] = blended(blended(before[ring[i]], before[left]), before[right]);
+      }
+    }
+  }
+
   const moe::Groups& groups_;
   const std::set<moe::GroupKind> kinds_;
+  const std::set<moe::GroupKind> rings_;  ///< those of all-reduces, inside a stage
   const int places_;
   std::vector<int> place_in_node_;  ///< [rank]
 };
@@ -168,6 +207,14 @@ std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Group
   return result;
 }
 
+bool have_same_rows(const moe::RoutedRows& a, const moe::RoutedRows& b) {
+  const moe::RowHandling &one = *a.handling, &other = *b.handling;
+  return one.cuts == other.cuts && one.relays.empty() && other.relays.empty() &&
+         one.ranks_per_group == other.ranks_per_group && one.placement == other.placement &&
+         a.counts->experts == b.counts->experts && a.counts->alike == b.counts->alike &&
+         a.counts->tokens == b.counts->tokens;
+}
+
 bool loads_are_even(const std::vector<moe::RoutedRows>& layers, const moe::Groups& groups) {
   return std::ranges::all_of(layers, [&](const moe::RoutedRows& layer) {
     if (!sends_one_row(layer, moe::stage_ranks(groups))) return false;
@@ -194,7 +241,10 @@ RankClasses rank_classes(const moe::Program& program, const moe::Groups& groups,
     return single_ranks(groups);
   }
   std::vector<Color> colors(static_cast<std::size_t>(moe::stage_ranks(groups)));
+  const moe::RoutedRows* before = nullptr;
   for (const moe::RoutedRows& layer : layers) {
+    if (before != nullptr && have_same_rows(layer, *before)) continue;  // it tells no more apart
+    before = &layer;
     const std::vector<int> in_layer = classes_in_layer(layer, groups);
     for (std::size_t place = 0; place < colors.size(); ++place) {
       colors[place] = blended(colors[place], static_cast<Color>(in_layer[place]));

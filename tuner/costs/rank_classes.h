@@ -35,6 +35,10 @@ inline constexpr int kMostSingleEvenRanks = 16;
 /// routing is a table with a row for each rank, or experts have replicas.
 std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Groups& groups);
 
+/// Whether both layers have the same rows, cut and placed alike, and not relayed by nodes, of which
+/// two pipeline stages may have different ones.
+bool have_same_rows(const moe::RoutedRows& a, const moe::RoutedRows& b);
+
 /// Whether the ranks of a stage send the same row in each of the layers, and no expert gets more
 /// than one copy more from a rank than another does: as even as whole rows can be.
 bool loads_are_even(const std::vector<moe::RoutedRows>& layers, const moe::Groups& groups);

@@ -16,12 +16,15 @@
 #include "moe/input/read_file.h"
 #include "moe/input/value.h"
 #include "moe/program/row_handling.h"
+#include "tuner/scenario/drift.h"
 
 namespace tuner {
 namespace {
 
 /// At 20 the second expert gets a millionth of the rows of the first one.
 constexpr double kMostExponent = 20;
+constexpr int kMostIterations = 1000;
+constexpr std::string_view kDrift = "drift:";
 
 struct GatedLayer {
   moe::RoutedLayer at;
@@ -80,16 +83,43 @@ void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer, const std
   }
 }
 
+/// The number that is all of `text`, from 0 to `most`; none for anything else.
+std::optional<double> number_in(std::string_view text, double most) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
+}
+
 double parse_exponent(std::string_view text) {
-  double exponent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !(exponent >= 0 && exponent <= kMostExponent)) {
+  const std::optional<double> exponent = number_in(text, kMostExponent);
+  if (!exponent) {
     throw moe::InputError(fmt::format(
         "routing \"zipf:{}\": expected zipf: and an exponent from 0 to {}, as in zipf:1.2",
         db::shortened(text), kMostExponent));
   }
-  return exponent;
+  return *exponent;
+}
+
+/// EXPONENT:SHARE:ITERATIONS
+Drift parse_drift(std::string_view text) {
+  const std::string_view whole = text;
+  const auto next = [&](double most) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    const std::optional<double> number = number_in(text.substr(0, end), most);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return number;
+  };
+  const std::optional<double> exponent = next(kMostExponent), share = next(1);
+  const std::optional<double> iterations = next(kMostIterations);
+  if (!exponent || !share || !iterations || !text.empty() || whole.ends_with(':') ||
+      *iterations < 1 || *iterations != static_cast<int>(*iterations)) {
+    throw moe::InputError(fmt::format(
+        "routing \"drift:{}\": expected drift:EXPONENT:SHARE:ITERATIONS with an exponent from 0 to "
+        "{}, a share from 0 to 1 and 1 to {} iterations, as in drift:1.2:0.05:8",
+        db::shortened(whole), kMostExponent, kMostIterations));
+  }
+  return {*exponent, *share, static_cast<int>(*iterations)};
 }
 
 /// A routing for `micro_batches`: the same where it has as many, else that of the whole iteration
@@ -106,8 +136,10 @@ moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
 moe::Routing read_routing(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    throw moe::InputError(fmt::format("routing \"{}\": expected uniform, zipf:EXPONENT or a file",
-                                      db::shortened(path, 200)));
+    throw moe::InputError(fmt::format(
+        "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a file "
+        "or a folder",
+        db::shortened(path, 200)));
   }
   return moe::routing_from_json(moe::read_file(path), path);
 }
@@ -158,9 +190,57 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
 
 }  // namespace
 
-moe::Routing make_routing(const std::string& text, const moe::Program& program,
-                          const moe::Groups& groups, std::uint64_t seed) {
-  const std::vector<GatedLayer> layers = gated_layers(program);
+namespace {
+
+/// The *.json files of a folder by the numbers in their names, then by name.
+std::vector<std::string> files_in_order(const std::string& folder) {
+  std::vector<std::pair<std::vector<long>, std::string>> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const std::string stem = entry.path().stem().string();
+    std::vector<long> numbers;
+    for (const char* at = stem.data(); at != stem.data() + stem.size();) {
+      long number = 0;
+      const auto [end, error] = std::from_chars(at, stem.data() + stem.size(), number);
+      if (error == std::errc() && *at != '-') numbers.push_back(number);
+      at = error == std::errc() && *at != '-' ? end : at + 1;
+    }
+    files.emplace_back(std::move(numbers), entry.path().string());
+  }
+  if (files.empty()) {
+    throw moe::InputError(
+        fmt::format("routing \"{}\": no .json file in this folder: expected one for "
+                    "each iteration",
+                    db::shortened(folder, 200)));
+  }
+  std::ranges::sort(files);
+  std::vector<std::string> names;
+  for (auto& [numbers, name] : files) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<moe::Routing> drifting(const std::string& text, const std::vector<GatedLayer>& layers,
+                                   const moe::Groups& groups, std::uint64_t seed) {
+  const Drift drift = parse_drift(std::string_view(text).substr(kDrift.size()));
+  std::vector<moe::Routing> routings(static_cast<std::size_t>(drift.iterations));
+  for (const GatedLayer& layer : layers) {
+    const int block = layer.at.layer;
+    if (layer.full && drift.exponent > 0) refuse_for_full(text, layer, "");
+    const auto weights =
+        drifting_weights(layer.experts, drift, seed + static_cast<std::uint64_t>(block));
+    for (std::size_t i = 0; i < routings.size(); ++i) {
+      moe::LayerRouting& one = routings[i].layers.emplace_back(
+          moe::weighted_routing(block, 1, weights[i], layer.copies, layer.copies / layer.choices));
+      one.micro_batch = layer.at.micro_batch;
+      one.alike = moe::stage_ranks(groups);
+    }
+  }
+  return routings;
+}
+
+moe::Routing one_routing(const std::string& text, const moe::Program& program,
+                         const std::vector<GatedLayer>& layers, const moe::Groups& groups,
+                         std::uint64_t seed) {
   constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
   if (text == "uniform" || text.starts_with(zipf)) {
@@ -183,10 +263,37 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
     routing =
         fitted(of_micro_batches(read_routing(text), program.micro_batches), layers, groups, text);
   }
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    fit_capacity(routing.layers[i], layers[i], text);
+  return routing;
+}
+
+}  // namespace
+
+std::vector<moe::Routing> make_routings(const std::string& text, const moe::Program& program,
+                                        const moe::Groups& groups, std::uint64_t seed) {
+  const std::vector<GatedLayer> layers = gated_layers(program);
+  std::vector<moe::Routing> routings;
+  std::error_code ignored;
+  if (text.starts_with(kDrift)) {
+    routings = drifting(text, layers, groups, seed);
+  } else if (std::filesystem::is_directory(text, ignored)) {
+    for (const std::string& file : files_in_order(text)) {
+      routings.push_back(one_routing(file, program, layers, groups, seed));
+    }
+  } else {
+    routings.push_back(one_routing(text, program, layers, groups, seed));
   }
-  return moe::exchanged_rows(program, std::move(routing));
+  for (moe::Routing& routing : routings) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      fit_capacity(routing.layers[i], layers[i], text);
+    }
+    routing = moe::exchanged_rows(program, std::move(routing));
+  }
+  return routings;
+}
+
+moe::Routing make_routing(const std::string& text, const moe::Program& program,
+                          const moe::Groups& groups, std::uint64_t seed) {
+  return std::move(make_routings(text, program, groups, seed).front());
 }
 
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/connection.h"
 #include "moe/program/program.h"
@@ -11,12 +12,20 @@
 
 namespace tuner {
 
-/// The routing of every MoE layer of `program` that a person asks for: "uniform"; "zipf:1.2"
-/// (expert popularity ~ 1 / place^1.2, shuffled anew in every layer, from `seed`); or a file that
-/// holds a Routing as JSON. Copies beyond a gate's capacity are dropped. Throws moe::InputError
+/// The routing of every MoE layer of `program` that a person asks for, of one iteration or of
+/// several in their order:
+///   - "uniform";
+///   - "zipf:1.2": expert popularity ~ 1 / place^1.2, shuffled anew in every layer, from `seed`;
+///   - "drift:1.2:0.05:8": the same of 8 iterations in which experts change places (drift.h);
+///   - a file that holds a Routing as JSON;
+///   - a folder with such a file, NAME.json, for each iteration, by the numbers in their names.
+/// Copies beyond a gate's capacity are dropped. Throws moe::InputError
 /// with the expected form. It is also thrown where the layers, ranks or experts of a file are not
 /// the program's, and for gates that always give every expert as many rows as it has room for
 /// (expert_choice, soft_moe).
+std::vector<moe::Routing> make_routings(const std::string& text, const moe::Program& program,
+                                        const moe::Groups& groups, std::uint64_t seed);
+/// The first of them.
 moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed);
 

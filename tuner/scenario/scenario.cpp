@@ -71,8 +71,10 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
-  scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,
-                                  static_cast<std::uint64_t>(scenario.model.seed));
+  scenario.routings = make_routings(options.routing, scenario.program, scenario.groups,
+                                    static_cast<std::uint64_t>(scenario.model.seed));
+  scenario.routing = scenario.routings.front();
+  if (scenario.routings.size() == 1) scenario.routings.clear();
   return scenario;
 }
 

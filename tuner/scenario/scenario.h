@@ -18,12 +18,12 @@ inline constexpr int kMostPredictedRanks = 131'072;
 
 /// The parts of a prediction that the command line names.
 struct ScenarioOptions {
-  std::string model;         ///< name in experiments/models, or a TOML file
-  std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"
-  std::string database;      ///< the database for "measured"
-  std::optional<int> ranks;  ///< default: all of the cluster
-  std::string layout;        ///< moe::parse_layout; "" = all experts over all ranks
-  std::string routing = "uniform";
+  std::string model;                ///< name in experiments/models, or a TOML file
+  std::string cluster;              ///< name in experiments/clusters, a TOML file, or "measured"
+  std::string database;             ///< the database for "measured"
+  std::optional<int> ranks;         ///< default: all of the cluster
+  std::string layout;               ///< moe::parse_layout; "" = all experts over all ranks
+  std::string routing = "uniform";  ///< make_routings
   /// Keys with other values: of the model ("moe.experts=64", moe::load_model), and of the cluster
   /// ("cluster.nodes=4", load_cluster).
   std::vector<std::string> settings{};
@@ -36,10 +36,16 @@ struct Scenario {
   CostModel costs;
   moe::Groups groups;
   moe::Program program;  ///< the Program without a schedule
-  moe::Routing routing;
+  moe::Routing routing;  ///< of the first iteration
+  /// Of all iterations, where --routing tells several; else empty.
+  std::vector<moe::Routing> routings;
   std::vector<std::string> remarks;  ///< a line each, for a person
 
-  Situation situation() const { return {program, groups, routing, costs, cluster}; }
+  Situation situation() const {
+    Situation all{program, groups, routing, costs, cluster};
+    all.routings = routings;
+    return all;
+  }
 };
 
 /// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the

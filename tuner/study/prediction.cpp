@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/planners/situation/simulated_folding.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/critical_path.h"
 #include "tuner/simulate/simulate.h"
@@ -42,7 +43,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
   std::vector<double> seconds;
   for (const moe::Routing& routing : routings) {
     costs.push_back(program_costs(prediction.program, situation.groups, routing, situation.costs,
-                                  situation.cluster));
+                                  situation.cluster, kSimulatedFolding));
     timelines.push_back(
         simulate(prediction.program, costs.back(), situation.costs, situation.cluster));
     seconds.push_back(timelines.back().duration_s);

@@ -48,12 +48,13 @@ constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;
 constexpr double kStaleRun_s = 60;
 
-std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
-                                              const moe::Program& program,
-                                              const moe::Groups& groups) {
-  if (options.routing.empty()) return std::nullopt;
-  return make_routing(options.routing, program, groups,
-                      static_cast<std::uint64_t>(options.model.seed));
+/// Empty where none is asked for.
+std::vector<moe::Routing> routings_asked_for(const StudyOptions& options,
+                                             const moe::Program& program,
+                                             const moe::Groups& groups) {
+  if (options.routing.empty()) return {};
+  return make_routings(options.routing, program, groups,
+                       static_cast<std::uint64_t>(options.model.seed));
 }
 
 class StudyRun {
@@ -65,7 +66,7 @@ class StudyRun {
         groups_(moe::make_groups(
             moe::parse_layout(options.job.layout, options.job.ranks, moe::fits(options.model)))),
         program_(moe::build_iteration(options.model, groups_, 0)),
-        asked_routing_(routing_asked_for(options, program_, groups_)),
+        asked_routings_(routings_asked_for(options, program_, groups_)),
         given_(load_all_given(options.given, program_)),
         connection_(db::open_writer(options.job.database)) {}
 
@@ -187,8 +188,9 @@ class StudyRun {
   // --- 1. profile ---------------------------------------------------------------------------
 
   void profile() {
-    const moe::Routing expected =
-        asked_routing_ ? *asked_routing_ : make_routing("uniform", program_, groups_, 0);
+    const moe::Routing expected = asked_routings_.empty()
+                                      ? make_routing("uniform", program_, groups_, 0)
+                                      : asked_routings_.front();
     const ProfileRuns runs = run_profiles(
         connection_, study_, options_.job,
         those_that_fit(
@@ -221,7 +223,7 @@ class StudyRun {
     if (options_.memory_limit_bytes > 0) {
       planned_cluster_.memory_bytes = options_.memory_limit_bytes;
     }
-    routings_ = asked_routing_ ? std::vector{*asked_routing_} : profile.routings;
+    routings_ = asked_routings_.empty() ? profile.routings : asked_routings_;
     const Planner& sequential = planner_named(db::kSequential);
     Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     any.routings = routings_;
@@ -424,7 +426,7 @@ class StudyRun {
   const StudyOptions& options_;
   moe::Groups groups_;
   moe::Program program_;
-  std::optional<moe::Routing> asked_routing_;  ///< instead of the profile's
+  std::vector<moe::Routing> asked_routings_;  ///< instead of the profile's
   std::vector<Given> given_;
   db::Connection connection_;
   db::Study study_;

@@ -6,15 +6,19 @@ namespace moe {
 
 TensorId token_table(LayerBuilder& build) {
   const std::string name = "token_table";
+  bool is_copy = false;
   for (const Parameter& parameter : build.program().parameters) {
-    if (build.program().tensors[parameter.value].name == name) {
-      return parameter.value;
-    }
+    if (build.program().tensors[parameter.value].name != name) continue;
+    if (parameter.stage == build.stage) return parameter.value;
+    is_copy = true;
   }
   const std::int64_t vocabulary = build.model.vocabulary, width = build.model.d_model;
-  return build.shards_vocabulary() ? build.shared_weight(name, vocabulary, width, Sharded::by_rows,
-                                                         LayerBuilder::kInitialDeviation)
-                                   : build.weight(name, vocabulary, width);
+  const TensorId table = build.shards_vocabulary()
+                             ? build.shared_weight(name, vocabulary, width, Sharded::by_rows,
+                                                   LayerBuilder::kInitialDeviation)
+                             : build.weight(name, vocabulary, width);
+  build.program().parameters.back().is_copy = is_copy;
+  return table;
 }
 
 TensorId gather_ids(LayerBuilder& build, TensorId ids, const std::string& name) {
@@ -46,8 +50,9 @@ Layer embedding(LayerBuilder& build) {
     const TensorId d_all = shards ? gather_tokens(build, dx, "embedding gradient") : dx;
     std::vector<TensorId> from{tokens, d_all}, gradients;
     for (const TensorId parameter : tables) gradients.push_back(build.gradient(parameter));
-    // A tied head, whose backward came first, has left its share.
-    if (build.model.head == Head::tied) from.push_back(gradients[0]);
+    // A tied head of this stage, whose backward came first, has left its share.
+    const bool has_head = build.groups.layout.pipeline == 1;
+    if (has_head && build.model.head == Head::tied) from.push_back(gradients[0]);
     build.op(EmbedTokensGradient{of}, "embed gradient", from, gradients);
     return -1;
   };

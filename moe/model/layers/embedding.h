@@ -8,8 +8,9 @@ namespace moe {
 /// table where positions are learned. Its backward returns -1, since token ids have no gradient.
 Layer embedding(LayerBuilder& build);
 
-/// token_table[V,M], which a tied head uses too. The first call makes it. Where ranks cut the
-/// vocabulary, it has this rank's share of the rows.
+/// token_table[V,M], which a tied head uses too. The first call in a pipeline stage makes it; that
+/// of a later stage is a copy. Where ranks cut the vocabulary, it has this rank's share of the
+/// rows.
 TensorId token_table(LayerBuilder& build);
 
 /// ids i32[T] -> i32[n*T,1]: those of the n ranks that cut the vocabulary; ids itself where none

@@ -45,6 +45,7 @@ Collected Collector::collect(const Runner& runner) const {
   int turn = 0;
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
+    if (parameter.is_copy) continue;
     const Tensor& tensor = program.tensors[named.tensor];
     // Of the ranks with copies one writes, and of those that share the matrix with it one.
     const int replicas = group_size(groups_, parameter.replicas);

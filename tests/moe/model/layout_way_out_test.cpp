@@ -180,8 +180,9 @@ TEST_F(LayoutWayOut, IsSaidAtOnceOfTokensThatLittleDivides) {
 }
 
 TEST_F(LayoutWayOut, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
-  const Model model = load(model_text("heads = 4\nblocks = 4\nhead = \"tied\"\n",
-                                      "experts = 8\nchoices = 2\n", "global_batch = 48\n"));
+  const Model model =
+      load(model_text("heads = 4\nblocks = 1\n", "experts = 8\nchoices = 2\nmoe_every = 1\n",
+                      "global_batch = 48\n"));
   const auto said = [](const std::string& layout, int ranks, const LayoutFits& fits) {
     try {
       parse_layout(layout, ranks, fits);

@@ -32,7 +32,7 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   while (ranks == 0 || model.global_batch / model.micro_batches % ranks != 0) {
     ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
     stages = 1 + static_cast<int>(random() % static_cast<unsigned>(model.blocks));
-    if (ranks % stages != 0 || model.head == Head::tied) stages = 1;
+    if (ranks % stages != 0) stages = 1;
     ranks /= stages;
   }
   const int shards = random_divisor(random, ranks, {expert_hidden(model)});
@@ -119,6 +119,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
     }
+  }
+  if (model.head == Head::tied && layout.pipeline > 1 && random() % 2) {
+    schedule.decisions.push_back(StreamAssignment{"reduce_tied", Stream::inter_node});
   }
   if (model.micro_batches > 1 && random() % 3 != 0) {
     schedule.decisions.push_back(

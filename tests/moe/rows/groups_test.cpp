@@ -33,6 +33,20 @@ TEST(Groups, OfTheWorldAreTheRanksOfAllStages) {
   EXPECT_EQ(group_size(groups, GroupKind::world), 6);
 }
 
+TEST(Groups, OfTheEndsAreTheSamePlacesOfTheFirstAndTheLastStage) {
+  const Groups groups = make_groups({1, 2, 1, 1, 3});
+  EXPECT_THAT(members(groups, GroupKind::ends, 1), ElementsAre(1, 5));
+  EXPECT_THAT(members(groups, GroupKind::ends, 4), ElementsAre(0, 4));
+  EXPECT_THAT(members(groups, GroupKind::ends, 2), ElementsAre(2)) << "a stage between them";
+  EXPECT_EQ(index_in_group(groups, GroupKind::ends, 1), 0);
+  EXPECT_EQ(index_in_group(groups, GroupKind::ends, 4), 1);
+  EXPECT_EQ(index_in_group(groups, GroupKind::ends, 2), 0);
+  EXPECT_EQ(group_size(groups, GroupKind::ends), 2);
+  const Groups one_stage = make_groups({1, 2, 1, 1, 1});
+  EXPECT_THAT(members(one_stage, GroupKind::ends, 1), ElementsAre(1));
+  EXPECT_EQ(group_size(one_stage, GroupKind::ends), 1);
+}
+
 TEST(Groups, OfEveryKindDivideTheRanksAndKnowEachOnesPlace) {
   for (const Layout& layout : {Layout{1, 1, 1, 1},
                                {2, 1, 1, 1},

@@ -1,5 +1,6 @@
 #include "moe/rows/row_layout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,6 +13,8 @@
 
 namespace moe::row_layout_test {
 namespace {
+
+using ::testing::ElementsAre;
 
 LayerRouting random_routing(std::mt19937& random, int ranks, int experts) {
   LayerRouting routing{1, experts, {}};
@@ -85,8 +88,7 @@ TEST(RowLayout, KeepsOnlyTheCountsOfItsRank) {
   for (int source = 0; source < 4; ++source) {
     const auto& tokens = routing.tokens[4 + source];
     // Rank 6 is the third of its group and has the third of four shares of 12 experts.
-    EXPECT_EQ(layout.received[source],
-              (std::vector<std::int64_t>{tokens[6], tokens[7], tokens[8]}));
+    EXPECT_THAT(layout.received[source], ElementsAre(tokens[6], tokens[7], tokens[8]));
   }
 }
 
@@ -195,8 +197,9 @@ TEST(RowLayout, RowsOfAReplicatedExpertStayWhereItsReplicaIs) {
     return make_row_layout(routing, make_groups(2, 2), rank, cuts_of(2, 1), {}, {{{2, {0}}}});
   };
   const RowLayout first = layout(0), second = layout(1);
-  EXPECT_EQ(first.received, (std::vector<std::vector<std::int64_t>>{{5, 1, 7}, {4, 3, 0}}));
-  EXPECT_EQ(second.received, (std::vector<std::vector<std::int64_t>>{{0, 2, 0}, {6, 8, 0}}));
+  EXPECT_EQ(first.received.columns, 3u);
+  EXPECT_THAT(first.received.counts, ElementsAre(5, 1, 7, 4, 3, 0));
+  EXPECT_THAT(second.received.counts, ElementsAre(0, 2, 0, 6, 8, 0));
   EXPECT_EQ(received_rows(first), 20);
   const auto rows = expert_rows(first, {1, 2});
   ASSERT_EQ(rows.size(), 3u);

@@ -334,6 +334,25 @@ TEST(CommandLine, ComparesPlanners) {
             rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
 }
 
+TEST(CommandLine, ReplaysIterationsUnderPlansOfThoseBefore) {
+  const std::vector<std::string> planners{"--planners", "sequential,pro_prophet", "--format",
+                                          "json"};
+  const auto of = [&](std::vector<std::string> more) {
+    more.insert(more.end(), planners.begin(), planners.end());
+    return moe_tune(with({"compare"}, more));
+  };
+  const auto replayed = of({"--routing", "drift:1.2:0.1:5", "--plan-every", "2"});
+  ASSERT_EQ(replayed.code, 0) << replayed.errors;
+  const auto rows = nlohmann::json::parse(replayed.output);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(rows.at(0).at("predicted_speedup"), 1);
+  EXPECT_GT(rows.at(1).at("predicted_s").get<double>(), 0);
+  const auto once = of({"--routing", "zipf:1.2", "--plan-every", "2"});
+  EXPECT_EQ(once.code, 2);
+  EXPECT_THAT(once.errors, HasSubstr("--routing zipf:1.2 is one iteration"));
+  EXPECT_EQ(of({"--routing", "drift:1:0:2", "--plan-every", "1", "--candidates"}).code, 2);
+}
+
 TEST(CommandLine, ComparesEveryCandidateAndSaysTheirParameters) {
   const auto compared =
       moe_tune(with({"compare"}, {"--planners", "tutel:most_chunks=3,pmoe:degree=2", "--candidates",

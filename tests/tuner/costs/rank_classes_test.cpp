@@ -54,8 +54,9 @@ TEST(RankClasses, OfEvenRanksAreThePlacesInTheirNodes) {
 
 TEST(RankClasses, OfThousandsOfEvenRanksAreAsMany) {
   EXPECT_EQ(Even(moe::Layout{64, 32, 1}).classes().rank_of.size(), 4u);
-  EXPECT_EQ(Even(moe::Layout{1, 4096, 1}).classes().rank_of.size(), 8u)
-      << "64 copies from each rank go to the first experts alone";
+  EXPECT_EQ(Even(moe::Layout{1, 4096, 1}).classes().rank_of.size(), 24u)
+      << "64 copies from each rank go to the first experts alone; of both kinds of nodes those "
+         "before and after the other kind are told apart";
 }
 
 TEST(RankClasses, EveryPipelineStageHasThemAnew) {

@@ -1,10 +1,12 @@
 #include "tuner/scenario/routing_spec.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -57,6 +59,51 @@ TEST_F(RoutingSpecTest, ZipfIsUnevenAndDiffersByLayer) {
   const auto& row = routing.layers[0].tokens[0];
   EXPECT_GT(std::ranges::max(row), 10 * std::ranges::min(row));
   EXPECT_NE(routing.layers[0].tokens, routing.layers[1].tokens);
+}
+
+TEST_F(RoutingSpecTest, DriftHasTheSameLoadsInOtherPlacesFromIterationToIteration) {
+  const auto routings = make_routings("drift:1.2:0.05:9", program, groups, 1);
+  ASSERT_EQ(routings.size(), 9u);
+  auto sorted = routings[0].layers[1].tokens[0];
+  std::ranges::sort(sorted);
+  for (const auto& routing : routings) {
+    ASSERT_EQ(routing.layers.size(), 2u);
+    EXPECT_EQ(moe::source_ranks(routing.layers[1]), 2);
+    auto row = routing.layers[1].tokens[0];
+    std::ranges::sort(row);
+    EXPECT_EQ(row, sorted) << "as uneven as zipf:1.2 in each iteration";
+  }
+  EXPECT_NE(routings[0].layers[0].tokens, routings[0].layers[1].tokens);
+  EXPECT_NE(routings.front().layers[0].tokens, routings.back().layers[0].tokens);
+  const auto still = make_routings("drift:1.2:0:3", program, groups, 1);
+  EXPECT_EQ(still.front().layers[0].tokens, still.back().layers[0].tokens);
+}
+
+TEST_F(RoutingSpecTest, AFolderIsAnIterationAFileInTheOrderOfTheirNumbers) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("loads" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  EXPECT_THAT(error_of(folder), HasSubstr("no .json file in this folder"));
+  const auto routings = make_routings("drift:1:0.5:12", program, groups, 1);
+  for (std::size_t i = 0; i < routings.size(); ++i) {
+    std::ofstream(folder / fmt::format("iteration-{}.json", i)) << moe::to_json(routings[i]);
+  }
+  std::ofstream(folder / "notes.txt") << "no loads";
+  const auto read = make_routings(folder, program, groups, 1);
+  ASSERT_EQ(read.size(), routings.size());
+  for (std::size_t i = 0; i < routings.size(); ++i) {
+    EXPECT_EQ(moe::to_json(read[i]), moe::to_json(routings[i])) << i;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(RoutingSpecTest, DriftOfAnotherFormIsRefusedWithTheForm) {
+  for (const char* text :
+       {"drift:", "drift:1.2", "drift:1.2:0.1", "drift:1.2:0.1:", "drift:1.2:0.1:0",
+        "drift:1.2:0.1:2.5", "drift:1.2:1.1:4", "drift:1.2:0.1:1001", "drift:21:0.1:4",
+        "drift:1:0:4:1", "drift:1:0:4:", "drift:x:0:4", "drift:1:-0.1:4"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("as in drift:1.2:0.05:8")) << text;
+  }
 }
 
 TEST_F(RoutingSpecTest, CapacityDropsWhatIsOverIt) {
@@ -122,7 +169,10 @@ TEST_F(RoutingSpecTest, ErrorsSayWhatWasExpected) {
   for (const char* text : {"zipf:x", "zipf:-1", "zipf:", "zipf:nan", "zipf:inf", "zipf:1e300"}) {
     EXPECT_THAT(error_of(text), HasSubstr("expected zipf: and an exponent from 0 to 20")) << text;
   }
-  EXPECT_THAT(error_of("unifrom"), HasSubstr("expected uniform, zipf:EXPONENT or a file"));
+  EXPECT_THAT(
+      error_of("unifrom"),
+      HasSubstr(
+          "expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a file or a folder"));
 }
 
 TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {

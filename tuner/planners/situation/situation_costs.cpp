@@ -10,6 +10,7 @@
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
 #include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/simulated_folding.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -50,9 +51,9 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled) {
   std::vector<double> seconds;
   for (const moe::Routing& routing : routings_of(situation)) {
-    seconds.push_back(
-        simulate(scheduled, situation.groups, routing, situation.costs, situation.cluster)
-            .duration_s);
+    const ProgramCosts costs = program_costs(scheduled, situation.groups, routing, situation.costs,
+                                             situation.cluster, kSimulatedFolding);
+    seconds.push_back(simulate(scheduled, costs, situation.costs, situation.cluster).duration_s);
   }
   return seconds;
 }
@@ -144,7 +145,12 @@ namespace {
 std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
                                 const std::vector<moe::RoutedRows>& layers) {
   std::vector<std::vector<int>> in_layers;
-  for (const moe::RoutedRows& layer : layers) in_layers.push_back(classes_in_layer(layer, groups));
+  const moe::RoutedRows* before = nullptr;
+  for (const moe::RoutedRows& layer : layers) {
+    if (before != nullptr && have_same_rows(layer, *before)) continue;
+    before = &layer;
+    in_layers.push_back(classes_in_layer(layer, groups));
+  }
   std::set<std::vector<int>> seen;
   std::vector<int> first;
   for (const int rank : ranks) {

@@ -153,7 +153,9 @@ TEST(Checkpoints, OnTheSameLayoutGoOnBitForBit) {
 }
 
 TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
-  for (Model model : models()) {
+  std::vector<Model> all = models();
+  all.front().head = Head::tied;  // of which two stages have a table each
+  for (Model model : all) {
     model.blocks = 2;
     model.moe_every = 1;
     const Place place(model);

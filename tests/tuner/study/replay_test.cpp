@@ -1,0 +1,70 @@
+#include "tuner/study/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "moe/passes/replicate_experts.h"
+#include "tests/tuner/planners/skewed_situation.h"
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner::replay_test {
+namespace {
+
+struct ReplayTest : ::testing::Test {
+  test::SkewedSituation skewed;
+  std::vector<moe::Routing> routings =
+      make_routings("drift:2:0.3:7", skewed.program, skewed.groups, 1);
+  std::vector<PlanMemory> memories = std::vector<PlanMemory>(routings.size());
+  const Planner& planner = planner_named("fastermoe");
+  std::vector<const moe::Routing*> planned_from;
+
+  Situation situation() {
+    Situation all = skewed.situation;
+    all.routings = routings;
+    return all;
+  }
+  Replay replayed(int plan_every) {
+    planned_from.clear();
+    return replay(situation(), planner, plan_every, memories, [&](const Situation& one) {
+      EXPECT_EQ(routings_of(one).size(), 1u);
+      planned_from.push_back(&one.routing);
+      return plan_with(planner, one, {});
+    });
+  }
+};
+
+TEST_F(ReplayTest, PlansFromTheIterationBefore) {
+  EXPECT_EQ(replayed(1).plans, 6);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(planned_from[i], &routings[i]);
+  EXPECT_EQ(replayed(4).plans, 2);
+  EXPECT_EQ(planned_from[0], &routings[0]);
+  EXPECT_EQ(planned_from[1], &routings[4]);
+}
+
+TEST_F(ReplayTest, IsTheMedianOfTheIterationsUnderTheirPlans) {
+  std::vector<double> seconds;
+  for (std::size_t i = 1; i < routings.size(); ++i) {
+    Situation before = skewed.situation;
+    const Situation from{before.program, before.groups, routings[i - 1], before.costs,
+                         before.cluster};
+    const Situation in{before.program, before.groups, routings[i], before.costs, before.cluster};
+    seconds.push_back(predict(in, planner, planner.plan(from, {})).timeline.duration_s);
+  }
+  const std::size_t median = median_place(seconds);
+  const Replay replay = replayed(1);
+  EXPECT_EQ(replay.prediction.timeline.duration_s, seconds[median]);
+  EXPECT_EQ(replay.prediction.routing.layers[0].tokens, routings[median + 1].layers[0].tokens);
+  EXPECT_FALSE(moe::decisions_of<moe::ReplicateExperts>(replay.schedule).empty());
+}
+
+TEST_F(ReplayTest, OfPlansFromOldLoadsIsNoFaster) {
+  EXPECT_LE(replayed(1).prediction.timeline.duration_s, replayed(6).prediction.timeline.duration_s);
+}
+
+TEST_F(ReplayTest, NeedsTwoIterations) {
+  routings.resize(1);
+  memories.resize(1);
+  EXPECT_THROW(replayed(1), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tuner::replay_test
