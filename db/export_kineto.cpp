@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "db/collective_ranks.h"
 #include "db/console/output_file.h"
 #include "db/exchange_splits.h"
+#include "db/load.h"
 #include "db/output_place.h"
 #include "db/trace_events.h"
 #include "db/trace_tracks.h"
@@ -26,13 +31,45 @@ constexpr int kFirstCpuPid = 1000;  // plus the rank: the process that launches
 constexpr int kCpuThread = 1;
 constexpr int kStepThread = 2;  // of the annotation around the iteration
 
+/// Ranks that communicate with each other, as PyTorch calls a group of processes.
+struct ProcessGroup {
+  std::string name;         // a number; "0" is all ranks
+  std::string description;  // what the layout calls it
+  std::vector<int> ranks;   // ascending
+};
+
 /// What all files of a timeline have in common.
 struct World {
   const TimelineTracks& tracks;
   std::vector<int> ranks;
   bool one_group = false;
   ExchangeTokens tokens;
+  std::vector<ProcessGroup> groups = {};                             // that of all ranks first
+  std::map<std::pair<std::string, int>, std::size_t> group_of = {};  // (kind, rank): in groups
 };
+
+// All ranks, and the groups of the layout that are not all ranks.
+void add_groups(World& world, const std::vector<RankGroup>& rows) {
+  world.groups.push_back({"0", "default_pg", world.ranks});
+  std::map<std::pair<std::string, int>, std::vector<int>> found;  // (kind, lowest rank)
+  for (const RankGroup& row : rows) found[{row.kind, row.first_rank}].push_back(row.rank);
+  for (auto& [key, ranks] : found) {
+    std::sort(ranks.begin(), ranks.end());
+    std::size_t place = 0;
+    if (ranks != world.ranks) {
+      place = world.groups.size();
+      world.groups.push_back({std::to_string(place), key.first, ranks});
+    }
+    for (const int rank : ranks) world.group_of[{key.first, rank}] = place;
+  }
+}
+
+// The group that a rank runs a collective in; null where that is not known.
+const ProcessGroup* group_of(const World& world, const TimelineOp& op, int rank) {
+  const auto found = world.group_of.find({op.group_kind, rank});
+  if (found != world.group_of.end()) return &world.groups[found->second];
+  return world.one_group ? &world.groups.front() : nullptr;
+}
 
 // What PyTorch calls a collective; others as they are.
 std::string collective_name(const std::string& kind) {
@@ -41,8 +78,6 @@ std::string collective_name(const std::string& kind) {
   if (kind == "all_gather") return "_allgather_base";
   return kind == "reduce_scatter" ? "_reduce_scatter_base" : kind;
 }
-
-std::string group_text(const World& world) { return json(world.ranks).dump(); }
 
 // Args of a collective as Kineto's NCCL metadata has them.
 std::string kineto_collective(const World& world, int rank, const TrackSpan& placed) {
@@ -64,11 +99,12 @@ std::string kineto_collective(const World& world, int rank, const TrackSpan& pla
       fmt::format(R"(,"Collective name":{},"In msg nelems":{},"Out msg nelems":{},"dtype":"Byte")",
                   json_string(collective_name(op.kind)), sent, received);
   args += splits;
-  if (world.one_group) {
-    args += fmt::format(
-        R"(,"Group size":{},"Process Group Name":"0","Process Group Description":"default_pg",)"
-        R"("Process Group Ranks":"{}","Rank":{})",
-        world.ranks.size(), group_text(world), rank);
+  if (const ProcessGroup* group = group_of(world, op, rank)) {
+    args +=
+        fmt::format(R"(,"Group size":{},"Process Group Name":"{}","Process Group Description":{},)"
+                    R"("Process Group Ranks":"{}","Rank":{})",
+                    group->ranks.size(), group->name, json_string(group->description),
+                    json(group->ranks).dump(), rank);
   }
   return args;
 }
@@ -126,16 +162,19 @@ void add_step(const World& world, int rank, EventList& events) {
 }
 
 std::string header(const World& world, int rank) {
-  const json group = {{"pg_name", "0"},
-                      {"pg_desc", "default_pg"},
+  json groups = json::array();
+  for (const ProcessGroup& group : world.groups) {
+    groups.push_back({{"pg_name", group.name},
+                      {"pg_desc", group.description},
                       {"backend_config", "moelab"},
-                      {"pg_size", world.ranks.size()},
-                      {"ranks", world.ranks}};
+                      {"pg_size", group.ranks.size()},
+                      {"ranks", group.ranks}});
+  }
   const json distributed = {{"backend", "moelab"},
                             {"rank", rank},
                             {"world_size", world.ranks.size()},
-                            {"pg_count", 1},
-                            {"pg_config", json::array({group})}};
+                            {"pg_count", groups.size()},
+                            {"pg_config", groups}};
   return fmt::format(
       R"({{"schemaVersion":1,"distributedInfo":{},"displayTimeUnit":"ms",)"
       R"("baseTimeNanoseconds":0,"traceName":{},"traceEvents":[)",
@@ -187,6 +226,7 @@ void export_rank_traces(const Connection& connection, const Timeline& timeline,
                         const std::string& folder) {
   const TimelineTracks tracks = load_tracks(connection, timeline);
   World world{tracks, ranks_of(tracks), all_ranks_together(connection, timeline), {}};
+  add_groups(world, load_rank_groups(connection, timeline.id));
   world.tokens = exchange_tokens(connection, timeline, static_cast<int>(world.ranks.size()));
   make_output_folder(folder);
   expect_no_other_rank(folder, world.ranks);

@@ -79,6 +79,31 @@ TEST_F(ExportKineto, NamesCollectivesAsToolsKnowThem) {
   EXPECT_FALSE(dispatch["args"].contains("In split size")) << "of one of two chunks";
 }
 
+TEST_F(ExportKineto, NamesTheGroupOfACollectiveWhereARunHasSeveral) {
+  connection.database().exec(
+      "UPDATE timeline_op SET group_kind = 'expert' WHERE op = 1;"
+      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline;"
+      "INSERT INTO rank_group SELECT id, 'expert', 1, 1 FROM timeline;"
+      "INSERT INTO rank_group SELECT id, 'stage', 0, 0 FROM timeline;"
+      "INSERT INTO rank_group SELECT id, 'stage', 1, 0 FROM timeline");
+  for (const int rank : {0, 1}) {
+    const json trace = trace_of(rank);
+    const json& groups = trace["distributedInfo"]["pg_config"];
+    ASSERT_EQ(groups.size(), 3U) << "stage is all ranks";
+    EXPECT_EQ(trace["distributedInfo"]["pg_count"], 3);
+    for (const json& kernel : of_category(trace, "kernel")) {
+      if (kernel["args"]["op"] != 1) continue;
+      const std::string number = std::to_string(rank + 1);
+      EXPECT_EQ(kernel["args"]["Process Group Name"], number);
+      EXPECT_EQ(kernel["args"]["Process Group Description"], "expert");
+      EXPECT_EQ(kernel["args"]["Process Group Ranks"], "[" + std::to_string(rank) + "]");
+      EXPECT_EQ(kernel["args"]["Group size"], 1);
+      EXPECT_EQ(groups[static_cast<std::size_t>(rank) + 1]["pg_name"], number);
+      EXPECT_EQ(groups[static_cast<std::size_t>(rank) + 1]["ranks"], json({rank}));
+    }
+  }
+}
+
 TEST_F(ExportKineto, RefusesAFolderThatCannotBeMade) {
   const Timeline timeline = load_timeline(connection, sample.measured);
   std::ofstream(directory.file("taken")) << "a file";

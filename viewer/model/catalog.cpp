@@ -141,6 +141,26 @@ std::string parameters_text(const std::string& json) {
   return text;
 }
 
+std::string tied_text(const std::string& tied_with) {
+  std::string text;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= tied_with.size(); ++i) {
+    const char c = i < tied_with.size() ? tied_with[i] : ',';
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c != ',' || depth != 0) continue;
+    const std::string name = tied_with.substr(begin, i - begin);
+    const std::size_t brace = std::min(name.find(" {"), name.size());
+    const std::string parameters =
+        brace < name.size() ? parameters_text(name.substr(brace + 1)) : std::string();
+    if (!text.empty()) text += "; ";
+    text += name.substr(0, brace);
+    if (!parameters.empty()) text += fmt::format(" ({})", parameters);
+    begin = std::min(i + 2, tied_with.size());
+  }
+  return text;
+}
+
 std::string shown_status(const RunRow& run) {
   constexpr double kLongestSilence_s = 600;
   return run.silent_s > kLongestSilence_s ? "silent" : run.status;

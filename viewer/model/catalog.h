@@ -84,6 +84,10 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
 /// that is no JSON object as it is.
 std::string parameters_text(const std::string& json);
 
+/// The schedules of TrialFigures::tied_with: `joint {"refinement": 1}, tutel` -> "joint (refinement
+/// 1); tutel". A comma inside braces parts no names.
+std::string tied_text(const std::string& tied_with);
+
 /// Whether every word of `filter` is found, ignoring case, in one of the run's texts or is its id.
 bool matches(const RunRow& run, const std::string& filter);
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "viewer/model/catalog.h"
+#include "viewer/model/format.h"
 
 namespace viewer {
 
@@ -91,10 +92,26 @@ void sort_trials(std::vector<const TrialRow*>& trials, TrialOrder order, bool de
   std::stable_sort(trials.begin(), trials.end(), before);
 }
 
+std::optional<double> first_prediction_of(const db::Trial& trial) {
+  return trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
+}
+
 std::optional<double> prediction_error_of(const db::Trial& trial) {
-  const auto first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
+  const auto first_s = first_prediction_of(trial);
   if (!first_s || !(trial.measured_s.value_or(0) > 0)) return std::nullopt;
   return *first_s / *trial.measured_s - 1;
+}
+
+std::string prediction_error_text(const db::Trial& trial) {
+  const auto error = prediction_error_of(trial);
+  return error ? fmt::format("{:+.1f}%", *error * 100) : "";
+}
+
+std::string error_explanation(const db::Trial& trial) {
+  const auto first_s = first_prediction_of(trial);
+  if (!first_s || first_s == trial.predicted_s || !prediction_error_of(trial)) return "";
+  return fmt::format("of the first prediction, {}: costs were fitted to trials since then",
+                     duration_text(*first_s, 3));
 }
 
 std::optional<TrialCost> cost_of(const TrialRow& row) {
@@ -125,6 +142,32 @@ std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& tr
     front.push_back(row);
   }
   return front;
+}
+
+std::string verdict_text(const std::vector<const TrialRow*>& trials) {
+  const TrialRow* fastest = nullptr;
+  for (const TrialRow* row : trials) {
+    if (row->study != trials.front()->study) return "";
+    const bool measured = row->trial.status == "done" && row->trial.measured_s.value_or(0) > 0;
+    if (!measured) continue;
+    if (fastest == nullptr || *row->trial.measured_s < *fastest->trial.measured_s) fastest = row;
+  }
+  if (fastest == nullptr) return "";
+  const db::Trial& trial = fastest->trial;
+  const std::string parameters = parameters_text(trial.parameters_json);
+  std::string text = fmt::format("Fastest: {}{}, {}", trial.planner,
+                                 parameters.empty() ? "" : " (" + parameters + ")",
+                                 duration_text(*trial.measured_s, 3));
+  const db::TrialFigures& figures = fastest->figures;
+  const bool is_compared = figures.speedup && figures.speedup_against != trial.planner;
+  if (is_compared) {
+    text += fmt::format(", {:.2f}x as fast as {}", *figures.speedup, figures.speedup_against);
+  }
+  if (trial.lower_bound_s.value_or(0) > 0) {
+    text += fmt::format(", {:.2f}x its lower bound", *trial.measured_s / *trial.lower_bound_s);
+  }
+  if (figures.tied_with.empty()) return text + ".";
+  return text + ". Repeats do not tell it from " + tied_text(figures.tied_with) + ".";
 }
 
 std::string train_line(const TrialRow& row, const db::Study& study,

@@ -37,8 +37,17 @@ enum class TrialOrder {
 /// Sorts by one figure; trials without it come last in both directions.
 void sort_trials(std::vector<const TrialRow*>& trials, TrialOrder order, bool descending);
 
+/// The prediction of before anything was fitted to the trials, which their errors are of.
+std::optional<double> first_prediction_of(const db::Trial& trial);
+
 /// (predicted - measured) / measured of the first prediction; none where either is missing.
 std::optional<double> prediction_error_of(const db::Trial& trial);
+
+/// That error: "-7.7%", or nothing.
+std::string prediction_error_text(const db::Trial& trial);
+
+/// Says what the error is of, where that is not the prediction that stands beside it; else nothing.
+std::string error_explanation(const db::Trial& trial);
 
 /// The time and the peak memory of a trial: measured, else predicted.
 struct TrialCost {
@@ -50,6 +59,10 @@ std::optional<TrialCost> cost_of(const TrialRow& trial);
 
 /// The trials that no other one beats in time without taking more memory: fastest first.
 std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& trials);
+
+/// Which of the trials of one study is the fastest, against what, how far from its bound, and from
+/// which others the repeats do not tell it. Empty where none was measured, and for several studies.
+std::string verdict_text(const std::vector<const TrialRow*>& trials);
 
 /// The `moe-train` line that trains a trial's schedule again, with the model, ranks and layout of
 /// its study. The schedule is read from `schedule_file`.

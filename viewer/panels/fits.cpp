@@ -11,6 +11,7 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "viewer/model/format.h"
+#include "viewer/model/op_label.h"
 #include "viewer/panels/fit_charts.h"
 #include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"
@@ -52,6 +53,24 @@ void refresh(FitPanel& panel, Session& session) {
   }
 }
 
+// Shows the fit of a kind of op. Of several, the one with most samples; of a linear layer that has
+// none, that of matrix products.
+void choose_asked(FitPanel& panel, const std::string& kind) {
+  const bool is_product = kind.find("linear") != std::string::npos;
+  panel.op = kind;
+  panel.selected = 0;
+  for (const std::string& name : {kind, std::string(is_product ? "gemm" : base_kind(kind))}) {
+    const db::Fit* best = nullptr;
+    for (const db::Fit& fit : panel.fits) {
+      if (fit.op == name && (best == nullptr || fit.samples > best->samples)) best = &fit;
+    }
+    if (best == nullptr) continue;
+    panel.op = name;
+    panel.selected = best->id;
+    return;
+  }
+}
+
 std::string units_text(double units, const std::string& unit) {
   if (unit == "byte") return bytes_text(units);
   return unit == "flop" ? flops_text(units) : fmt::format("{:.4g} {}", units, unit);
@@ -84,8 +103,10 @@ std::string r2_text(double r2) { return r2 < 0 ? "< 0" : fmt::format("{:.3f}", r
 bool draw_fit(const db::Fit& fit, bool selected) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  const bool clicked = ImGui::Selectable(fmt::format("{}##{}", fit.op, fit.id).c_str(), selected,
+  const std::string shown = fitting(*ImGui::GetFont(), fit.op);
+  const bool clicked = ImGui::Selectable(fmt::format("{}##{}", shown, fit.id).c_str(), selected,
                                          ImGuiSelectableFlags_SpanAllColumns);
+  explain_cut(fit.op, shown);
   text_cell(fit.device);
   text_cell(fit.link);
   text_cell(fit.network);
@@ -157,7 +178,7 @@ void draw_fits(PanelContext& context, Rect area) {
   auto& panel = context.states.of<FitPanel>();
   refresh(panel, context.session);
   std::string& asked = context.states.of<FitChoice>().op;
-  if (!asked.empty()) panel.op = std::exchange(asked, "");
+  if (!asked.empty()) choose_asked(panel, std::exchange(asked, ""));
   begin_fixed("fits", area);
   ImGui::PushFont(context.fonts.bold);
   ImGui::TextUnformatted("Fits");

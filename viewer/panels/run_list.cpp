@@ -11,6 +11,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_list.h"
 #include "viewer/window/plot.h"
 #include "viewer/window/table.h"
 
@@ -150,6 +151,12 @@ void draw_status_dot(const std::string& status) {
   ImGui::GetWindowDrawList()->AddCircleFilled({at.x + em * 0.35F, at.y + em * 0.5F}, em * 0.26F,
                                               to_u32(status_color(status.c_str())));
   ImGui::Dummy({em * 0.7F, em});
+}
+
+void error_cell(const db::Trial& trial) {
+  figure_cell(prediction_error_text(trial));
+  const std::string of = error_explanation(trial);
+  if (!of.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", of.c_str());
 }
 
 void draw_no_runs() {

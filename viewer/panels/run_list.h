@@ -23,6 +23,9 @@ void draw_no_runs();
 /// The text field of the filter.
 void draw_filter(RunFilter& filter);
 
+/// A cell with the error of a trial's first prediction; the tooltip says what it is of.
+void error_cell(const db::Trial& trial);
+
 /// A dot in the colour of a run's or trial's status.
 void draw_status_dot(const std::string& status);
 

@@ -160,12 +160,6 @@ std::string bytes_or_blank(const std::optional<std::int64_t>& bytes) {
   return bytes ? bytes_text(static_cast<double>(*bytes)) : "";
 }
 
-std::string prediction_error(const db::Trial& trial) {
-  const auto first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
-  if (!first_s || !trial.measured_s || *trial.measured_s <= 0) return "";
-  return fmt::format("{:+.1f}%", (*first_s / *trial.measured_s - 1) * 100);
-}
-
 // Empty for a trial that does not change results.
 void changes_cell(const std::string& names) {
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
@@ -201,7 +195,7 @@ void draw_trial_row(const TrialRow& row, bool fastest, bool shows_losses, Pick& 
   figure_cell(seconds_or_blank(trial.paper_s));
   figure_cell(seconds_or_blank(trial.predicted_s));
   figure_cell(seconds_or_blank(trial.measured_s));
-  figure_cell(prediction_error(trial));
+  error_cell(trial);
   figure_cell(seconds_or_blank(trial.lower_bound_s));
   if (fastest) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kGood));
   figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
@@ -225,7 +219,7 @@ constexpr auto kTrialColumns = std::to_array<TrialColumn>({{"study", 1.25F},
                                                            {"paper", 0.9F},
                                                            {"predicted", 1.0F},
                                                            {"measured", 1.05F},
-                                                           {"error", 0.75F},
+                                                           {"first error", 0.95F},
                                                            {"bound", 0.95F},
                                                            {"speed-up", 1.0F},
                                                            {"pred. peak", 1.1F},

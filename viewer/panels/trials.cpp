@@ -54,7 +54,7 @@ constexpr auto kDashboardColumns =
                                     {"predicted", 1.3F, TrialOrder::predicted},
                                     {"measured", 0.9F, TrialOrder::measured},
                                     {"repeats", 1.5F, TrialOrder::measured, false},
-                                    {"error", 0.8F, TrialOrder::error},
+                                    {"first error", 1.0F, TrialOrder::error},
                                     {"bound", 0.9F, TrialOrder::bound},
                                     {"speed-up", 0.9F, TrialOrder::speedup},
                                     {"peak", 0.9F, TrialOrder::peak}});
@@ -127,8 +127,9 @@ bool draw_dashboard_row(const TrialPanel& panel, const TrialRow& row, Session& s
   const db::Trial& trial = row.trial;
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  const bool clicked = ImGui::Selectable(fmt::format("{}##of{}", row.study, trial.id).c_str(),
-                                         false, ImGuiSelectableFlags_SpanAllColumns);
+  const std::string shown = fitting(*ImGui::GetFont(), row.study);
+  const bool clicked = ImGui::Selectable(fmt::format("{}##of{}", shown, trial.id).c_str(), false,
+                                         ImGuiSelectableFlags_SpanAllColumns);
   copy_menu(row, session);
   text_cell(trial.planner);
   text_cell(parameters_text(trial.parameters_json));
@@ -141,8 +142,7 @@ bool draw_dashboard_row(const TrialPanel& panel, const TrialRow& row, Session& s
   figure_cell(predicted_text(trial));
   figure_cell(time_or_blank(trial.measured_s));
   figure_cell(repeats_range(panel, trial));
-  const auto error = prediction_error_of(trial);
-  figure_cell(error ? fmt::format("{:+.1f}%", *error * 100) : "");
+  error_cell(trial);
   figure_cell(time_or_blank(trial.lower_bound_s));
   figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
   const auto peak =
@@ -224,7 +224,8 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   chart.title = "Time against peak memory";
   chart.x_label = "time of an iteration, ms";
   chart.y_label = "peak memory of a rank, MB";
-  chart.line_name = "no trial is faster with less memory";
+  chart.line_name = "Pareto front";
+  chart.least_name = "lowest bound";
   chart.empty_text = "no trial has a time and a peak";
   for (const TrialRow* row : rows) {
     const auto cost = cost_of(*row);
@@ -267,6 +268,15 @@ const TrialRow* draw_trial_charts(const TrialPanel& panel, const Fonts& fonts,
   return right ? weighed[*right] : nullptr;
 }
 
+// A line below the table; all of it as a tooltip where it is cut.
+void draw_verdict(const Fonts& fonts, const std::vector<const TrialRow*>& rows) {
+  const std::string text = verdict_text(rows);
+  if (text.empty()) return;
+  const std::string shown = elided(*fonts.text, text, ImGui::GetContentRegionAvail().x);
+  ImGui::TextUnformatted(shown.c_str());
+  if (shown != text && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
+}
+
 void draw_trial_filter(TrialPanel& panel, const Catalog& catalog) {
   const float em = ImGui::GetFontSize();
   std::vector<std::string> studies;
@@ -306,8 +316,10 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
   const float row_px = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float needed = row_px * (static_cast<float>(rows.size()) + 1.5F);
   const float room = ImGui::GetContentRegionAvail().y;
+  const std::vector<const TrialRow*> listed = rows;  // the table sorts its own
   const TrialRow* picked =
       draw_dashboard_table(panel, rows, session, std::min(needed, room * 0.55F));
+  draw_verdict(fonts, listed);
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
   const float top = corner.y + fonts.text->FontSize * 0.6F;
   const TrialRow* pointed = draw_trial_charts(

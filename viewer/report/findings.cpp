@@ -9,6 +9,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_list.h"
 
 namespace viewer {
 
@@ -28,28 +29,6 @@ std::string schedule_name(const TrialFacts& trial) {
   const std::string parameters = parameters_text(trial.row->trial.parameters_json);
   const std::string& planner = trial.row->trial.planner;
   return parameters.empty() ? planner : fmt::format("{} ({})", planner, parameters);
-}
-
-// `joint {"refinement": 1}, tutel` as "joint (refinement 1); tutel": a comma inside braces parts no
-// names.
-std::string tied_text(const std::string& tied_with) {
-  std::string text;
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i <= tied_with.size(); ++i) {
-    const char c = i < tied_with.size() ? tied_with[i] : ',';
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c != ',' || depth != 0) continue;
-    const std::string name = tied_with.substr(begin, i - begin);
-    const std::size_t brace = std::min(name.find(" {"), name.size());
-    const std::string parameters =
-        brace < name.size() ? parameters_text(name.substr(brace + 1)) : std::string();
-    if (!text.empty()) text += "; ";
-    text += name.substr(0, brace);
-    if (!parameters.empty()) text += fmt::format(" ({})", parameters);
-    begin = std::min(i + 2, tied_with.size());
-  }
-  return text;
 }
 
 std::size_t measured_count(const StudyFacts& facts) {
@@ -90,8 +69,12 @@ Finding speed_up(const StudyFacts& facts) {
     finding.paragraphs.push_back(
         fmt::format("The repeats do not tell it from {}: any of them may be the fastest.",
                     tied_text(row.figures.tied_with)));
-  } else if (measured_count(facts) > 1) {
+  } else if (measured_count(facts) > 1 && best.spread && best.spread->repeats > 1) {
     finding.paragraphs.push_back("The repeats tell it from all other schedules of the study.");
+  } else if (measured_count(facts) > 1) {
+    finding.paragraphs.push_back(
+        "It was not repeated, so nothing says how much of that is noise: moe-tune study --repeats "
+        "does.");
   }
   if (!row.figures.changes_results.empty()) {
     const std::string loss = loss_change_text(row.figures);
@@ -161,9 +144,8 @@ std::vector<std::pair<double, const TrialFacts*>> prediction_errors(const StudyF
   std::vector<std::pair<double, const TrialFacts*>> errors;
   for (const TrialFacts& trial : facts.trials) {
     const db::Trial& of = trial.row->trial;
-    const auto first_s = of.first_predicted_s ? of.first_predicted_s : of.predicted_s;
-    if (of.status != "done" || !first_s || !(of.measured_s.value_or(0) > 0)) continue;
-    errors.emplace_back(*first_s / *of.measured_s - 1, &trial);
+    const auto error = prediction_error_of(of);
+    if (of.status == "done" && error) errors.emplace_back(*error, &trial);
   }
   return errors;
 }
@@ -179,7 +161,7 @@ Finding predictions(const StudyFacts& facts) {
     if (std::abs(error.first) > std::abs(worst->first)) worst = &error;
   }
   finding.paragraphs.push_back(fmt::format(
-      "The simulated times of {} were off by {} on average; the worst was {}, by {:+.1f}%.",
+      "The first simulated times of {} were off by {} on average; the worst was {}, by {:+.1f}%.",
       counted(errors.size(), "measured schedule"),
       percent_text(sum / static_cast<double>(errors.size())), schedule_name(*worst->second),
       worst->first * 100));
@@ -284,6 +266,30 @@ Finding memory(const StudyFacts& facts) {
   return finding;
 }
 
+// ", 5," where the loads of single experts are stored, else nothing.
+std::string fullest_expert(const LoadTable& loads, int iteration, int layer) {
+  const auto at = std::find(loads.iterations.begin(), loads.iterations.end(), iteration);
+  const auto of = std::find(loads.layers.begin(), loads.layers.end(), layer);
+  if (at == loads.iterations.end() || of == loads.layers.end()) return "";
+  const auto tokens = [&](int expert) {
+    return loads.at(static_cast<std::size_t>(at - loads.iterations.begin()),
+                    static_cast<std::size_t>(of - loads.layers.begin()),
+                    static_cast<std::size_t>(expert));
+  };
+  int fullest = 0;
+  for (int expert = 1; expert < loads.experts; ++expert) {
+    if (tokens(expert) > tokens(fullest)) fullest = expert;
+  }
+  return fmt::format(", {},", fullest);
+}
+
+// Which experts other ranks had too.
+std::string placement_text(const LayerRanks& layer) {
+  std::string text;
+  for (const std::string& line : replica_lines(layer)) text += (text.empty() ? "" : "; ") + line;
+  return text.empty() ? text : fmt::format("Replicated there: {}.", text);
+}
+
 Finding balance(const StudyFacts& facts) {
   Finding finding{"How even the load was", {}};
   const BalanceTable& table = facts.balances;
@@ -298,9 +304,11 @@ Finding balance(const StudyFacts& facts) {
   }
   if (worst == nullptr) return finding;
   std::string text = fmt::format(
-      "In iteration {} of run {} layer {} was the least even: its fullest expert had {:.2f} times "
+      "In iteration {} of run {} layer {} was the least even: its fullest expert{} had {:.2f} "
+      "times "
       "the mean of {} tokens",
-      table.iterations[last], facts.loads_run, worst->layer, *worst->max_over_mean,
+      table.iterations[last], facts.loads_run, worst->layer,
+      fullest_expert(facts.loads, table.iterations[last], worst->layer), *worst->max_over_mean,
       grouped(mean_tokens(*worst), 0));
   if (worst->asked_max_over_mean && worst->dropped_tokens.value_or(0) > 0) {
     text += fmt::format(" ({:.2f} times as the gates asked for it)", *worst->asked_max_over_mean);
@@ -314,6 +322,9 @@ Finding balance(const StudyFacts& facts) {
                         *worst->placed_rank_max_over_mean);
   }
   finding.paragraphs.push_back(text + ".");
+  const std::string placement =
+      placement_text(facts.ranks.of(table.iterations[last], worst->layer));
+  if (!placement.empty()) finding.paragraphs.push_back(placement);
   if (worst->dropped_tokens.value_or(0) > 0) {
     const auto dropped = static_cast<double>(*worst->dropped_tokens);
     finding.paragraphs.push_back(

@@ -11,6 +11,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_list.h"
 #include "viewer/report/findings.h"
 #include "viewer/report/style.h"
 
@@ -129,12 +130,6 @@ std::string bars(const StudyFacts& facts) {
       rows);
 }
 
-std::string error_text(const db::Trial& trial) {
-  const auto first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
-  if (!first_s || !(trial.measured_s.value_or(0) > 0)) return "";
-  return fmt::format("{:+.1f}%", (*first_s / *trial.measured_s - 1) * 100);
-}
-
 std::string trial_table_row(const TrialFacts& facts, bool best) {
   const db::Trial& trial = facts.row->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
@@ -142,8 +137,9 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
   std::replace(status.begin(), status.end(), '_', ' ');
   std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
   for (const std::string& text :
-       {status, short_time(trial.paper_s), short_time(trial.predicted_s),
-        short_time(trial.measured_s), error_text(trial), short_time(trial.lower_bound_s),
+       {status, short_time(trial.paper_s), short_time(first_prediction_of(trial)),
+        prediction_error_text(trial), short_time(trial.predicted_s), short_time(trial.measured_s),
+        short_time(trial.lower_bound_s),
         facts.row->figures.speedup ? fmt::format("{:.2f}x", *facts.row->figures.speedup) : "",
         short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
                                               : trial.predicted_peak_bytes)}) {
@@ -155,8 +151,8 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
 std::string trial_table(const StudyFacts& facts) {
   if (facts.trials.empty()) return "";
   std::string head, rows;
-  for (const char* name : {"schedule", "status", "paper", "predicted", "measured", "error", "bound",
-                           "speed-up", "peak memory"}) {
+  for (const char* name : {"schedule", "status", "paper", "first predicted", "its error",
+                           "predicted", "measured", "bound", "speed-up", "peak memory"}) {
     head += cell("th", name);
   }
   std::size_t planned = 0;

@@ -161,6 +161,8 @@ StudyFacts gather_study(Session& session) {
   add_timelines(facts, session);
   facts.loads_run = session.run.run_id;
   facts.balances = session.run.balances;
+  facts.loads = session.run.loads;
+  facts.ranks = session.run.ranks;
   return facts;
 }
 

@@ -8,6 +8,8 @@
 #include "db/records.h"
 #include "viewer/model/balance_table.h"
 #include "viewer/model/exposure.h"
+#include "viewer/model/load_table.h"
+#include "viewer/model/rank_loads.h"
 #include "viewer/model/session.h"
 #include "viewer/model/summary.h"
 
@@ -56,6 +58,8 @@ struct StudyFacts {
   MemoryTable memory;                    ///< of the same timeline
   std::int64_t loads_run = 0;            ///< the run whose losses and loads are shown
   BalanceTable balances;
+  LoadTable loads;  ///< the tokens of single experts; empty where they are not stored
+  RankLoads ranks;  ///< where experts were
 };
 
 /// The study of the selected run: the run is the study's own, or a repeat of one of its trials.

@@ -142,8 +142,8 @@ void paint_path(const Canvas& canvas, TimelinePanel& panel, std::span<const Stac
 const std::vector<Color>& difference_colors(TimelinePanel& panel, std::span<const StackEntry> stack,
                                             std::size_t in) {
   const Timeline& timeline = *stack[in].timeline;
-  const auto [found, added] = panel.difference_colors.try_emplace(timeline.info.id);
   const Differences* differences = difference_of(panel, stack);
+  const auto [found, added] = panel.difference_colors.try_emplace(timeline.info.id);
   if (!added || differences == nullptr) return found->second;
   double most_s = 0;
   std::map<std::string, double> of_op;

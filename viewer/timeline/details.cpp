@@ -175,6 +175,7 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   draw_facts(waiting_facts(panel, timeline), fonts);
   draw_facts(cause_facts(panel, timeline), fonts);
   draw_facts(other_facts(timeline, panel.selected->at), fonts);
+  if (!op.kind.empty() && ImGui::SmallButton("the fit of this op")) panel.asked_fit = op.kind;
 }
 
 }  // namespace viewer

@@ -95,6 +95,41 @@ void draw_op_differences(TimelinePanel& panel, const Fonts& fonts,
   end_table();
 }
 
+std::string name_of(const StackEntry& entry) {
+  return entry.timeline->info.kind + " " + entry.title;
+}
+
+// Which two of more than two timelines are compared. The table shows what is chosen from the next
+// frame on.
+void choose_pair(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
+  constexpr std::array kNames = {"first", "second"};
+  const float em = fonts.text->FontSize;
+  const float width = std::clamp((ImGui::GetContentRegionAvail().x - em * 16) / 2, em * 6, em * 20);
+  std::array<std::size_t, 2> pair = compared_pair(panel, stack);
+  for (std::size_t side = 0; side < pair.size(); ++side) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextDisabled("%s", kNames[side]);
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(width);
+    ImGui::PushID(kNames[side]);
+    const std::string shown = elided(*fonts.text, name_of(stack[pair[side]]), width - em * 2.5F);
+    if (ImGui::BeginCombo("##compared", shown.c_str())) {
+      for (std::size_t s = 0; s < stack.size(); ++s) {
+        ImGui::PushID(static_cast<int>(s));
+        if (ImGui::Selectable(name_of(stack[s]).c_str(), s == pair[side])) {
+          if (s == pair[1 - side]) pair[1 - side] = pair[side];
+          pair[side] = s;
+          panel.compared = pair;
+        }
+        ImGui::PopID();
+      }
+      ImGui::EndCombo();
+    }
+    ImGui::PopID();
+    ImGui::SameLine(0, em * 1.5F);
+  }
+}
+
 TimeRange axis_range_of(const TimelinePanel& panel, std::span<const StackEntry> stack,
                         std::size_t in, SpanPosition at) {
   const Timeline& timeline = *stack[in].timeline;
@@ -111,11 +146,6 @@ TimeRange axis_range_of(const TimelinePanel& panel, std::span<const StackEntry> 
 
 }  // namespace
 
-std::string fit_name(const db::TimelineOp& op) {
-  const std::string kind(base_kind(op.kind));
-  return kind.find("linear") != std::string::npos ? "gemm" : kind;
-}
-
 void frame_both(TimelinePanel& panel, std::span<const StackEntry> stack, const OpDifference& op) {
   std::optional<TimeRange> frame;
   const auto include = [&](std::size_t in, std::optional<SpanPosition> at) {
@@ -126,8 +156,9 @@ void frame_both(TimelinePanel& panel, std::span<const StackEntry> stack, const O
                   : range;
     panel.selected = StackPosition{in, *at};
   };
-  include(1, op.in_second);
-  include(0, op.in_first);
+  const auto [first, second] = compared_pair(panel, stack);
+  include(second, op.in_second);
+  include(first, op.in_first);
   if (!frame) return;
   panel.view = zoom(padded(*frame, 0.25), 1, frame->begin_s, stack_extent(stack));
   panel.scroll_to_selected = true;
@@ -137,19 +168,15 @@ void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const 
   const Differences* found = difference_of(panel, stack);
   if (found == nullptr) return;
   const float em = fonts.text->FontSize;
-  const auto name = [&](std::size_t in) {
-    return stack[in].timeline->info.kind + " " + stack[in].title;
-  };
   ImGui::Checkbox("colour spans by difference", &panel.color_by_difference);
   ImGui::SameLine(0, em * 2);
-  const bool has_kind = panel.selected.has_value();
-  if (has_kind && ImGui::Button("fit of the selected op")) {
-    panel.asked_fit = fit_name(op_at(*stack[panel.selected->stack].timeline, panel.selected->at));
-  }
-  if (has_kind) ImGui::SameLine(0, em * 2);
-  const std::string text = fmt::format("{}: second \"{}\" minus first \"{}\"",
-                                       signed_text(found->total_s), name(1), name(0));
-  ImGui::TextDisabled("%s", elided(*fonts.text, text, ImGui::GetContentRegionAvail().x).c_str());
+  if (stack.size() > 2) choose_pair(panel, fonts, stack);
+  const auto [first, second] = compared_pair(panel, stack);
+  const std::string text =
+      fmt::format("{}: second \"{}\" minus first \"{}\"", signed_text(found->total_s),
+                  name_of(stack[second]), name_of(stack[first]));
+  const std::string shown = stack.size() > 2 ? signed_text(found->total_s) : text;
+  ImGui::TextDisabled("%s", elided(*fonts.text, shown, ImGui::GetContentRegionAvail().x).c_str());
   if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
   ImGui::PushFont(fonts.small);
   draw_part_differences(fonts, *found, ImGui::GetContentRegionAvail().x * 0.42F);

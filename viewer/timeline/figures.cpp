@@ -49,7 +49,8 @@ bool is_loading(TimelinePanel& panel, std::span<const StackEntry> stack) {
   if (panel.figures != Figures::differences) {
     return !is_indexed(panel, *stack[panel.focus].timeline);
   }
-  return !stack[0].timeline->complete || !stack[1].timeline->complete;
+  const auto [first, second] = compared_pair(panel, stack);
+  return !stack[first].timeline->complete || !stack[second].timeline->complete;
 }
 
 bool is_of_one(Figures figures) {

@@ -19,6 +19,7 @@ namespace viewer {
 namespace {
 
 constexpr float kTick_em = 8;  // room that a time label takes
+constexpr float kLeastLabel_px = 14;
 
 std::vector<Tick> time_ticks(const Fonts& fonts, const AxisPixels& axis) {
   const int most =
@@ -151,6 +152,14 @@ struct MarkLook {
   }
 };
 
+// Behind the hatched part of a span, where there is room for a label.
+float label_begin(const Canvas& canvas, const LaneSpan& span, const AxisMap& map, float x0,
+                  float x1) {
+  const double transfer_s = span.start_s + static_cast<double>(span.waiting_s);
+  const float after = canvas.axis.to_px(map.to_axis(transfer_s));
+  return x1 - after > kLeastLabel_px ? std::max(x0, after) : x0;
+}
+
 void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, const AxisMap& map,
                  float y, float height) {
   const double px_s = canvas.axis.seconds_per_px() / map.scale;
@@ -169,9 +178,10 @@ void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, c
     if (mark.count == 1 && lane.spans[mark.first].waiting_s > 0) {
       paint_waiting(canvas, lane.spans[mark.first], map, y, height);
     }
-    if (mark.count == 1 && x1 - x0 > 14) {
+    if (mark.count == 1 && x1 - x0 > kLeastLabel_px) {
       const Color text = look.colors == nullptr ? style.text : text_on(full);
-      paint_label(canvas, style, dimmed ? theme::kMuted : text, x0, x1, y, height);
+      const float label = label_begin(canvas, lane.spans[mark.first], map, x0, x1);
+      paint_label(canvas, style, dimmed ? theme::kMuted : text, label, x1, y, height);
     }
   }
 }
@@ -194,6 +204,10 @@ void paint_selection(const Canvas& canvas, TimelinePanel& panel, std::span<const
               itself ? rgb(0xFFFFFF) : theme::kAccent);
     }
   }
+}
+
+bool is_one_of(std::array<std::size_t, 2> pair, std::size_t stack) {
+  return pair[0] == stack || pair[1] == stack;
 }
 
 void paint_range(ImDrawList& draw, const TimelinePanel& panel, const AxisPixels& axis, Rect area) {
@@ -261,8 +275,9 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     const Lane& lane = timeline.lanes[placed.lane];
     paint_gutter(canvas, panel.ranks, lane, placed, y);
     const auto lit = panel.lit.find(timeline.info.id);
+    const bool is_compared = by_difference && is_one_of(compared_pair(panel, stack), placed.stack);
     const MarkLook look{styles_of(panel, timeline),
-                        by_difference ? &difference_colors(panel, stack, placed.stack) : nullptr,
+                        is_compared ? &difference_colors(panel, stack, placed.stack) : nullptr,
                         lit == panel.lit.end() ? nullptr : &lit->second, highlighted};
     paint_marks(canvas, lane, look, axis_map(timeline, panel.own_axis, extent), y, placed.height);
   }

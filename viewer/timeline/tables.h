@@ -32,14 +32,11 @@ void draw_path(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEn
 /// What stands in the memory of a rank, at its peak or at the moment that was clicked.
 void draw_memory_table(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
-/// What makes the second timeline of the stack longer or shorter than the first: by kind, and op by
-/// op. A click on an op frames it in both.
+/// What makes the second of two timelines longer or shorter than the first: by kind, and op by op.
+/// A stack of more than two has a choice. A click on an op frames it in both.
 void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
 /// Selects an op and shows it in both timelines, with all its chunks.
 void frame_both(TimelinePanel& panel, std::span<const StackEntry> stack, const OpDifference& op);
-
-/// The name of the fit that tells how long an op takes: "gemm" for a linear layer.
-std::string fit_name(const db::TimelineOp& op);
 
 }  // namespace viewer

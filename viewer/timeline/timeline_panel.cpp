@@ -222,14 +222,23 @@ const RankMemory* shown_memory(const TimelinePanel& panel, const StackEntry& ent
   return chosen != nullptr ? chosen : fullest_rank(*entry.memory);
 }
 
+std::array<std::size_t, 2> compared_pair(const TimelinePanel& panel,
+                                         std::span<const StackEntry> stack) {
+  const auto [first, second] = panel.compared;
+  const bool are_there = first < stack.size() && second < stack.size() && first != second;
+  return are_there ? panel.compared : std::array<std::size_t, 2>{0, 1};
+}
+
 const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  if (stack.size() < 2 || !stack[0].timeline->complete || !stack[1].timeline->complete) {
-    return nullptr;
-  }
-  std::vector<std::int64_t> ids = ids_of(stack.first(2));
+  if (stack.size() < 2) return nullptr;
+  const auto [first, second] = compared_pair(panel, stack);
+  const Timeline &before = *stack[first].timeline, &after = *stack[second].timeline;
+  if (!before.complete || !after.complete) return nullptr;
+  std::vector<std::int64_t> ids = {before.info.id, after.info.id};
   if (!panel.difference || ids != panel.difference_ids) {
-    panel.difference = differences(*stack[0].timeline, *stack[1].timeline);
+    panel.difference = differences(before, after);
     panel.difference_ids = std::move(ids);
+    panel.difference_colors.clear();
   }
   return &*panel.difference;
 }

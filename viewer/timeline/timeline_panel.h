@@ -187,7 +187,8 @@ struct TimelinePanel {
   std::vector<Lateness> late;                           ///< see late_ranks()
   std::int64_t late_of = 0;
   TimeRange late_in;
-  std::optional<Differences> difference;  ///< the second of the stack minus the first
+  std::array<std::size_t, 2> compared = {0, 1};  ///< of the stack: the second minus the first
+  std::optional<Differences> difference;         ///< see difference_of()
   std::vector<std::int64_t> difference_ids;
   /// [timeline id][op]: its colour while spans are coloured by difference.
   std::map<std::int64_t, std::vector<Color>> difference_colors;
@@ -247,8 +248,13 @@ bool shows_memory(const TimelinePanel& panel);
 /// memory is not known.
 const RankMemory* shown_memory(const TimelinePanel& panel, const StackEntry& entry);
 
-/// The second timeline of the stack compared with the first; null where there is only one, and
-/// while one of them is still loaded.
+/// The two of a stack of at least two that are compared: those that were chosen, where they are
+/// there, else the first two.
+std::array<std::size_t, 2> compared_pair(const TimelinePanel& panel,
+                                         std::span<const StackEntry> stack);
+
+/// What the second of them has more or less than the first; null in a stack of one, and while one
+/// of them is still loaded.
 const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack);

@@ -88,7 +88,8 @@ void dashed(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color) {
   }
 }
 
-void draw_helping_lines(ImDrawList& draw, const ScatterChart& chart, const Plane& plane) {
+void draw_helping_lines(ImDrawList& draw, const Fonts& fonts, const ScatterChart& chart,
+                        const Plane& plane) {
   const Rect& inner = plane.inner;
   if (chart.diagonal) {
     const double low = std::max(plane.x.low, plane.y.low),
@@ -102,6 +103,8 @@ void draw_helping_lines(ImDrawList& draw, const ScatterChart& chart, const Plane
   if (chart.least_x && plane.x.drawable(*chart.least_x)) {
     const float x = inner.min.x + plane.x.place(*chart.least_x) * inner.width();
     dashed(draw, {x, inner.min.y}, {x, inner.max.y}, to_u32(theme::kBad));
+    draw_text(draw, *fonts.small, x + fonts.small->FontSize * 0.5F,
+              inner.max.y - fonts.small->FontSize, 0, theme::kBad, chart.least_name);
   }
   if (chart.least_y && plane.y.drawable(*chart.least_y)) {
     const float y = inner.max.y - plane.y.place(*chart.least_y) * inner.height();
@@ -198,7 +201,7 @@ std::optional<std::size_t> draw_scatter(const Fonts& fonts, const ScatterChart& 
             chart.y_label);
   draw_text(draw, *fonts.small, (inner.min.x + inner.max.x) / 2, area.max.y - line * 0.6F, 0.5F,
             theme::kMuted, chart.x_label);
-  draw_helping_lines(draw, chart, plane);
+  draw_helping_lines(draw, fonts, chart, plane);
   const std::optional<std::size_t> hovered = nearest_point(chart, plane);
   for (std::size_t i = 0; i < chart.points.size(); ++i) {
     const ScatterPoint& point = chart.points[i];

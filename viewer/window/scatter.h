@@ -27,6 +27,7 @@ struct ScatterChart {
   std::string line_name;
   bool diagonal = false;                   ///< where x and y are equal, for axes of one kind
   std::optional<double> least_x, least_y;  ///< a bound: a dashed line
+  std::string least_name;                  ///< of the bound of x, beside its line
   std::vector<double> marked_x;            ///< ticks at the lower edge
   bool log_x = false, log_y = false;
   const char* empty_text = "nothing to show";

@@ -18,7 +18,9 @@ void move_to_right(const char* text, float margin) {
 
 void text_cell(const std::string& text) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(text.c_str());
+  const std::string shown = fitting(*ImGui::GetFont(), text);
+  ImGui::TextUnformatted(shown.c_str());
+  explain_cut(text, shown);
 }
 
 void figure_cell(const std::string& text) {
@@ -29,7 +31,12 @@ void figure_cell(const std::string& text) {
 
 std::string fitting(const ImFont& font, const std::string& text) {
   if (TableCopy::is_writing()) return text;
-  return elided(font, text, ImGui::GetContentRegionAvail().x);
+  const std::string shown = elided(font, text, ImGui::GetContentRegionAvail().x);
+  return shown.empty() ? text : shown;  // in a very narrow column its beginning
+}
+
+void explain_cut(const std::string& text, const std::string& shown) {
+  if (shown != text && is_cell_hovered()) ImGui::SetTooltip("%s", text.c_str());
 }
 
 bool is_cell_hovered() { return ImGui::IsItemHovered() && !TableCopy::is_writing(); }

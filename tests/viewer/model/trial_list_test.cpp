@@ -76,5 +76,34 @@ TEST_F(TrialListTest, TrainLineHasModelRanksLayoutAndSchedule) {
             "moe-train --model box-tiny --ranks 4 --layout dp=1,ep=4,esp=1,tp=1 --schedule s.json");
 }
 
+TEST_F(TrialListTest, TellsTheErrorOfTheFirstPrediction) {
+  db::Trial trial = catalog.trials[0].trial;  // predicted 0.6 s, measured 1 s
+  EXPECT_EQ(prediction_error_text(trial), "-40.0%");
+  EXPECT_EQ(error_explanation(trial), "");
+  trial.first_predicted_s = 1.25;
+  EXPECT_EQ(prediction_error_text(trial), "+25.0%");
+  EXPECT_EQ(error_explanation(trial),
+            "of the first prediction, 1.25 s: costs were fitted to trials since then");
+  trial.measured_s.reset();
+  EXPECT_EQ(prediction_error_text(trial), "");
+  EXPECT_EQ(error_explanation(trial), "");
+}
+
+TEST_F(TrialListTest, SaysWhichIsTheFastestAndWhatItIsNotToldFrom) {
+  std::vector<const TrialRow*> rows = listed_trials(catalog, {});
+  EXPECT_EQ(verdict_text(rows), "Fastest: tutel, 1.00 s.");
+  catalog.trials[0].trial.lower_bound_s = 0.8;
+  catalog.trials[0].figures.speedup = 1.5;
+  catalog.trials[0].figures.speedup_against = "sequential";
+  catalog.trials[0].figures.tied_with = R"(joint {"refinement": 1, "order": 2}, fsmoe)";
+  EXPECT_EQ(
+      verdict_text(rows),
+      "Fastest: tutel, 1.00 s, 1.50x as fast as sequential, 1.25x its lower bound. Repeats do "
+      "not tell it from joint (refinement 1, order 2); fsmoe.");
+  catalog.trials[2].study = "another";
+  EXPECT_EQ(verdict_text(rows), "") << "of two studies";
+  EXPECT_EQ(verdict_text({}), "");
+}
+
 }  // namespace
 }  // namespace viewer::trial_list_test

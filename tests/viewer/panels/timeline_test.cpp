@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/fit_choice.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -74,6 +77,32 @@ TEST_F(TimelineTest, TheFitOfAnOpIsShownWhereItIsAskedFor) {
   headless.frame(draw);
   EXPECT_TRUE(app.states.of<FitChoice>().op.empty()) << "the panel of fits has taken it";
   EXPECT_TRUE(app.states.of<TimelinePanel>().asked_fit.empty());
+}
+
+TEST_F(TimelineTest, TheFitOfAnOpThatHasNoneIsThatOfProducts) {
+  std::vector<db::Fit> fits(2);
+  for (db::Fit& fit : fits) {
+    fit.run_id = ids.study_run;
+    fit.device = "cpu", fit.unit = "flop";
+    fit.beta_s_per_unit = 1e-9, fit.max_units = 1e6;
+    fit.samples = 9;
+  }
+  fits[0].op = "gemm", fits[1].op = "expert_linear";
+  db::insert(connection, fits);
+  App app = open();
+  const auto draw = [&] { draw_app(app); };
+  // How often the name is drawn: in the filter, in the row and above the chart.
+  const auto shown_for = [&](const std::string& kind, const std::string& name) {
+    show_panel(app, "timeline");
+    headless.frame(draw);
+    app.states.of<TimelinePanel>().asked_fit = kind;
+    for (int i = 0; i < 3; ++i) headless.frame(draw);
+    const std::vector<std::string> texts = drawn_texts();
+    return std::count(texts.begin(), texts.end(), name);
+  };
+  EXPECT_EQ(shown_for("expert_linear", "expert_linear"), 3);
+  EXPECT_EQ(shown_for("linear_input_gradient", "gemm"), 3);
+  EXPECT_EQ(shown_for("gelu", "gelu"), 1) << "the words that nothing was found for";
 }
 
 TEST_F(TimelineTest, ATableThatThereIsNotIsRefused) {

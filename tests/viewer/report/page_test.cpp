@@ -13,7 +13,6 @@
 namespace viewer::page_test {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -50,7 +49,26 @@ TEST_F(ReportTest, SpeaksOfTheFastestTrialItsBoundAndItsErrors) {
   EXPECT_THAT(words, HasSubstr("How good the predictions were"));
   EXPECT_THAT(words, HasSubstr("7.1 GiB over the limit of 4.0 GiB"));
   EXPECT_THAT(words, HasSubstr("1 schedule was predicted and not trained."));
+  EXPECT_THAT(words, HasSubstr("It was not repeated"));
   EXPECT_THAT(words, Not(HasSubstr("nan")));
+}
+
+TEST_F(ReportTest, NamesTheFullestExpertAndItsReplicas) {
+  Session session = open(ids.study_run);
+  StudyFacts facts = gather_study(session);
+  facts.balances.iterations = {7}, facts.balances.layers = {3};
+  facts.balances.rows.resize(1);
+  db::BalanceOverview& balance = facts.balances.rows.front();
+  balance.iteration = 7, balance.layer = 3, balance.experts = 3;
+  balance.tokens = 12, balance.max_over_mean = 1.5;
+  facts.loads = {{6, 7}, {2, 3}, 3, {9, 0, 0, 9, 0, 0, 9, 0, 0, 2, 6, 4}};
+  db::ExpertPlace place;
+  place.iteration = 7, place.layer = 3, place.expert = 1;
+  facts.ranks.places = {place, place};
+  facts.ranks.places[1].rank = 2, facts.ranks.places[1].replica = 1;
+  const std::string words = all_words(facts);
+  EXPECT_THAT(words, HasSubstr("its fullest expert, 1, had 1.50 times the mean of 4 tokens"));
+  EXPECT_THAT(words, HasSubstr("Replicated there: expert 1 of rank 0, also on 2."));
 }
 
 TEST_F(ReportTest, OfARunThatRepeatsATrialIsOfItsStudy) {

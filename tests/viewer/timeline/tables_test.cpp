@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/headless.h"
@@ -163,6 +164,31 @@ TEST_F(TablesTest, AClickOnAnOpFramesItInBothTimelines) {
       EXPECT_GE(panel.view.end_s, span_at(*timeline, at).end_s - shift_s);
     }
   }
+}
+
+TEST_F(TablesTest, AnyTwoOfThreeTimelinesAreCompared) {
+  const Timeline third = random_timeline(3, 3);
+  stack.push_back({&third, "three", "", ""});
+  show(Figures::differences);
+  EXPECT_DOUBLE_EQ(difference_of(panel, stack)->total_s,
+                   second.extent.length_s() - first.extent.length_s());
+  panel.color_by_difference = true;
+  headless.frame(draw);
+  panel.compared = {1, 2};
+  for (int i = 0; i < 3; ++i) headless.frame(draw);
+  const Differences* found = difference_of(panel, stack);
+  EXPECT_DOUBLE_EQ(found->total_s, third.extent.length_s() - second.extent.length_s());
+  EXPECT_TRUE(panel.difference_colors.contains(third.info.id));
+  EXPECT_FALSE(panel.difference_colors.contains(first.info.id)) << "it is not compared";
+  const auto in_both = std::find_if(found->ops.begin(), found->ops.end(),
+                                    [](const auto& op) { return op.in_first && op.in_second; });
+  ASSERT_NE(in_both, found->ops.end());
+  frame_both(panel, stack, *in_both);
+  EXPECT_EQ(panel.selected->stack, 1U);
+
+  stack.pop_back();  // what was chosen is not there any more
+  show(Figures::differences);
+  EXPECT_EQ(compared_pair(panel, stack), (std::array<std::size_t, 2>{0, 1}));
 }
 
 TEST_F(TablesTest, AMarkedRangeLimitsTheRows) {
