@@ -131,7 +131,8 @@ std::string parameters_text(const std::string& json) {
     std::string words = name, shown = value_text(value);
     if (name.starts_with(kForward)) {
       const auto pair = parsed.find(std::string(kBackward).append(name, kForward.size()));
-      if (pair != parsed.end()) words.erase(0, kForward.size()), shown += "/" + value_text(*pair);
+      if (pair != parsed.end())
+        words.erase(0, kForward.size()), shown += fmt::format("/{}", value_text(*pair));
     } else if (name.starts_with(kBackward)) {
       if (parsed.contains(std::string(kForward).append(name, kBackward.size()))) continue;
     }

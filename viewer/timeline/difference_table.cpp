@@ -22,7 +22,7 @@ constexpr ImGuiTableFlags kDifferenceFlags = ImGuiTableFlags_ScrollY | ImGuiTabl
 
 std::string signed_text(double seconds) {
   if (seconds == 0) return "0 s";
-  return (seconds > 0 ? "+" : "-") + duration_text(std::abs(seconds), 3);
+  return fmt::format("{}{}", seconds > 0 ? '+' : '-', duration_text(std::abs(seconds), 3));
 }
 
 void difference_cell(double seconds) {
