@@ -269,7 +269,8 @@ TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   write_with("num_hidden_layers", 3);
   EXPECT_THAT(refusal(imports), HasSubstr("tensor model.layers.2."));
   write_with("num_hidden_layers", 1);
-  EXPECT_THAT(refusal(imports), HasSubstr("has no counterpart in the model that config.json describes"));
+  EXPECT_THAT(refusal(imports),
+              HasSubstr("has no counterpart in the model that config.json describes"));
   EXPECT_TRUE(checkpoints_in(run).empty()) << "nothing is half written";
   write_with("num_hidden_layers", 2);
   imports();
