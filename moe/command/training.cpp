@@ -342,7 +342,7 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
   if (arguments.resume && !inputs.resume) {
     throw InputError(
         fmt::format("--evaluate-only: {} has no checkpoint: expected one, or no "
-                    "--resume for the first parameters",
+                    "--resume for the initial parameters",
                     arguments.checkpoint.string()));
   }
 }

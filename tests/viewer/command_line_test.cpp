@@ -93,7 +93,7 @@ TEST_F(CommandLine, AReportThatCannotBeWrittenSaysWhyAndLeavesNothing) {
   fs::create_directories(folder / "full");
   std::ofstream(folder / "full" / "mine.txt") << "mine";
   for (const auto& [place, why] : std::map<std::string, std::string>{
-           {"full", "is there and not empty"},
+           {"full", "is not empty"},
            {"results.db", "is a file"},
            {"none/here", "cannot be made: No such file or directory"}}) {
     const Outcome outcome = moe_view(database() + " --report " + (folder / place).string());

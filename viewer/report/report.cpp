@@ -31,7 +31,7 @@ class ReportFolder {
       if (!fs::is_directory(path_, failed)) refuse("is a file; a report needs a folder");
       if (!fs::is_empty(path_, failed)) {
         refuse(failed ? failed.message().c_str()
-                      : "is there and not empty; a report needs a folder of its own");
+                      : "is not empty; a report needs a folder of its own");
       }
       return;
     }
