@@ -52,7 +52,8 @@ int rank_in_stage(const Groups& groups, int rank);
 GroupKind boundary_after(int earlier);
 
 /// Ranks in every group of this kind. At a boundary and at the ends this is 2 although a stage
-/// without a neighbour is alone. Throws std::logic_error for the groups of nodes, which may differ in size.
+/// without a neighbour is alone. Throws std::logic_error for the groups of nodes, which may differ
+/// in size.
 int group_size(const Groups& groups, GroupKind kind);
 /// Ranks in the group of this kind that `rank` belongs to.
 int group_size(const Groups& groups, GroupKind kind, int rank);

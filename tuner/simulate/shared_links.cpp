@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -60,9 +61,24 @@ struct SharedLink {
     MovingCall::Part part;
     Way way;
   };
-  std::vector<Member> members;
+  /// Most links have one member, which has no memory of its own.
+  std::optional<Member> first;
+  std::vector<Member> further;
   std::vector<std::pair<int, double>> pairs;  ///< flow, and how many such flows cross the link
   double pairs_rising = 0, pairs_rate = 0;
+
+  void add(const Member& member) {
+    if (first) {
+      further.push_back(member);
+    } else {
+      first = member;
+    }
+  }
+  template <class Visit>
+  void each_member(const Visit& visit) const {
+    if (first) visit(*first);
+    for (const Member& member : further) visit(member);
+  }
 };
 
 struct Fill {
@@ -81,6 +97,11 @@ class Filling {
       crossed_by_pairs_.emplace(groups.node_of[flow.to]);
     }
     stand_for_alike(calls);
+    std::size_t sides = 0;
+    for (const Filled& one : filled_) {
+      for (const Filled::Node& node : one.nodes) sides += 4 * node.members.size();
+    }
+    links_.reserve(2 * sides);
     for (std::size_t c = 0; c < filled_.size(); ++c) add_links(static_cast<int>(c));
     for (std::size_t i = 0; i < pairs_.size(); ++i) add_pair(static_cast<int>(i));
   }
@@ -129,7 +150,7 @@ class Filling {
 
   Fill filled(const SharedLink& link) const {
     Fill fill{link.capacity - link.pairs_rate, link.pairs_rising};
-    for (const SharedLink::Member& m : link.members) {
+    link.each_member([&](const SharedLink::Member& m) {
       const Filled::Node& node = filled_[m.call].nodes[m.node];
       const Sums far = others(m, m.member);
       if (m.member < 0) {
@@ -142,7 +163,7 @@ class Filling {
       } else {
         fill.left -= one.rate;
       }
-    }
+    });
     // Counts are whole or shares of few: what is far below is rounding.
     if (fill.rising < 1e-6) fill.rising = 0;
     return fill;
@@ -167,14 +188,11 @@ class Filling {
   }
 
   void stop(SharedLink& link, double level) {
-    for (const SharedLink::Member& m : link.members) {
-      if (m.member >= 0) {
-        stop_side(m, m.member, level);
-        continue;
-      }
+    link.each_member([&](const SharedLink::Member& m) {
+      if (m.member >= 0) return stop_side(m, m.member, level);
       const std::size_t members = filled_[m.call].nodes[m.node].members.size();
       for (std::size_t i = 0; i < members; ++i) stop_side(m, static_cast<int>(i), level);
-    }
+    });
     for (const auto& [flow, share] : link.pairs) {
       if (pair_rates_[flow] >= 0) continue;
       pair_rates_[flow] = level;
@@ -252,6 +270,7 @@ class Filling {
     const MovingCall& call = *one.call;
     const OpCost& cost = costs_[call.op];
     Filled::Node& node = one.nodes.emplace_back();
+    node.members.reserve(call.nodes[n].members.size());
     node.copies = call.nodes[n].copies;
     const Way driving = one.by_source ? kOut : kIn;
     for (const int member : call.nodes[n].members) {
@@ -277,11 +296,15 @@ class Filling {
   int link_of_rank(int rank, Way way) {
     return shared_link(rank_links_, {rank, way}, cluster_.intra_node.bandwidth_bytes_per_s);
   }
-  int shared_link(std::map<std::pair<int, Way>, int>& known, std::pair<int, Way> key,
-                  double capacity) {
-    const auto [found, is_new] = known.try_emplace(key, static_cast<int>(links_.size()));
-    if (is_new) links_.emplace_back().capacity = capacity;
-    return found->second;
+  /// `known`: [2 number + way]: the link; -1 where there is none yet.
+  int shared_link(std::vector<int>& known, std::pair<int, Way> key, double capacity) {
+    const auto place = static_cast<std::size_t>(2 * key.first + key.second);
+    if (known.size() <= place) known.resize(place + 1, -1);
+    if (known[place] < 0) {
+      known[place] = static_cast<int>(links_.size());
+      links_.emplace_back().capacity = capacity;
+    }
+    return known[place];
   }
 
   void add_links(int c) {
@@ -295,7 +318,7 @@ class Filling {
       for (const Way way : kWays) {
         if (node.sums[MovingCall::between_nodes][way].rising > 0) {
           const int card = link_of_card(call.nodes[n].node, way);
-          links_[card].members.push_back({c, place, -1, MovingCall::between_nodes, way});
+          links_[card].add({c, place, -1, MovingCall::between_nodes, way});
         }
         for (std::size_t i = 0; i < node.members.size(); ++i) {
           const int rank = call.group->ranks[call.nodes[n].members[i]];
@@ -305,10 +328,8 @@ class Filling {
             const SharedLink::Member member{c, place, static_cast<int>(i), part, way};
             SharedLink& own = links_.emplace_back();
             own.capacity = one.capacity;
-            own.members.push_back(member);
-            if (part == MovingCall::within_node) {
-              links_[link_of_rank(rank, way)].members.push_back(member);
-            }
+            own.add(member);
+            if (part == MovingCall::within_node) links_[link_of_rank(rank, way)].add(member);
           }
         }
       }
@@ -380,7 +401,7 @@ class Filling {
   std::map<int, int> first_rank_;   ///< by node
   std::vector<Filled> filled_;
   std::vector<SharedLink> links_;
-  std::map<std::pair<int, Way>, int> cards_, rank_links_;
+  std::vector<int> cards_, rank_links_;  ///< as of shared_link()
   std::map<std::tuple<int, int, int, bool, Way>, int> own_links_;
   std::vector<double> pair_rates_;
   std::vector<std::vector<std::pair<int, double>>> links_of_pair_;
