@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/kernels/bound_op.h"
 #include "moe/kernels/initial_values.h"
 #include "moe/program/op.h"
@@ -21,6 +22,11 @@ using Mark = int;
 struct HostCopy {
   std::span<std::byte> host;
   const std::byte* device;
+};
+
+/// A wait for a device ended at its time limit. The message says what was waited for.
+struct DeviceTimeLimit : TimeLimit {
+  using TimeLimit::TimeLimit;
 };
 
 /// Watches the work on a device that is not the backend's own, which is communication by NCCL.
@@ -76,9 +82,9 @@ class Backend {
   /// CUDA it is enqueued.
   virtual void execute(const BoundOp& op) = 0;
 
-  /// Issues updates of parameters, ops of one stream that do not depend on each other, in as few
-  /// launches as the device can.
-  virtual void execute_updates(std::span<const BoundOp* const> ops) {
+  /// Issues ops of one stream in as few launches as the device can: updates of parameters that do
+  /// not depend on each other, or a sum and then the norm of it.
+  virtual void execute_together(std::span<const BoundOp* const> ops) {
     for (const BoundOp* op : ops) execute(*op);
   }
 
@@ -91,7 +97,7 @@ class Backend {
   /// call.
   virtual void wait(Stream stream, Mark mark) = 0;
   /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. On
-  /// CUDA it throws TimeLimit, as every wait for a device does.
+  /// CUDA it throws DeviceTimeLimit, as every wait for a device does.
   virtual double time_of(Mark mark) = 0;
   /// Blocks until `mark`, which need have no time, is reached. Throws as time_of() does.
   virtual void reach(Mark mark) { time_of(mark); }
@@ -115,7 +121,8 @@ class Backend {
 std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep,
                                           double copy_bytes_per_s = 0);
 
-/// CUDA device `device` of this host. Every wait for it throws TimeLimit after `time_limit_s`.
+/// CUDA device `device` of this host. Every wait for it throws DeviceTimeLimit after
+/// `time_limit_s`.
 /// Throws Unavailable ("built without CUDA", "no CUDA device: ...").
 std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60);
 /// The number of devices that can be used; 0 where built without CUDA or where there is no driver.

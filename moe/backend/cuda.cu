@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "db/console/format_rows.h"
@@ -129,9 +130,15 @@ class CudaBackend : public Backend {
     execute_op(exec, op);
   }
 
-  void execute_updates(std::span<const BoundOp* const> ops) override {
+  void execute_together(std::span<const BoundOp* const> ops) override {
     use_device();
-    CudaExec(at(ops.front()->op->stream)).updates(ops);
+    CudaExec exec(at(ops.front()->op->stream));
+    if (std::holds_alternative<Add>(ops.front()->op->kind)) {
+      if (ops.size() == 2 && exec.residual_norm(*ops[0], *ops[1])) return;
+      for (const BoundOp* op : ops) execute_op(exec, *op);
+    } else {
+      exec.updates(ops);
+    }
   }
 
   void fill(const View& tensor, const InitialValues& values) override {

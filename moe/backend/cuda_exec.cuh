@@ -185,8 +185,9 @@ class CudaExec {
   void own(const AdamStep&, const BoundOp& bound) { update(bound); }
   void own(const SgdStep&, const BoundOp& bound) { update(bound); }
 
-  /// As Backend::execute_updates() and Backend::fill().
+  /// Parts of Backend::execute_together(), and Backend::fill().
   void updates(std::span<const BoundOp* const> ops);
+  bool residual_norm(const BoundOp& sum, const BoundOp& norm);
   void fill(const View& tensor, const InitialValues& values);
 
   /// One call with all batches, since the device has room for them.

@@ -39,16 +39,22 @@ inline bool has_cores_to_spare() {
   return several;
 }
 
-/// Returns at once for the first 30 us, where cores are to spare: a sleep of 20 us may take 100.
-/// Then sleeps for a sixteenth of the time waited so far. The host is thus late by little (a device
-/// idles until the host knows the counts of a MoE layer), and wakes seldom.
+/// How long to sleep between two looks. Not at all for the first 30 us, where cores are to spare: a
+/// sleep of 20 us may take 100. Then for a sixteenth of the time waited so far. The host is thus
+/// late by little (a device idles until the host knows the counts of a MoE layer), and wakes
+/// seldom.
+inline double pause_s(double waited_s, bool cores_to_spare) {
+  if (waited_s < 30e-6 && cores_to_spare) return 0;
+  return std::clamp(waited_s / 16, 20e-6, 500e-6);
+}
+
 inline void sleep_after(double waited_s) {
-  if (waited_s < 30e-6 && has_cores_to_spare()) {
+  const double sleep_s = pause_s(waited_s, has_cores_to_spare());
+  if (sleep_s == 0) {
     std::this_thread::yield();
-    return;
+  } else {
+    std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
   }
-  std::this_thread::sleep_for(
-      std::chrono::duration<double>(std::clamp(waited_s / 16, 20e-6, 500e-6)));
 }
 
 /// Waits for one device by queries and sleeps, so that every wait has a limit and the core is free
@@ -61,7 +67,7 @@ class DeviceWaits {
   bool expired() const { return expired_; }
 
   /// Returns when `event` is reached. `what` names it for messages: "a copy to the host". After the
-  /// time limit it aborts other work on the device (DeviceWatch) and throws TimeLimit.
+  /// time limit it aborts other work on the device (DeviceWatch) and throws DeviceTimeLimit.
   void until(cudaEvent_t event, const char* what) {
     const double begin_s = steady_clock_s();
     for (double look_s = kLookEvery_s; !is_ready(cudaEventQuery(event), "cudaEventQuery");) {
@@ -97,8 +103,9 @@ class DeviceWaits {
     expired_ = true;
     const std::string other = watch_.under_way ? watch_.under_way() : std::string();
     if (watch_.abort) watch_.abort();
-    throw TimeLimit("waited " + std::to_string(limit_s_) + " s for " + what + " of CUDA device " +
-                    std::to_string(device_) + (other.empty() ? "" : ": " + other));
+    throw DeviceTimeLimit("waited " + std::to_string(limit_s_) + " s for " + what +
+                          " of CUDA device " + std::to_string(device_) +
+                          (other.empty() ? "" : ": " + other));
   }
 
   int device_;

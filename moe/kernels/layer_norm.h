@@ -89,13 +89,22 @@ struct LayerNormWeightGradientTerms {
   }
 };
 
+template <class Stored>
+LayerNormBody<Stored> layer_norm_body(const LayerNorm& op, const BoundOp& bound) {
+  const View& x = bound.reads[0];
+  return {data_of<Stored>(x),
+          data_of<Stored>(bound.reads[1]),
+          data_of<Stored>(bound.reads[2]),
+          data_of<Stored>(bound.writes[0]),
+          data_of<Wide<Stored>>(bound.writes[1]),
+          x.columns,
+          op.epsilon};
+}
+
 template <class Stored, class Exec>
 void launch(Exec& exec, const LayerNorm& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
-  exec.rows(x.rows, x.columns,
-            LayerNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
-                                  data_of<Stored>(bound.reads[2]), data_of<Stored>(bound.writes[0]),
-                                  data_of<Wide<Stored>>(bound.writes[1]), x.columns, op.epsilon});
+  exec.rows(x.rows, x.columns, layer_norm_body<Stored>(op, bound));
 }
 
 template <class Stored, class Exec>

@@ -73,13 +73,21 @@ struct RmsNormWeightGradientTerms {
   }
 };
 
+template <class Stored>
+RmsNormBody<Stored> rms_norm_body(const RmsNorm& op, const BoundOp& bound) {
+  const View& x = bound.reads[0];
+  return {data_of<Stored>(x),
+          data_of<Stored>(bound.reads[1]),
+          data_of<Stored>(bound.writes[0]),
+          data_of<Wide<Stored>>(bound.writes[1]),
+          x.columns,
+          op.epsilon};
+}
+
 template <class Stored, class Exec>
 void launch(Exec& exec, const RmsNorm& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
-  exec.rows(x.rows, x.columns,
-            RmsNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
-                                data_of<Stored>(bound.writes[0]),
-                                data_of<Wide<Stored>>(bound.writes[1]), x.columns, op.epsilon});
+  exec.rows(x.rows, x.columns, rms_norm_body<Stored>(op, bound));
 }
 
 template <class Stored, class Exec>

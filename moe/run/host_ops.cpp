@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "moe/run/device_errors.h"
 #include "moe/run/prepare.h"
 #include "moe/run/stream_thread.h"
 
@@ -95,7 +96,7 @@ void decide_update(RunState& state) {
     const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
     if (turn.verdict != Progress::Verdict::go) return;
     for (const int op : state.loss_ops) {
-      state.backend.reach(state.end_marks[op]);
+      naming_op(state, op, [&] { state.backend.reach(state.end_marks[op]); });
     }
     state.passes_over_updates = !state.before_update();
   }
@@ -117,13 +118,13 @@ void run_host(RunState& state) {
     if (!await_turn(state, index)) return;
     const auto position = static_cast<std::size_t>(index);
     for (const int earlier : state.waits_for[position]) {
-      state.backend.reach(state.end_marks[earlier]);
+      naming_op(state, earlier, [&] { state.backend.reach(state.end_marks[earlier]); });
     }
     state.host_times[position].first = now_s();
     std::visit(
         [&](const auto& kind) {
           if constexpr (std::decay_t<decltype(kind)>::facts.executor == Executor::host) {
-            carry_out(kind, state, index);
+            naming_op(state, index, [&] { carry_out(kind, state, index); });
           } else {
             throw std::logic_error(state.op(index).name + ": the host does not carry this op out");
           }

@@ -253,11 +253,20 @@ bool is_update(const Op& op) {
   return std::holds_alternative<AdamStep>(op.kind) || std::holds_alternative<SgdStep>(op.kind);
 }
 
-/// See RunState::updates_together.
-std::vector<int> updates_together(const RunState& state) {
+/// What a device may carry out in one launch.
+bool share_a_launch(const Op& before, const Op& op) {
+  if (is_update(before)) return is_update(op);
+  const bool is_norm =
+      std::holds_alternative<LayerNorm>(op.kind) || std::holds_alternative<RmsNorm>(op.kind);
+  return is_norm && std::holds_alternative<Add>(before.kind) &&
+         before.writes[0].tensor == op.reads[0].tensor;
+}
+
+/// See RunState::issued_together.
+std::vector<int> issued_together(const RunState& state) {
   const auto may_join = [&](int op) {  // the op before it
     const int before = op - 1;
-    return is_update(state.op(before)) && is_update(state.op(op)) &&
+    return share_a_launch(state.op(before), state.op(op)) &&
            state.op(before).stream == state.op(op).stream &&
            state.op(before).phase == state.op(op).phase &&
            !state.is_waited_for[static_cast<std::size_t>(before)] &&
@@ -307,7 +316,7 @@ void adopt(RunState& state, Program program) {
   for (const std::vector<int>& earlier : state.waits_for) {
     for (const int op : earlier) state.is_waited_for[static_cast<std::size_t>(op)] = true;
   }
-  state.updates_together = updates_together(state);
+  state.issued_together = issued_together(state);
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());

@@ -48,9 +48,10 @@ struct RunState {
   std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
   std::vector<int> loss_ops;                    ///< the ops that write a loss, ascending
   std::vector<bool> is_waited_for;              ///< [op]: by the host or by another stream
-  /// [op]: how many ops of the list, from it on, are issued together. They update parameters, the
-  /// later ones wait for nothing more than the first, and nothing waits for any but the last.
-  std::vector<int> updates_together;
+  /// [op]: how many ops of the list, from it on, are issued together: updates of parameters, or a
+  /// sum and the norm of it. On other streams the later ones wait for nothing more than the first,
+  /// and nothing waits for any but the last.
+  std::vector<int> issued_together;
   std::map<int, RowHandling> row_handling;  ///< by MoE layer
   Binding padded;                           ///< of the layers whose rows are padded
   std::optional<MemoryPlan> plan;

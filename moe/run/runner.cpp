@@ -1,10 +1,14 @@
 #include "moe/run/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "moe/run/device_errors.h"
 #include "moe/run/host_ops.h"
 #include "moe/run/prepare.h"
 #include "moe/run/stream_thread.h"
@@ -24,9 +28,10 @@ void collect_times(RunState& state) {
     const std::vector<int>& queue = state.rule.queues[stream];
     if (queue.empty()) continue;
     const auto last = static_cast<std::size_t>(queue.back());
+    const auto time_of_end = [&] { return state.backend.time_of(state.end_marks[last]); };
     const double end = static_cast<Stream>(stream) == Stream::host
                            ? state.host_times[last].second
-                           : state.backend.time_of(state.end_marks[last]);
+                           : naming_op(state, queue.back(), time_of_end);
     result.end_s = std::max(result.end_s, end);
   }
   if (!state.options.record_spans) return;
@@ -38,6 +43,13 @@ void collect_times(RunState& state) {
         on_host ? state.host_times[i].second : state.backend.time_of(state.end_marks[i]);
     result.spans.push_back({state.op_of[i], begin, end - begin});
   }
+}
+
+/// As naming_op(), for what is done with a tensor between iterations.
+template <class F>
+void naming_tensor(const RunState& state, TensorId tensor, const F& f) {
+  const std::string& name = state.program.tensors[static_cast<std::size_t>(tensor)].name;
+  naming([&] { return fmt::format("rank {}: {}", state.world.rank, name); }, f);
 }
 
 /// Collects the times and peaks of the iteration that has just ended.
@@ -125,19 +137,25 @@ void Runner::set_before_update(BeforeUpdate before_update) {
 
 void Runner::write(TensorId tensor, std::span<const std::byte> data) {
   const RunState& run = state_->run;
-  run.backend.upload(run.arena + run.plan->offset(tensor), data, Stream::compute);
+  naming_tensor(run, tensor, [&] {
+    run.backend.upload(run.arena + run.plan->offset(tensor), data, Stream::compute);
+  });
 }
 
 void Runner::read(TensorId tensor, std::span<std::byte> data) const {
   const RunState& run = state_->run;
-  run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
+  naming_tensor(run, tensor, [&] {
+    run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
+  });
 }
 
 void Runner::fill(TensorId tensor, const InitialValues& values) {
   const RunState& run = state_->run;
   const Tensor& shape = run.program.tensors[static_cast<std::size_t>(tensor)];
-  run.backend.fill({run.arena + run.plan->offset(tensor), shape.dtype, shape.rows, shape.columns},
-                   values);
+  naming_tensor(run, tensor, [&] {
+    run.backend.fill({run.arena + run.plan->offset(tensor), shape.dtype, shape.rows, shape.columns},
+                     values);
+  });
 }
 
 }  // namespace moe

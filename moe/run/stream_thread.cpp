@@ -7,12 +7,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "moe/errors.h"
 #include "moe/run/collectives.h"
 #include "moe/run/core_sharing.h"
+#include "moe/run/device_errors.h"
 
 namespace moe {
 namespace {
@@ -46,40 +46,27 @@ std::span<const int> issued_together(const RunState& state, const std::vector<in
                                      std::size_t at) {
   const bool alone =
       state.options.record_spans || state.options.check_each_op || state.after_op != nullptr;
-  const int count = alone ? 1 : state.updates_together[static_cast<std::size_t>(queue[at])];
+  const int count = alone ? 1 : state.issued_together[static_cast<std::size_t>(queue[at])];
   return std::span(queue).subspan(at, static_cast<std::size_t>(count));
 }
 
 void carry_out(RunState& state, std::span<const int> ops) {
   if (ops.size() == 1) return carry_out(state, ops.front());
-  std::vector<const BoundOp*> updates;
-  for (const int op : ops) updates.push_back(&state.prepared_op(op).bound);
-  state.backend.execute_updates(updates);
+  std::vector<const BoundOp*> bound;
+  for (const int op : ops) bound.push_back(&state.prepared_op(op).bound);
+  state.backend.execute_together(bound);
 }
 
-/// "", or a warning that an error may be of other ops than the one that it names.
-std::string_view doubt(const RunState& state, std::span<const int> ops) {
-  if (state.options.check_each_op) return "";
-  return ops.size() == 1
-             ? ", or an op before it that had not ended (--check-each-op tells which)"
-             : ", or an update that was launched with it, or an op before it that had not ended "
-               "(--check-each-op tells which)";
-}
-
-/// Issues the ops and, where that is asked for, waits for their end. The error of a device names
-/// the first.
+/// Issues the ops and, where that is asked for, waits for their end.
 void issue(RunState& state, std::span<const int> ops, Stream stream) {
   const Op& op = state.op(ops.front());
   Mark& end = state.end_marks[static_cast<std::size_t>(ops.back())];
-  try {
+  naming_ops(state, ops, [&] {
     // Only ops of the update phase come after the decision, and only they may read it.
     if (op.phase != Phase::update || !state.passes_over_updates) carry_out(state, ops);
     end = end_mark(state, ops.back(), stream);
     if (state.after_op || state.options.check_each_op) state.backend.reach(end);
-  } catch (const CudaError& error) {
-    throw CudaError(fmt::format("rank {}: {}{}: {}", state.world.rank, describe(op),
-                                doubt(state, ops), error.what()));
-  }
+  });
 }
 
 void run_queue(RunState& state, Stream stream) {

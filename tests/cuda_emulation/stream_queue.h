@@ -19,10 +19,11 @@ namespace moelab::cuda_emulation {
 ///
 /// Work runs late, so that nobody relies on its having run: in the order from last to first as late
 /// as somebody asks for it, in a drawn order sometimes so. After a few milliseconds it runs in any
-/// case, because the one who needs it may ask elsewhere.
+/// case, because the one who needs it may ask elsewhere. Streams of a higher priority are held back
+/// for far longer: a priority promises nothing, and what overtakes communication would show.
 class StreamQueue {
  public:
-  StreamQueue(int device, std::uint64_t number);
+  StreamQueue(int device, std::uint64_t number, bool first);
 
   /// Its place in the stream, from 1 on.
   std::uint64_t add(std::string name, std::function<void()> work);
@@ -64,6 +65,7 @@ class StreamQueue {
   std::array<char, 64> tags_{};  ///< for the thread sanitizer: what came before a place was done
   Random lateness_;              ///< of the stream's thread
   const std::uint64_t number_;
+  const bool first_;  ///< of a higher priority
 };
 
 }  // namespace moelab::cuda_emulation

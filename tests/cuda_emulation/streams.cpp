@@ -167,12 +167,14 @@ cudaError_t cudaDeviceSynchronize() {
   });
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+namespace {
+
+cudaError_t create_stream(cudaStream_t* stream, bool first) {
   return runtime_call([&] {
     const std::lock_guard lock(emulation::handles().mutex);
     auto made = std::make_unique<CUstream_st>();
-    made->queue = std::make_shared<emulation::StreamQueue>(emulation::current_device(),
-                                                           ++emulation::handles().streams_made);
+    made->queue = std::make_shared<emulation::StreamQueue>(
+        emulation::current_device(), ++emulation::handles().streams_made, first);
     made->thread = std::thread([queue = made->queue] {
       cudaSetDevice(queue->device);
       queue->run();
@@ -183,14 +185,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   });
 }
 
+}  // namespace
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return create_stream(stream, false);
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
   *greatest = -5;
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
-  return cudaStreamCreateWithFlags(stream, flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
+  return create_stream(stream, priority < 0);
 }
 
 /// Returns at once, as CUDA does: work that is left goes on without the handle.

@@ -14,9 +14,11 @@
 
 #include "moe/kernels/execute.h"
 #include "moe/kernels/fill.h"
+#include "moe/kernels/residual_norm.h"
 #include "moe/kernels/updates.h"
 #include "tests/moe/kernels/fill_cases.h"
 #include "tests/moe/kernels/kernel_cases.h"
+#include "tests/moe/kernels/residual_norm_cases.h"
 #include "tests/moe/kernels/update_cases.h"
 
 namespace moe::test::team_test {
@@ -217,9 +219,11 @@ class ThreadBackend : public Backend {
     ThreadExec exec;
     execute_op(exec, op);
   }
-  void execute_updates(std::span<const BoundOp* const> ops) override {
+  void execute_together(std::span<const BoundOp* const> ops) override {
     ThreadExec exec;
-    moe::execute_updates(exec, ops);
+    if (!std::holds_alternative<Add>(ops.front()->op->kind)) return execute_updates(exec, ops);
+    if (execute_residual_norm(exec, *ops[0], *ops[1])) return;
+    for (const BoundOp* op : ops) execute_op(exec, *op);
   }
   Mark mark(Stream) override { return 0; }
   void wait(Stream, Mark) override {}
@@ -249,6 +253,16 @@ TEST(KernelBodies, UpdateManyParametersAtOnceAsEachAlone) {
     for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
       EXPECT_EQ(updated(team, update, dtype, true), updated(team, update, dtype, false))
           << update.name << " in " << name_of(dtype);
+    }
+  }
+}
+
+TEST(KernelBodies, MakeASumAndItsNormTogetherAsEachAlone) {
+  ThreadBackend team;
+  for (const ResidualNormCase& one : residual_norm_cases()) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      EXPECT_EQ(residual_normed(team, one, dtype, true), residual_normed(team, one, dtype, false))
+          << one.name << " in " << name_of(dtype);
     }
   }
 }

@@ -149,7 +149,7 @@ std::vector<std::byte> updated(Backend& backend, const UpdateCase& update, DType
   }
   backend.upload(base, all.bytes, Stream::compute);
   if (together) {
-    backend.execute_updates(pointers_to(all.bound));
+    backend.execute_together(pointers_to(all.bound));
   } else {
     for (const BoundOp& bound : all.bound) backend.execute(bound);
   }

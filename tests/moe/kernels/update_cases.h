@@ -22,7 +22,7 @@ struct UpdateCase {
 /// takes.
 std::vector<UpdateCase> update_cases();
 
-/// The bytes of all parameters and states after one update, by execute_updates() or one by one.
+/// The bytes of all parameters and states after one update, by execute_together() or one by one.
 std::vector<std::byte> updated(Backend& backend, const UpdateCase& update, DType dtype,
                                bool together);
 

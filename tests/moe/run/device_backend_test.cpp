@@ -31,7 +31,9 @@ class CountingDevice : public Backend {
  public:
   std::atomic<int> timed = 0, untimed = 0, downloads = 0, uploads = 0, posts = 0;
   std::vector<std::size_t> updates;  ///< how many came in one call
+  int norms = 0;                     ///< that came with the sum that they are of
   std::string failing;               ///< the name of the op that fails
+  std::string hanging;               ///< the name of the op that never ends
 
   std::string name() const override { return "counting device"; }
   std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
@@ -59,10 +61,15 @@ class CountingDevice : public Backend {
     throw_error();
     processor_->execute(op);
     if (op.op->name == failing) failed_ = true;
+    if (op.op->name == hanging) hangs_ = true;
   }
-  void execute_updates(std::span<const BoundOp* const> ops) override {
-    updates.push_back(ops.size());
-    Backend::execute_updates(ops);
+  void execute_together(std::span<const BoundOp* const> ops) override {
+    if (std::holds_alternative<Add>(ops.front()->op->kind)) {
+      ++norms;
+    } else {
+      updates.push_back(ops.size());
+    }
+    Backend::execute_together(ops);
   }
   Mark mark(Stream stream) override {
     ++timed;
@@ -75,20 +82,27 @@ class CountingDevice : public Backend {
   void wait(Stream, Mark) override {}
   double time_of(Mark mark) override {
     throw_error();
+    throw_limit();
     if (mark == kUntimed) throw std::logic_error("a mark without a time was asked for one");
     return processor_->time_of(mark);
   }
-  void reach(Mark) override { throw_error(); }
+  void reach(Mark) override {
+    throw_error();
+    throw_limit();
+  }
   void forget_marks() override { processor_->forget_marks(); }
 
  private:
   static constexpr Mark kUntimed = -1;
+  void throw_limit() const {
+    if (hangs_) throw DeviceTimeLimit("waited 1 s for the end of an op");
+  }
   void throw_error() const {
     if (failed_) throw CudaError("cudaEventQuery: cudaErrorIllegalAddress");
   }
 
   std::unique_ptr<Backend> processor_ = make_cpu_backend(1);
-  std::atomic<bool> failed_ = false;
+  std::atomic<bool> failed_ = false, hangs_ = false;
 };
 
 /// One iteration of a layer on that device, whose rows travel on a stream of their own.
@@ -153,6 +167,25 @@ TEST(RunnerOnADevice, IssuesUpdatesTogetherThatWaitForTheSameGradients) {
   }
 }
 
+/// The norms that a device gets together with a sum in a training step of two blocks.
+int norms_with_sums(const RunOptions& options, Norm norm) {
+  Model model = test::small_model(DType::f32);
+  model.norm = norm;
+  CountingDevice device;
+  const auto world = make_solo_communicator();
+  test::train_rank(model, {Schedule{}}, make_groups(1, 1), 1, *world, device, options);
+  return device.norms;
+}
+
+TEST(RunnerOnADevice, IssuesASumTogetherWithTheNormThatReadsItUnlessEachIsTimedOrChecked) {
+  for (const Norm norm : {Norm::layer_norm, Norm::rms_norm}) {
+    EXPECT_EQ(norms_with_sums({.record_spans = false}, norm), 4)
+        << "before the networks, before the second attention and before the head";
+    EXPECT_EQ(norms_with_sums({}, norm), 0);
+    EXPECT_EQ(norms_with_sums({.record_spans = false, .check_each_op = true}, norm), 0);
+  }
+}
+
 TEST(RunnerOnADevice, FetchesTheCountsOfALayerAtOnce) {
   CountingDevice device;
   iterate(device, {.memory_limit_bytes = 1 << 20});
@@ -181,6 +214,19 @@ TEST(RunnerOnADevice, NamesTheOpOfAnErrorWhereEachIsChecked) {
   EXPECT_THAT([&] { iterate(device, {.memory_limit_bytes = 1 << 20, .check_each_op = true}); },
               ThrowsMessage<CudaError>(AllOf(HasSubstr("rank 0: permute (layer 0): cudaEventQuery"),
                                              Not(HasSubstr("experts")))));
+}
+
+TEST(RunnerOnADevice, NamesAnOpWhereAWaitForTheDeviceExceedsItsLimit) {
+  CountingDevice device;
+  device.hanging = "permute";
+  EXPECT_THAT(
+      [&] { iterate(device, {.memory_limit_bytes = 1 << 20, .record_spans = false}); },
+      ThrowsMessage<TimeLimit>(AllOf(HasSubstr("rank 0: "), HasSubstr(", or an op before it"),
+                                     HasSubstr("waited 1 s for the end of an op"))));
+  CountingDevice checked;
+  checked.hanging = "permute";
+  EXPECT_THAT([&] { iterate(checked, {.memory_limit_bytes = 1 << 20, .check_each_op = true}); },
+              ThrowsMessage<TimeLimit>(HasSubstr("rank 0: permute (layer 0): waited 1 s")));
 }
 
 }  // namespace
