@@ -152,12 +152,20 @@ struct MarkLook {
   }
 };
 
-// Behind the hatched part of a span, where there is room for a label.
-float label_begin(const Canvas& canvas, const LaneSpan& span, const AxisMap& map, float x0,
-                  float x1) {
+// Where the label of a span stands: in the longer of its waiting, which is hatched and dark, and
+// its transfer.
+struct LabelPlace {
+  float x0 = 0;
+  float x1 = 0;
+  bool is_dark = false;
+};
+
+LabelPlace label_place(const Canvas& canvas, const LaneSpan& span, const AxisMap& map, float x0,
+                       float x1) {
   const double transfer_s = span.start_s + static_cast<double>(span.waiting_s);
-  const float after = canvas.axis.to_px(map.to_axis(transfer_s));
-  return x1 - after > kLeastLabel_px ? std::max(x0, after) : x0;
+  const float after = std::clamp(canvas.axis.to_px(map.to_axis(transfer_s)), x0, x1);
+  if (after - x0 > x1 - after) return {x0, after, true};
+  return {after, x1, false};
 }
 
 void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, const AxisMap& map,
@@ -179,9 +187,11 @@ void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, c
       paint_waiting(canvas, lane.spans[mark.first], map, y, height);
     }
     if (mark.count == 1 && x1 - x0 > kLeastLabel_px) {
-      const Color text = look.colors == nullptr ? style.text : text_on(full);
-      const float label = label_begin(canvas, lane.spans[mark.first], map, x0, x1);
-      paint_label(canvas, style, dimmed ? theme::kMuted : text, label, x1, y, height);
+      const LabelPlace place = label_place(canvas, lane.spans[mark.first], map, x0, x1);
+      const Color text = place.is_dark            ? theme::kText
+                         : look.colors == nullptr ? style.text
+                                                  : text_on(full);
+      paint_label(canvas, style, dimmed ? theme::kMuted : text, place.x0, place.x1, y, height);
     }
   }
 }
