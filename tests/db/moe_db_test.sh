@@ -95,7 +95,7 @@ expect 2 err "--run or --timeline" "$moe_db" export trace --db a.db -o t.json
 expect 2 err "cannot be written" "$moe_db" export trace --db a.db --run 1 -o none/t.json
 expect 0 out '"layers":[{"layer":1,"tokens":[[100,200,300,400]' "$moe_db" export routing --db a.db --run 1 -o -
 expect 0 err "the routing of run 1, iteration 2" "$moe_db" export routing --db a.db --run 1 -o r.json
-expect 0 err "the routings of 1 iterations of run 1 in loads" "$moe_db" export routing --db a.db --run 1 --each loads
+expect 0 err "the routings of 3 iterations of run 1 in loads" "$moe_db" export routing --db a.db --run 1 --each loads
 cmp -s r.json loads/iteration-2.json || { echo "FAILED: the file of iteration 2 is another"; failures=$((failures + 1)); }
 expect 2 err "--output or --each" "$moe_db" export routing --db a.db --run 1
 expect 2 err "none/loads: cannot be made" "$moe_db" export routing --db a.db --run 1 --each none/loads
