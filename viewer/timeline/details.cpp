@@ -105,6 +105,21 @@ void draw_facts(const std::vector<Fact>& facts, const Fonts& fonts) {
   }
 }
 
+// With a button at the right that shows the fit of its kind.
+void draw_selected_name(TimelinePanel& panel, const Fonts& fonts, const db::TimelineOp& op) {
+  constexpr const char* kFit = "its fit";
+  const float right = ImGui::GetContentRegionMax().x;
+  const float button = ImGui::CalcTextSize(kFit).x + 2 * ImGui::GetStyle().FramePadding.x;
+  const float room = right - ImGui::GetCursorPosX() - button - fonts.text->FontSize;
+  ImGui::PushFont(fonts.bold);
+  ImGui::TextUnformatted(elided(*fonts.bold, op_label(op), room).c_str());
+  ImGui::PopFont();
+  if (op.kind.empty()) return;
+  ImGui::SameLine(right - button);
+  if (ImGui::SmallButton(kFit)) panel.asked_fit = op.kind;
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("the line that its time is predicted from");
+}
+
 }  // namespace
 
 void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
@@ -149,9 +164,8 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
   const LaneSpan& span = timeline.lanes[panel.selected->at.lane].spans[panel.selected->at.span];
   const db::TimelineOp& op = timeline.ops[span.op];
-  ImGui::PushFont(fonts.bold);
-  ImGui::TextUnformatted(op_label(op).c_str());
-  ImGui::PopFont();
+  draw_selected_name(panel, fonts, op);
+  ImGui::PushTextWrapPos(0);
   std::vector<Fact> facts = first_facts(timeline, panel.selected->at);
   const std::optional<WholeOp> own = counterpart_of_selected(panel, stack, panel.selected->stack);
   const double own_s = own ? own->duration_s : span.duration_s();
@@ -175,7 +189,7 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   draw_facts(waiting_facts(panel, timeline), fonts);
   draw_facts(cause_facts(panel, timeline), fonts);
   draw_facts(other_facts(timeline, panel.selected->at), fonts);
-  if (!op.kind.empty() && ImGui::SmallButton("the fit of this op")) panel.asked_fit = op.kind;
+  ImGui::PopTextWrapPos();
 }
 
 }  // namespace viewer
