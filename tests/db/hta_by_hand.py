@@ -9,6 +9,10 @@ By hand, because HTA is not in Debian:
 The last argument is a timeline. Prints a line per rank and figure, and ends with 1 where the two
 differ by more than 0.1% of the iteration: times are written with three decimals of a microsecond,
 which HTA may round to whole ones.
+
+Its critical path is not compared. HTA follows the thread that launches kernels and leaves out
+launches that take no time, as all of these do; ours goes over all ranks by what ops wait for
+(`moe-view results.db --table path`).
 """
 import json
 import subprocess

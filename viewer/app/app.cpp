@@ -102,7 +102,7 @@ void draw_bar(App& app, Rect area) {
 
 void draw_key(const App& app, const std::string& keys, const char* what) {
   ImGui::TextColored(opaque(theme::kAccent), "%s", keys.c_str());
-  ImGui::SameLine(app.fonts.text->FontSize * 10);
+  ImGui::SameLine(app.fonts.text->FontSize * 12.5F);
   ImGui::TextUnformatted(what);
 }
 

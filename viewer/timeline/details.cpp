@@ -96,13 +96,35 @@ std::string chunks_text(const WholeOp& op) {
   return op.spans.size() > 1 ? fmt::format("{} in {} chunks", text, op.spans.size()) : text;
 }
 
-void draw_facts(const std::vector<Fact>& facts, const Fonts& fonts) {
+// What stands in parentheses begins a line where all does not fit into one.
+std::string broken(std::string text, float room) {
+  const std::size_t at = text.rfind("  (");
+  const bool fits = at == std::string::npos || ImGui::CalcTextSize(text.c_str()).x <= room;
+  return fits ? text : text.replace(at, 2, "\n");
+}
+
+void draw_facts(const std::vector<Fact>& facts, const Fonts& fonts, float wrap_px = 1e9F) {
   const float column = ImGui::GetCursorPosX() + fonts.text->FontSize * 5.5F;
   for (const Fact& fact : facts) {
     ImGui::TextDisabled("%s", fact.name.c_str());
     ImGui::SameLine(column);
-    ImGui::TextUnformatted(fact.value.c_str());
+    ImGui::TextUnformatted(broken(fact.value, wrap_px - column).c_str());
   }
+}
+
+// With a button at the right that shows the fit of its kind.
+void draw_selected_name(TimelinePanel& panel, const Fonts& fonts, const db::TimelineOp& op) {
+  constexpr const char* kFit = "its fit";
+  const float right = ImGui::GetContentRegionMax().x;
+  const float button = ImGui::CalcTextSize(kFit).x + 2 * ImGui::GetStyle().FramePadding.x;
+  const float room = right - ImGui::GetCursorPosX() - button - fonts.text->FontSize;
+  ImGui::PushFont(fonts.bold);
+  ImGui::TextUnformatted(elided(*fonts.bold, op_label(op), room).c_str());
+  ImGui::PopFont();
+  if (op.kind.empty()) return;
+  ImGui::SameLine(right - button);
+  if (ImGui::SmallButton(kFit)) panel.asked_fit = op.kind;
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("the line that its time is predicted from");
 }
 
 }  // namespace
@@ -149,14 +171,14 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
   const LaneSpan& span = timeline.lanes[panel.selected->at.lane].spans[panel.selected->at.span];
   const db::TimelineOp& op = timeline.ops[span.op];
-  ImGui::PushFont(fonts.bold);
-  ImGui::TextUnformatted(op_label(op).c_str());
-  ImGui::PopFont();
+  draw_selected_name(panel, fonts, op);
+  ImGui::PushTextWrapPos(0);
+  const float right = ImGui::GetContentRegionMax().x;
   std::vector<Fact> facts = first_facts(timeline, panel.selected->at);
   const std::optional<WholeOp> own = counterpart_of_selected(panel, stack, panel.selected->stack);
   const double own_s = own ? own->duration_s : span.duration_s();
   if (own && own->spans.size() > 1) facts.push_back({"all chunks", chunks_text(*own)});
-  draw_facts(facts, fonts);
+  draw_facts(facts, fonts, right);
   for (std::size_t s = 0; s < stack.size(); ++s) {
     if (s == panel.selected->stack) continue;
     const std::optional<WholeOp> other = counterpart_of_selected(panel, stack, s);
@@ -168,14 +190,14 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
             .c_str());
     std::string value = chunks_text(*other);
     if (own_s > 0) value += fmt::format("  ({:+.1f}%)", (other->duration_s / own_s - 1) * 100);
-    draw_facts({{"", value}}, fonts);
+    draw_facts({{"", value}}, fonts, right);
   }
   ask_about_selected(panel, stack);
-  draw_facts(exposed_facts(timeline, panel.selected->at), fonts);
-  draw_facts(waiting_facts(panel, timeline), fonts);
-  draw_facts(cause_facts(panel, timeline), fonts);
-  draw_facts(other_facts(timeline, panel.selected->at), fonts);
-  if (!op.kind.empty() && ImGui::SmallButton("the fit of this op")) panel.asked_fit = op.kind;
+  draw_facts(exposed_facts(timeline, panel.selected->at), fonts, right);
+  draw_facts(waiting_facts(panel, timeline), fonts, right);
+  draw_facts(cause_facts(panel, timeline), fonts, right);
+  draw_facts(other_facts(timeline, panel.selected->at), fonts, right);
+  ImGui::PopTextWrapPos();
 }
 
 }  // namespace viewer

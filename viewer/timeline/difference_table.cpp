@@ -169,7 +169,8 @@ void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const 
   if (found == nullptr) return;
   const float em = fonts.text->FontSize;
   ImGui::Checkbox("colour spans by difference", &panel.color_by_difference);
-  ImGui::SameLine(0, em * 2);
+  const bool is_wide = stack.size() == 2 || ImGui::GetContentRegionAvail().x > em * 50;
+  if (is_wide) ImGui::SameLine(0, em * 2);
   if (stack.size() > 2) choose_pair(panel, fonts, stack);
   const auto [first, second] = compared_pair(panel, stack);
   const std::string text =

@@ -34,10 +34,11 @@ void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
   for (std::size_t s = 0; s < stack.size(); ++s) {
     const bool predicted = stack[s].timeline->info.kind == db::kPredicted;
     const std::string name = (predicted ? "predicted " : "") + stack[s].title;
-    const std::string shown = elided(*fonts.bold, name, std::min(room, em * 20));
+    std::string shown = elided(*fonts.bold, name, std::min(room, em * 20));
+    if (shown.empty()) shown = std::to_string(s + 1);  // as counted from above
     if (s > 0) ImGui::SameLine(0, em * 1.5F);
     ImGui::PushID(static_cast<int>(s));
-    if (choice(fonts, shown.empty() ? "-" : shown.c_str(), s == panel.focus)) panel.focus = s;
+    if (choice(fonts, shown.c_str(), s == panel.focus)) panel.focus = s;
     if (ImGui::IsItemHovered() && shown != name) ImGui::SetTooltip("%s", name.c_str());
     ImGui::PopID();
   }

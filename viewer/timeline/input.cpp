@@ -53,10 +53,11 @@ void handle_characters(TimelinePanel& panel, std::span<const StackEntry> stack) 
     panel.figures = Figures::ops;
     panel.search.focus = true;
   }
-  if (is_typed('n')) step(panel, stack, panel.walk, 1);
-  if (is_typed('N')) step(panel, stack, panel.walk, -1);
-  if (is_typed('[')) step_path(panel, stack, -1);
-  if (is_typed(']')) step_path(panel, stack, 1);
+  // Quick taps may be several in one frame.
+  for (int i = times_typed('n'); i > 0; --i) step(panel, stack, panel.walk, 1);
+  for (int i = times_typed('N'); i > 0; --i) step(panel, stack, panel.walk, -1);
+  for (int i = times_typed('['); i > 0; --i) step_path(panel, stack, -1);
+  for (int i = times_typed(']'); i > 0; --i) step_path(panel, stack, 1);
 }
 
 // What a click on the lanes, or on the memory above them, is on.
@@ -147,12 +148,14 @@ void search(TimelinePanel& panel, std::span<const StackEntry> stack) {
   }
 }
 
-bool is_typed(char character) {
+int times_typed(char character) {
   const ImGuiIO& io = ImGui::GetIO();
-  return !io.WantTextInput &&
-         std::find(io.InputQueueCharacters.begin(), io.InputQueueCharacters.end(),
-                   ImWchar(character)) != io.InputQueueCharacters.end();
+  if (io.WantTextInput) return 0;
+  return static_cast<int>(std::count(io.InputQueueCharacters.begin(), io.InputQueueCharacters.end(),
+                                     ImWchar(character)));
 }
+
+bool is_typed(char character) { return times_typed(character) > 0; }
 
 bool is_view_key_held() {
   if (ImGui::GetIO().WantTextInput) return false;

@@ -45,7 +45,8 @@ void step_path(TimelinePanel& panel, std::span<const StackEntry> stack, int by);
 /// The ops that hold the words stand out in all timelines, and their spans are walked by start.
 void search(TimelinePanel& panel, std::span<const StackEntry> stack);
 
-/// True where this character was typed and no text field has the keyboard.
+/// How often this character was typed since the last frame; 0 while a text field has the keyboard.
+int times_typed(char character);
 bool is_typed(char character);
 
 /// True while a key that moves the view is held: the next frame must not wait for an event.

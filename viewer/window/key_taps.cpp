@@ -1,23 +1,22 @@
 #include "viewer/window/key_taps.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace viewer {
 
 bool KeyTaps::passes(int key, bool down) {
   if (down) {
-    pressed_.push_back(key);
+    any_pressed_ = true;
     std::erase(kept_, key);  // it is down again
     return true;
   }
-  if (std::find(pressed_.begin(), pressed_.end(), key) == pressed_.end()) return true;
+  if (!any_pressed_) return true;
   kept_.push_back(key);
   return false;
 }
 
 std::vector<int> KeyTaps::end_frame() {
-  pressed_.clear();
+  any_pressed_ = false;
   return std::exchange(kept_, {});
 }
 

@@ -8,14 +8,15 @@ namespace viewer {
 /// sees the state at the begin of a frame.
 class KeyTaps {
  public:
-  /// Whether the event may be passed on now. The release of a key that was pressed in this frame is
-  /// kept until its end.
+  /// Whether the event may be passed on now. A release after a press in the same frame is kept
+  /// until its end: of the same key, or of the Ctrl that was held with it.
   bool passes(int key, bool down);
   /// The keys whose releases are due, after a frame was drawn.
   std::vector<int> end_frame();
 
  private:
-  std::vector<int> pressed_, kept_;
+  bool any_pressed_ = false;
+  std::vector<int> kept_;
 };
 
 }  // namespace viewer

@@ -9,8 +9,8 @@
 /// Cells of tables: words at the left, figures and the headers above them at the right.
 namespace viewer {
 
-/// The next cell of the row, with the text at its left or right edge. Words that do not fit end with
-/// an ellipsis, and the tooltip has all of them.
+/// The next cell of the row, with the text at its left or right edge. Words that do not fit end
+/// with an ellipsis, and the tooltip has all of them.
 void text_cell(const std::string& text);
 void figure_cell(const std::string& text);
 

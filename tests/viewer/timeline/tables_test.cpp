@@ -166,6 +166,33 @@ TEST_F(TablesTest, AClickOnAnOpFramesItInBothTimelines) {
   }
 }
 
+TEST_F(TablesTest, TapsThatAreQuickerThanAFrameAllCount) {
+  show(Figures::ops);
+  for (const OpRow& row : op_rows(panel, stack)) {
+    if (activity_of(row.sample) == Activity::communication) pin_row(panel, stack, row.sample.kind);
+  }
+  ASSERT_GT(panel.walk.spans.size(), 3U);
+  for (int i = 0; i < 3; ++i) ImGui::GetIO().AddInputCharacter('n');
+  headless.frame(draw);
+  EXPECT_EQ(panel.selected, panel.walk.spans[2]);
+}
+
+TEST_F(TablesTest, WhereNamesHaveNoRoomTimelinesAreCounted) {
+  const std::string name(300, 'x');
+  for (StackEntry& entry : stack) entry.title = name;
+  draw = [this] {
+    ImGui::SetNextWindowPos({0, 500});
+    ImGui::SetNextWindowSize({560, 400});
+    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_figures(panel, headless.fonts, stack);
+    ImGui::End();
+  };
+  show(Figures::collectives);
+  const std::vector<std::string> texts = drawn_texts();
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "2"), 2) << "and the row of rank 2";
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "-"), 0);
+}
+
 TEST_F(TablesTest, AnyTwoOfThreeTimelinesAreCompared) {
   const Timeline third = random_timeline(3, 3);
   stack.push_back({&third, "three", "", ""});

@@ -21,6 +21,17 @@ TEST(KeyTaps, PassTheReleaseOfAKeyThatWasHeldOverAFrame) {
   EXPECT_TRUE(taps.end_frame().empty());
 }
 
+TEST(KeyTaps, KeepTheReleaseOfCtrlThatWasHeldWithATap) {
+  constexpr int kCtrl = 341;
+  KeyTaps taps;
+  EXPECT_TRUE(taps.passes(kCtrl, true));
+  taps.end_frame();
+  EXPECT_TRUE(taps.passes('O', true));
+  EXPECT_FALSE(taps.passes('O', false));
+  EXPECT_FALSE(taps.passes(kCtrl, false)) << "the frame sees Ctrl + O";
+  EXPECT_EQ(taps.end_frame(), (std::vector<int>{'O', kCtrl}));
+}
+
 TEST(KeyTaps, AKeyThatIsDownAgainIsNotReleased) {
   KeyTaps taps;
   taps.passes('W', true);
