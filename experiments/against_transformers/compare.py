@@ -30,6 +30,11 @@ def qwen2_moe(**keys):
                                        **{"shared_expert_intermediate_size": 0, **keys})
 
 
+def glm4_moe(**keys):
+    return transformers.Glm4MoeConfig(**COMMON, intermediate_size=80, moe_intermediate_size=40, n_routed_experts=6, head_dim=12,
+                                      partial_rotary_factor=1.0, **keys)
+
+
 CASES = {
     "mixtral": lambda: transformers.MixtralConfig(**COMMON, intermediate_size=56, num_local_experts=6,
                                                   num_experts_per_tok=2, rope_theta=5e4),
@@ -39,6 +44,9 @@ CASES = {
     "qwen2_moe, one choice": lambda: qwen2_moe(num_experts_per_tok=1, norm_topk_prob=False, decoder_sparse_step=3),
     "qwen2_moe, shared experts": lambda: qwen2_moe(num_experts_per_tok=2, norm_topk_prob=True, qkv_bias=False,
                                                    shared_expert_intermediate_size=80),
+    "glm4_moe": lambda: glm4_moe(num_experts_per_tok=2, n_shared_experts=1, first_k_dense_replace=1),
+    "glm4_moe, one choice": lambda: glm4_moe(num_experts_per_tok=1, n_shared_experts=0, first_k_dense_replace=0,
+                                             norm_topk_prob=False),
 }
 
 
@@ -54,6 +62,9 @@ def random_model(config, seed):
                 value.normal_(0, 0.3)
             elif "shared_expert_gate" in name:
                 value.zero_()
+        for name, value in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                value.normal_(0, 0.1)
     return model
 
 
@@ -83,24 +94,46 @@ def our_loss(moe_train, folder, text):
                            "--evaluate-only", "--evaluate-batches", 1, "--format", "json", "--quiet"]))["heldout_loss"]
 
 
-def compare(name, way, theirs, folder, texts, moe_train):
-    """Prints a row of the table; True where all losses agree."""
-    pairs = [(our_loss(moe_train, folder, path), their_loss(theirs, tokens)) for path, tokens in texts]
+def logits_differ(arguments, theirs, hf, text):
+    """How far the logits behind a text differ, of the largest of them. Ours are what the loss changes by where another token
+    follows, in float64; so all are told but for a constant that no softmax knows."""
+    path, tokens = text
+    with torch.no_grad():
+        other = theirs(input_ids=tokens[:, :-1]).logits[0, -1].double()
+    begin = path.read_bytes()[:-1]
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        run([arguments.moe_train, "import", hf, "--model", HERE / "base.toml", "--set", "training.precision=f64", "--checkpoint",
+             scratch / "wide", "--quiet"])
+        losses = []
+        for token in range(arguments.tokens):
+            (scratch / "text").write_bytes(begin + bytes([token]))
+            losses.append(our_loss(arguments.moe_train, scratch / "wide", scratch / "text"))
+    ours = -LENGTH * torch.tensor(losses, dtype=torch.float64)
+    other = other[:arguments.tokens]
+    return ((ours - ours.mean()) - (other - other.mean())).abs().max().item() / other.abs().max().item()
+
+
+def compare(name, way, theirs, folder, hf, texts, arguments):
+    """Prints a row of the table; True where all losses and logits agree."""
+    pairs = [(our_loss(arguments.moe_train, folder, path), their_loss(theirs, tokens)) for path, tokens in texts]
     worst = max(abs(ours - other) for ours, other in pairs)
+    logits = logits_differ(arguments, theirs, hf, texts[0])
     shown = ", ".join(f"{ours:.6f}" for ours, _ in pairs[:2])
-    print(f"| {name} | {way} | {shown} | {worst:.1e} |", flush=True)
-    return worst <= TOLERANCE
+    print(f"| {name} | {way} | {shown} | {worst:.1e} | {logits:.1e} |", flush=True)
+    return worst <= TOLERANCE and logits <= TOLERANCE
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--moe-train", required=True)
     parser.add_argument("--texts", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=VOCABULARY)
     arguments = parser.parse_args()
     moe_train, agree = arguments.moe_train, True
     print(f"transformers {transformers.__version__}, torch {torch.__version__}", file=sys.stderr)
-    print("| model | way | losses of the first texts | largest difference |")
-    print("| --- | --- | --- | --- |")
+    print("| model | way | losses of the first texts | largest difference | of logits, of the largest |")
+    print("| --- | --- | --- | --- | --- |")
     for seed, (name, config) in enumerate(CASES.items()):
         with tempfile.TemporaryDirectory() as scratch:
             scratch = pathlib.Path(scratch)
@@ -112,15 +145,15 @@ def main():
             model.save_pretrained(scratch / "theirs")
             run([moe_train, "import", scratch / "theirs", "--model", HERE / "base.toml", "--checkpoint", scratch / "ours",
                  "--quiet"])
-            agree &= compare(name, "import", model, scratch / "ours", texts, moe_train)
+            agree &= compare(name, "import", model, scratch / "ours", scratch / "theirs", texts, arguments)
             way = "export"
-            if not getattr(model.config, "qkv_bias", False):  # else a bias is trained that has no counterpart
+            if not getattr(model.config, "qkv_bias", getattr(model.config, "attention_bias", False)):  # else a bias is trained that has no counterpart
                 run([moe_train, "--model", scratch / "ours" / "model.toml", "--data", texts[0][0], "--steps", 5, "--checkpoint",
                      scratch / "ours", "--resume", "--evaluate-batches", 0, "--quiet"])
                 way = "5 steps, export"
             run([moe_train, "export", scratch / "ours", "-o", scratch / "back", "--quiet"])
             back = transformers.AutoModelForCausalLM.from_pretrained(scratch / "back", experts_implementation="eager").float().eval()
-            agree &= compare(name, way, back, scratch / "ours", texts, moe_train)
+            agree &= compare(name, way, back, scratch / "ours", scratch / "back", texts, arguments)
     sys.exit(0 if agree else 1)
 
 

@@ -70,7 +70,8 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->type_name("DIR");
   command
       ->add_option("--as", arguments.family,
-                   "the class to write: mixtral or qwen2_moe [default: the first that fits]")
+                   "the class to write: mixtral, qwen2_moe or glm4_moe [default: the first that "
+                   "fits]")
       ->check(options::one_of(family_names()))
       ->type_name("CLASS");
   command->add_flag("--drop-nothing", arguments.drop_nothing,

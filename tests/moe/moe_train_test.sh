@@ -233,7 +233,7 @@ cmp -s hf/model.safetensors hf2/model.safetensors || fail "other parameters afte
 expect 0 err "goes on from iteration 0 of back" "$moe_train" --model back/model.toml --data corpus.txt --steps 1 \
   --checkpoint back --resume
 expect 2 err "--checkpoint is required" "$moe_train" import hf --model tiny
-expect 2 err "expected mixtral, qwen2_moe, got" "$moe_train" export qwen -o other --as llama
+expect 2 err "expected mixtral, qwen2_moe, glm4_moe, got" "$moe_train" export qwen -o other --as llama
 
 expect 0 err "nothing is left to do" "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume
 expect 0 out '{"status":"done"}' "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume --format json

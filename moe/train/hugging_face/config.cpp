@@ -20,6 +20,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<std::string_view, kFamilyNames.size()> kArchitectures{
+    "MixtralForCausalLM", "Qwen2MoeForCausalLM", "Glm4MoeForCausalLM"};
+
 std::string_view torch_type(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -54,6 +57,26 @@ void add_keys_of_qwen2_moe(Json& config, const Model& model) {
   config["mlp_only_layers"] = std::move(dense);
   config["qkv_bias"] = model.biases;
   config["use_sliding_window"] = false;
+}
+
+/// As transformers 5 reads the angles, and as 4 does.
+void add_keys_of_glm4_moe(Json& config, const Model& model) {
+  config["rope_parameters"] = {
+      {"rope_type", "default"}, {"rope_theta", model.rotary_base}, {"partial_rotary_factor", 1.0}};
+  config["partial_rotary_factor"] = 1.0;
+  config["head_dim"] = model.d_model / model.heads;
+  config["attention_bias"] = model.biases;
+  config["use_qk_norm"] = false;
+  config["intermediate_size"] = model.d_hidden;
+  config["moe_intermediate_size"] = expert_hidden(model);
+  config["n_routed_experts"] = model.experts;
+  config["n_shared_experts"] = model.shared_experts;
+  config["first_k_dense_replace"] = model.dense_blocks;
+  config["norm_topk_prob"] = model.choices > 1;
+  config["routed_scaling_factor"] = 1.0;
+  config["n_group"] = 1;
+  config["topk_group"] = 1;
+  config["num_nextn_predict_layers"] = 0;
 }
 
 /// A config.json that is read.
@@ -126,8 +149,21 @@ double rotary_base(const Config& config, double fallback) {
   return base ? base->number(1, 1e30, "a number of at least 1") : fallback;
 }
 
+/// Only whole heads are turned here; GLM-4-MoE turns half of each where its file says nothing.
+void refuse_turned_parts(const Config& config, Family family) {
+  auto share = config.given("partial_rotary_factor");
+  if (const auto parameters = config.given("rope_parameters")) {
+    const auto inner = Config::given(parameters->object(), "partial_rotary_factor");
+    if (inner) share = inner;
+  }
+  if (share && share->number(0, 1, "1") != 1) share->fail("1");
+  if (!share && family == Family::glm4_moe) {
+    config.root().refuse("partial_rotary_factor", "expected 1: queries and keys are turned whole");
+  }
+}
+
 /// Keys that change what is computed, where they have other values than these.
-void refuse_without_counterpart(const Config& config, const Model& model) {
+void refuse_without_counterpart(const Config& config, const Model& model, Family family) {
   const auto activation = config.given("hidden_act");
   if (activation && !activation->is("silu")) activation->fail("\"silu\"");
   if (const auto width = config.given("head_dim")) {
@@ -146,9 +182,7 @@ void refuse_without_counterpart(const Config& config, const Model& model) {
       if (!type.is("full_attention")) type.fail("\"full_attention\"");
     }
   }
-  if (const auto share = config.given("partial_rotary_factor")) {
-    if (share->number(0, 1, "1") != 1) share->fail("1");
-  }
+  refuse_turned_parts(config, family);
   if (const auto quantized = config.given("quantization_config")) {
     quantized->fail("no such key: parameters in f32, bf16 or f16");
   }
@@ -189,18 +223,23 @@ void read_mixtral(const Config& config, Model& model) {
   }
 }
 
+/// `fallback`: what norm_topk_prob is where the file has none.
+void refuse_other_weights(const Config& config, const Model& model, bool fallback,
+                          std::string_view scores) {
+  const bool shares = model.choices > 1;
+  if (config.flag("norm_topk_prob", fallback) == shares) return;
+  config.root().refuse(
+      "norm_topk_prob",
+      fmt::format("expected {}: with num_experts_per_tok = {} weights are {} here", shares,
+                  model.choices, shares ? "divided by their sum" : scores));
+}
+
 void read_qwen2_moe(const Config& config, Model& model) {
   model.d_hidden = config.integer("intermediate_size", kMostWidth);
   model.d_expert = config.integer("moe_intermediate_size", kMostWidth);
   model.experts = static_cast<int>(config.integer("num_experts", kMostExperts));
   model.biases = config.flag("qkv_bias", true);
-  const bool shares = model.choices > 1;
-  if (config.flag("norm_topk_prob", false) != shares) {
-    config.root().refuse(
-        "norm_topk_prob",
-        fmt::format("expected {}: with num_experts_per_tok = {} weights are {} here", shares,
-                    model.choices, shares ? "divided by their sum" : "probabilities"));
-  }
+  refuse_other_weights(config, model, false, "probabilities");
   const std::int64_t shared =
       config.root().integer("shared_expert_intermediate_size", 0, kMostWidth);
   if (shared % *model.d_expert != 0) {
@@ -223,6 +262,39 @@ void read_qwen2_moe(const Config& config, Model& model) {
   set_dense_blocks(model, dense, config);
 }
 
+/// Keys of the router of DeepSeek-V3 that have one value here.
+void refuse_other_routers(const Config& config) {
+  if (config.flag("use_qk_norm", false)) {
+    config.root().member("use_qk_norm").fail("false: queries and keys have no norms here");
+  }
+  if (config.number("routed_scaling_factor", 1) != 1) {
+    config.root().member("routed_scaling_factor").fail("1");
+  }
+  const auto groups = config.given("n_group"), best = config.given("topk_group");
+  const std::int64_t all = groups ? groups->integer(1) : 1;
+  if ((best ? best->integer(1) : 1) != all) {
+    config.root().refuse("topk_group",
+                         fmt::format("expected n_group = {}: no groups of experts are left out "
+                                     "here",
+                                     all));
+  }
+}
+
+void read_glm4_moe(const Config& config, Model& model) {
+  model.gate = "bias_adjusted";
+  model.auxiliary_weight = 0;
+  model.d_hidden = config.integer("intermediate_size", kMostWidth);
+  model.d_expert = config.integer("moe_intermediate_size", kMostWidth);
+  model.experts = static_cast<int>(config.integer("n_routed_experts", kMostExperts));
+  model.shared_experts = static_cast<int>(config.root().integer("n_shared_experts", 0, kMostWidth));
+  model.biases = config.flag("attention_bias", false);
+  const auto dense = config.given("first_k_dense_replace");
+  model.dense_blocks = dense ? static_cast<int>(dense->integer(0, model.blocks - 1)) : 1;
+  model.moe_every = 1;
+  refuse_other_weights(config, model, true, "scores");
+  refuse_other_routers(config);
+}
+
 void read_sizes(const Config& config, Model& model, Family family) {
   model.vocabulary = config.integer("vocab_size", kMostWidth);
   model.d_model = config.integer("hidden_size", kMostWidth);
@@ -237,17 +309,15 @@ void read_sizes(const Config& config, Model& model, Family family) {
   model.positions = Positions::rotary;
   model.expert = "mixtral";
   // The values of the classes where the file has none.
-  const bool mixtral = family == Family::mixtral;
-  model.norm_epsilon = config.number("rms_norm_eps", mixtral ? 1e-5 : 1e-6);
-  model.rotary_base = rotary_base(config, mixtral ? 1e6 : 1e4);
+  model.norm_epsilon = config.number("rms_norm_eps", family == Family::qwen2_moe ? 1e-6 : 1e-5);
+  model.rotary_base = rotary_base(config, family == Family::mixtral ? 1e6 : 1e4);
   model.head = config.flag("tie_word_embeddings", false) ? Head::tied : Head::untied;
 }
 
 }  // namespace
 
 std::string config_text(const Model& model, Family family) {
-  const bool mixtral = family == Family::mixtral;
-  Json config{{"architectures", {mixtral ? "MixtralForCausalLM" : "Qwen2MoeForCausalLM"}},
+  Json config{{"architectures", {kArchitectures[static_cast<std::size_t>(family)]}},
               {"model_type", name_of(family)},
               {"vocab_size", model.vocabulary},
               {"hidden_size", model.d_model},
@@ -264,10 +334,15 @@ std::string config_text(const Model& model, Family family) {
               {"bos_token_id", nullptr},
               {"eos_token_id", nullptr},
               {"pad_token_id", nullptr}};
-  if (mixtral) {
-    add_keys_of_mixtral(config, model);
-  } else {
-    add_keys_of_qwen2_moe(config, model);
+  switch (family) {
+    case Family::mixtral:
+      add_keys_of_mixtral(config, model);
+      break;
+    case Family::qwen2_moe:
+      add_keys_of_qwen2_moe(config, model);
+      break;
+    case Family::glm4_moe:
+      add_keys_of_glm4_moe(config, model);
   }
   return config.dump(2) + "\n";
 }
@@ -279,11 +354,16 @@ ConfiguredModel read_config(const std::filesystem::path& folder, Model base) {
   ConfiguredModel read{std::move(base), family_of(config.root().member("model_type"))};
   Model& model = read.model;
   read_sizes(config, model, read.family);
-  refuse_without_counterpart(config, model);
-  if (read.family == Family::mixtral) {
-    read_mixtral(config, model);
-  } else {
-    read_qwen2_moe(config, model);
+  refuse_without_counterpart(config, model, read.family);
+  switch (read.family) {
+    case Family::mixtral:
+      read_mixtral(config, model);
+      break;
+    case Family::qwen2_moe:
+      read_qwen2_moe(config, model);
+      break;
+    case Family::glm4_moe:
+      read_glm4_moe(config, model);
   }
   Model dropless = model;  // a capacity is the training's own
   dropless.capacity_factor.reset();

@@ -85,19 +85,32 @@ class List {
                   fmt::format(".{}", expert), hidden,
                   family_ == Family::mixtral ? kMixtralNames : kQwenNames);
     }
-    if (family_ == Family::mixtral) return;
-    if (model_.shared_experts > 0) {
-      add_network(theirs + "shared_expert.", ours + "shared.", "", model_.shared_experts * hidden,
-                  kQwenNames, 2);
-    } else {
-      for (std::size_t i = 0; i < kQwenNames.size(); ++i) {
-        const bool down = i + 1 == kQwenNames.size();
-        add({fmt::format("{}shared_expert.{}.weight", theirs, kQwenNames[i]),
-             {down ? width : 0, down ? 0 : width},
-             ""});
-      }
+    switch (family_) {
+      case Family::mixtral:
+        return;
+      case Family::qwen2_moe:
+        add_shared_experts(theirs + "shared_expert.", ours, 2);
+        add({theirs + "shared_expert_gate.weight", {1, width}, ""});
+        return;
+      case Family::glm4_moe:
+        add_shared_experts(theirs + "shared_experts.", ours, 1);
+        add({theirs + "gate.e_score_correction_bias", {model_.experts}, ours + "gate.expert_bias"});
     }
-    add({theirs + "shared_expert_gate.weight", {1, width}, ""});
+  }
+
+  void add_shared_experts(const std::string& theirs, const std::string& ours, double factor) {
+    const std::int64_t width = model_.d_model;
+    if (model_.shared_experts > 0) {
+      add_network(theirs, ours + "shared.", "", model_.shared_experts * expert_hidden(model_),
+                  kQwenNames, factor);
+      return;
+    }
+    for (std::size_t i = 0; i < kQwenNames.size(); ++i) {
+      const bool down = i + 1 == kQwenNames.size();
+      add({fmt::format("{}{}.weight", theirs, kQwenNames[i]),
+           {down ? width : 0, down ? 0 : width},
+           ""});
+    }
   }
 
   const Model& model_;

@@ -25,8 +25,8 @@ struct Counterparts {
   std::vector<std::string> zeros;
 };
 
-/// All of a model that fits the family. Shared experts are written beside a gate of zeros, whose
-/// sigmoid is 1/2, with a `down` of twice their own.
+/// All of a model that fits the family. In qwen2_moe shared experts are written beside a gate of
+/// zeros, whose sigmoid is 1/2, with a `down` of twice their own.
 Counterparts counterparts(const Model& model, Family family);
 
 }  // namespace moe

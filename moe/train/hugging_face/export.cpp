@@ -84,8 +84,10 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   std::vector<std::vector<std::byte>> storage;
   std::vector<StoredTensor> tensors;
   for (const Counterpart& one : list.tensors) {
-    storage.push_back(stored_as(dtype, written_values(one, files)));
-    tensors.push_back({one.theirs, dtype, one.shape, storage.back()});
+    // The bias of a gate is f32 beside parameters in bf16, there too.
+    const std::string type = one.ours.empty() ? dtype : files.tensor(one.ours).dtype;
+    storage.push_back(stored_as(type, written_values(one, files)));
+    tensors.push_back({one.theirs, type, one.shape, storage.back()});
   }
   const std::filesystem::path partial = options.to.string() + ".partial";
   std::filesystem::remove_all(partial);

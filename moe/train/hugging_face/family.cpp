@@ -23,20 +23,30 @@ struct Need {
   std::string_view key, expected;
 };
 
-/// Both families have these.
-std::vector<Need> common_needs(const Model& model) {
+Need gate_needed(const Model& model, Family family) {
+  if (family == Family::glm4_moe) {
+    return {model.gate == "bias_adjusted", "gate", "\"bias_adjusted\""};
+  }
   // Without a capacity batch_prioritized computes what softmax does.
-  const bool softmax = model.gate == "softmax" || model.gate == "batch_prioritized";
+  return {model.gate == "softmax" || model.gate == "batch_prioritized", "gate", "\"softmax\""};
+}
+
+/// All families have these.
+std::vector<Need> common_needs(const Model& model, Family family) {
   return {{model.norm == Norm::rms_norm, "norm", "\"rms_norm\""},
           {model.positions == Positions::rotary, "positions", "\"rotary\""},
           {model.moe_every > 0, "moe_every", "1 or more"},
           {model.expert == "mixtral", "expert", "\"mixtral\""},
-          {softmax, "gate", "\"softmax\""},
+          gate_needed(model, family),
           {!model.capacity_factor, "capacity_factor", "\"dropless\""}};
 }
 
 std::vector<Need> own_needs(const Model& model, Family family) {
   if (family == Family::qwen2_moe) return {};
+  if (family == Family::glm4_moe) {  // whose router looks for the two best of a group
+    return {{blocks_with_experts(model) == model.blocks - model.dense_blocks, "moe_every", "1"},
+            {model.experts > 1, "experts", "2 or more"}};
+  }
   const bool only_experts = blocks_with_experts(model) == model.blocks;
   // The weight of an only expert is 1 there, and its probability here.
   return {{!model.biases, "biases", "false"},
@@ -51,7 +61,7 @@ std::vector<Need> own_needs(const Model& model, Family family) {
 std::string_view name_of(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
 
 std::optional<Misfit> misfit(const Model& model, Family family) {
-  std::vector<Need> needs = common_needs(model);
+  std::vector<Need> needs = common_needs(model, family);
   for (const Need& need : own_needs(model, family)) needs.push_back(need);
   for (const Need& need : needs) {
     if (!need.is_met) return Misfit{shown(model, need.key), std::string(need.expected)};

@@ -12,8 +12,9 @@
 namespace moe {
 
 /// A model class of the library transformers, by its `model_type`.
-enum class Family : std::uint8_t { mixtral, qwen2_moe };
-inline constexpr std::array<std::string_view, 2> kFamilyNames{"mixtral", "qwen2_moe"};
+/// GLM-4-MoE has the mixture of experts of DeepSeek-V3, and its names.
+enum class Family : std::uint8_t { mixtral, qwen2_moe, glm4_moe };
+inline constexpr std::array<std::string_view, 3> kFamilyNames{"mixtral", "qwen2_moe", "glm4_moe"};
 std::string_view name_of(Family family);
 
 /// A key of a model that has no counterpart in a family, as a message says it.

@@ -158,11 +158,12 @@ TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
   EXPECT_THAT(refusal_of("mixtral", "sliding_window", 7),
               HasSubstr("sliding_window: expected null, or at least sequence_length = 8, got 7"));
   EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
-              HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", got \"llama\""));
+              HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", \"glm4_moe\", got "
+                        "\"llama\""));
   EXPECT_THAT(
       refusal_of("mixtral", "model_type", "qwen3_moe"),
       HasSubstr("model_type: \"qwen3_moe\" has norms of queries and keys, for which there is "
-                "no counterpart here: expected \"mixtral\" or \"qwen2_moe\""));
+                "no counterpart here: expected \"mixtral\" or \"qwen2_moe\" or \"glm4_moe\""));
   EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
               HasSubstr("hidden_act: expected \"silu\", got \"gelu\""));
   EXPECT_THAT(refusal_of("mixtral", "head_dim", 8),
@@ -183,6 +184,21 @@ TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
               HasSubstr("expected a multiple of moe_intermediate_size = 4, got 7"));
   EXPECT_THAT(refusal_of("qwen2_moe", "mlp_only_layers", {1}),
               HasSubstr("mlp_only_layers: expected some first layers"));
+  EXPECT_EQ(refusal_of("glm4_moe", "rope_theta", 1e4), "nothing is refused");
+  EXPECT_THAT(refusal_of("glm4_moe", "rope_parameters", {{"rope_theta", 1e4}}),
+              HasSubstr("partial_rotary_factor: expected 1: queries and keys are turned whole"));
+  EXPECT_THAT(refusal_of("glm4_moe", "rope_parameters", {{"partial_rotary_factor", 0.5}}),
+              HasSubstr("rope_parameters.partial_rotary_factor: expected 1, got 0.5"));
+  EXPECT_THAT(refusal_of("glm4_moe", "use_qk_norm", true),
+              HasSubstr("use_qk_norm: expected false: queries and keys have no norms here"));
+  EXPECT_THAT(refusal_of("glm4_moe", "routed_scaling_factor", 2.5),
+              HasSubstr("routed_scaling_factor: expected 1, got 2.5"));
+  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 2),
+              HasSubstr("topk_group: expected n_group = 2: no groups of experts are left out"));
+  EXPECT_THAT(refusal_of("glm4_moe", "norm_topk_prob", false),
+              HasSubstr("norm_topk_prob: expected true: with num_experts_per_tok = 2"));
+  EXPECT_THAT(refusal_of("glm4_moe", "first_k_dense_replace", 2),
+              HasSubstr("first_k_dense_replace"));
 
   Model sigmoid = base_model();
   sigmoid.gate = "sigmoid";
@@ -244,6 +260,14 @@ TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
               HasSubstr("moe_every = 2 (expected 1)"));
   EXPECT_THAT(misfit_after([](Model& model) { model.hooks["before_dispatch"] = "round_bf16"; }),
               HasSubstr("hooks.before_dispatch = \"round_bf16\" (expected no such hook)"));
+
+  Model adjusted = read_config(kGolden / "glm4_moe", base_model()).model;
+  EXPECT_EQ(fitting_family(adjusted, std::nullopt), Family::glm4_moe);
+  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::qwen2_moe); }),
+              HasSubstr("qwen2_moe has no gate = \"bias_adjusted\" (expected \"softmax\")"));
+  adjusted.gate = "sigmoid";
+  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::glm4_moe); }),
+              HasSubstr("glm4_moe has no gate = \"sigmoid\" (expected \"bias_adjusted\")"));
 
   Model neither = base_model();
   EXPECT_THAT(
