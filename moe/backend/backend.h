@@ -136,7 +136,7 @@ std::string cuda_device_name(int device);
 /// "2.6.3"
 std::string onednn_version();
 /// What to expect of products in bf16 on this processor; "" where it has instructions for them
-/// (AVX512_BF16 or AMX).
+/// (AVX512_BF16 or AMX) that are faster than those for float.
 std::string remark_on_bf16();
 /// The bytes that are free on the device now; 0 where there is no such device.
 std::int64_t cuda_free_bytes(int device);

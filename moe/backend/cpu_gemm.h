@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "moe/kernels/bf16.h"
 #include "moe/kernels/gemm.h"
 
@@ -10,10 +13,20 @@ namespace moe {
 /// one thread.
 void cpu_gemm(const Gemm<float>& gemm);
 void cpu_gemm(const Gemm<double>& gemm);
-/// oneDNN's too, added up in float, where the processor multiplies bf16. Elsewhere the operands are
-/// converted to float for a product in float.
-void cpu_gemm(const Gemm<Bf16>& gemm);
-void cpu_gemm(const Gemm<Bf16, float>& gemm);
+
+enum class Bf16Way : std::uint8_t {
+  by_instructions,  ///< oneDNN's, added up in float
+  in_float          ///< a product in float of operands that are converted to it
+};
+/// The ways that this processor has.
+std::vector<Bf16Way> bf16_ways();
+/// The one that takes less time on it, measured once: all products of a process round alike.
+Bf16Way faster_bf16_way();
+
+void cpu_gemm(const Gemm<Bf16>& gemm, Bf16Way way);
+void cpu_gemm(const Gemm<Bf16, float>& gemm, Bf16Way way);
+inline void cpu_gemm(const Gemm<Bf16>& gemm) { cpu_gemm(gemm, faster_bf16_way()); }
+inline void cpu_gemm(const Gemm<Bf16, float>& gemm) { cpu_gemm(gemm, faster_bf16_way()); }
 
 /// Whether a row of a product has the same bits in every share of at least 16 rows. Not so without
 /// AVX-512, where oneDNN chooses its loops by the number of rows.

@@ -153,8 +153,8 @@ double rotary_base(const Config& config, double fallback) {
 void refuse_turned_parts(const Config& config, Family family) {
   auto share = config.given("partial_rotary_factor");
   if (const auto parameters = config.given("rope_parameters")) {
-    if (const auto inner = Config::given(parameters->object(), "partial_rotary_factor"))
-      share = inner;
+    const auto inner = Config::given(parameters->object(), "partial_rotary_factor");
+    if (inner) share = inner;
   }
   if (share && share->number(0, 1, "1") != 1) share->fail("1");
   if (!share && family == Family::glm4_moe) {

@@ -1,6 +1,7 @@
 #include "moe/kernels/bf16.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -49,7 +50,7 @@ TEST(Bf16, KeepsInfinityAndNotANumber) {
 }
 
 /// Exact products: sums of small whole numbers.
-TEST(CpuGemm, InBf16IsExactForWholeNumbersOfEveryShape) {
+void expect_exact_products(Bf16Way way) {
   for (const int m : {1, 5, 31, 32, 33, 63, 100, 1057}) {
     for (const auto& [n, k] : {std::pair{1, 1}, {17, 40}, {64, 96}}) {
       for (const bool transpose_a : {false, true}) {
@@ -71,7 +72,7 @@ TEST(CpuGemm, InBf16IsExactForWholeNumbersOfEveryShape) {
                                  .c = wide.data(),
                                  .ldc = n,
                                  .accumulate = true};
-          cpu_gemm(gemm);
+          cpu_gemm(gemm, way);
           std::vector<Bf16> stored(wide.size());
           cpu_gemm(Gemm<Bf16>{.m = m,
                               .n = n,
@@ -84,7 +85,8 @@ TEST(CpuGemm, InBf16IsExactForWholeNumbersOfEveryShape) {
                               .transpose_b = transpose_b,
                               .c = stored.data(),
                               .ldc = n,
-                              .bias = n == 1 ? bias : nullptr});
+                              .bias = n == 1 ? bias : nullptr},
+                   way);
           for (int row = 0; row < m; ++row) {
             for (int column = 0; column < n; ++column) {
               float sum = 0;
@@ -100,6 +102,42 @@ TEST(CpuGemm, InBf16IsExactForWholeNumbersOfEveryShape) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(CpuGemm, InBf16IsExactForWholeNumbersOfEveryShapeInEveryWay) {
+  for (const Bf16Way way : bf16_ways()) expect_exact_products(way);
+}
+
+/// Rows of C that lie apart, on several threads, and large enough for them to share conversions.
+TEST(CpuGemm, InBf16HasTheSameProductsInEveryWay) {
+  constexpr std::int64_t kRows = 300, kDepth = 500, kColumns = 600, kApart = 640;
+  std::vector<Bf16> a(kRows * kDepth), b(kDepth * kColumns);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 13) / 8 - 0.75f;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 11) / 8 - 0.625f;
+  std::vector<std::vector<Bf16>> products;
+  const int threads = omp_get_max_threads();
+  for (const Bf16Way way : bf16_ways()) {
+    for (const int used : {1, 2}) {
+      omp_set_num_threads(used);
+      std::vector<Bf16>& c = products.emplace_back(kRows * kApart, 7.0f);
+      cpu_gemm(Gemm<Bf16>{.m = kRows,
+                          .n = kColumns,
+                          .k = kDepth,
+                          .a = a.data(),
+                          .lda = kDepth,
+                          .b = b.data(),
+                          .ldb = kColumns,
+                          .c = c.data(),
+                          .ldc = kApart},
+               way);
+    }
+  }
+  omp_set_num_threads(threads);
+  for (const std::vector<Bf16>& other : products) {
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      ASSERT_EQ(other[i].bits, products.front()[i].bits) << i;  // sums of 64ths are exact
     }
   }
 }
