@@ -1,7 +1,6 @@
 // Sums and their norms on a device.
-#include "moe/kernels/residual_norm.h"
-
 #include "moe/backend/cuda_exec.cuh"
+#include "moe/kernels/residual_norm.h"
 
 namespace moe {
 
