@@ -72,9 +72,10 @@ def read_checkpoint(folder):
     return parameters
 
 
-def keys(steps, precision):
+def keys(arguments, precision):
     """Both trainings, as keys of a model file."""
-    return {"optimizer": "adamw", "learning_rate": PEAK, "least_learning_rate": FLOOR, "learning_rate_schedule": "cosine",
+    steps = arguments.steps
+    return {"global_batch": eager.golden.B, "seed": arguments.seed, "optimizer": "adamw", "learning_rate": PEAK, "least_learning_rate": FLOOR, "learning_rate_schedule": "cosine",
             "warmup_steps": max(1, steps // 20), "decay_steps": max(2, steps), "weight_decay": WEIGHT_DECAY, "beta1": BETAS[0],
             "beta2": BETAS[1], "clip_norm": CLIP_NORM, "precision": precision}
 
@@ -93,7 +94,7 @@ def ours(arguments, out, text, precision):
     """Losses by step, and the held-out loss by the steps after which it was computed."""
     log = out / "moelab.jsonl"
     log.unlink(missing_ok=True)
-    moe_train(arguments, out, text, arguments.steps, keys(arguments.steps, precision), "--log", log, "--evaluate-every",
+    moe_train(arguments, out, text, arguments.steps, keys(arguments, precision), "--log", log, "--evaluate-every",
               str(arguments.every), "--evaluate-batches", str(HELD_OUT_BATCHES))
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     return [row["loss"] for row in rows], {row["iteration"]: row["heldout_loss"] for row in rows if "heldout_loss" in row}
@@ -110,15 +111,15 @@ def rate_at(step, settings):
 def theirs(arguments, out, text, precision):
     """The same of PyTorch."""
     torch.set_num_threads(arguments.threads)
-    choices, factor = eager.take_sizes(arguments.file)
+    choices, factor = arguments.choices_and_factor
     capacity = eager.capacity_of(choices, factor)
-    p = read_checkpoint(out / "start" / "iteration-00000001")
-    settings = keys(arguments.steps, precision)
+    p = read_checkpoint(start_of(arguments) / "iteration-00000001")
+    settings = keys(arguments, precision)
     matrices = [value for value in p.values() if value.dim() > 1 and value.shape[0] > 1]
     others = [value for value in p.values() if value.dim() == 1 or value.shape[0] == 1]
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}],
                                   lr=PEAK, betas=BETAS, fused=True)
-    corpus = Text(text, seed=1)
+    corpus = Text(text, arguments.seed)
     narrow = precision == "bf16"
     losses, held_out = [], {}
     for step in range(1, arguments.steps + 1):
@@ -135,7 +136,7 @@ def theirs(arguments, out, text, precision):
             with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
                 held_out[step] = statistics.mean(
                     eager.forward(p, *corpus.batch(HELD_OUT, i), choices, capacity)[0].item() for i in range(HELD_OUT_BATCHES))
-            print(f"PyTorch: step {step} of {arguments.steps}, loss {losses[-1]:.4f}", file=sys.stderr)
+            print(f"PyTorch: seed {arguments.seed}, step {step} of {arguments.steps}, loss {losses[-1]:.4f}", file=sys.stderr)
     return losses, held_out
 
 
@@ -143,6 +144,39 @@ def write_text(path):
     files = sorted(path for folder in ("db", "moe", "tuner", "viewer") for path in eager.ROOT.glob(f"{folder}/**/*")
                    if path.suffix in (".cpp", ".h", ".md"))
     path.write_bytes(b"".join(file.read_bytes() for file in files))
+
+
+def start_of(arguments):
+    return arguments.out / f"start-{arguments.seed}"
+
+
+def train_both(arguments, out, text, precision):
+    """Curves of both with a seed: [losses by step, held-out losses by step]."""
+    if not start_of(arguments).exists():  # weights that a step of no length leaves as they begin
+        moe_train(arguments, out, text, 1, {"learning_rate": 1e-30, "precision": "f32", "seed": arguments.seed}, "--checkpoint",
+                  start_of(arguments), "--evaluate-batches", "0")
+    curves = {"moelab": ours(arguments, out, text, precision), "PyTorch": theirs(arguments, out, text, precision)}
+    (out / f"{precision}-{arguments.seed}.json").write_text(json.dumps(curves))
+    return curves
+
+
+def shown(differences):
+    """Their mean, and with several its standard error."""
+    mean = f"{statistics.mean(differences):+.4f}"
+    if len(differences) == 1:
+        return mean
+    return f"{mean} ± {statistics.stdev(differences) / len(differences) ** 0.5:.4f}"
+
+
+def print_table(by_seed, every):
+    print("| step | moelab | PyTorch | difference | moelab, held out | PyTorch, held out | difference |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for step in sorted(by_seed[0]["PyTorch"][1]):
+        cells = []
+        for value in (lambda curve: statistics.mean(curve[0][max(0, step - every):step]), lambda curve: curve[1][step]):
+            mine, other = ([value(curves[which]) for curves in by_seed] for which in ("moelab", "PyTorch"))
+            cells += [f"{statistics.mean(mine):.4f}", f"{statistics.mean(other):.4f}", shown([a - b for a, b in zip(mine, other)])]
+        print(f"| {step} | {' | '.join(cells)} |")
 
 
 def main():
@@ -153,27 +187,25 @@ def main():
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--precisions", default="bf16")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seeds", default="1")
+    parser.add_argument("--batch", type=int)
     arguments = parser.parse_args()
+    arguments.choices_and_factor = eager.take_sizes(arguments.file)
+    eager.golden.B = arguments.batch or eager.golden.B
     arguments.every = max(5, arguments.steps // 20)
     out = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     text = out / "text.txt"
     write_text(text)
-    if not (out / "start").exists():  # weights that a step of no length leaves as they begin
-        moe_train(arguments, out, text, 1, {"learning_rate": 1e-30, "precision": "f32"}, "--checkpoint", out / "start",
-                  "--evaluate-batches", "0")
     for precision in arguments.precisions.split(","):
-        curves = {"moelab": ours(arguments, out, text, precision), "PyTorch": theirs(arguments, out, text, precision)}
-        (out / f"{precision}.json").write_text(json.dumps(curves))
-        (a, a_held_out), (b, b_held_out) = curves["moelab"], curves["PyTorch"]
-        print(f"{precision}: the mean loss of the last {arguments.every} steps, and the held-out loss after them\n")
-        print("| step | moelab | PyTorch | difference | moelab, held out | PyTorch, held out | difference |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
-        for step in sorted(b_held_out):
-            mine, other = (statistics.mean(losses[max(0, step - arguments.every):step]) for losses in (a, b))
-            print(f"| {step} | {mine:.4f} | {other:.4f} | {mine - other:+.4f} | {a_held_out[step]:.4f} | "
-                  f"{b_held_out[step]:.4f} | {a_held_out[step] - b_held_out[step]:+.4f} |")
-        print(f"\nThe first losses are {a[0]:.6f} and {b[0]:.6f}. Curves of single steps: {out / precision}.json\n")
+        by_seed = []
+        for arguments.seed in map(int, arguments.seeds.split(",")):
+            by_seed.append(train_both(arguments, out, text, precision))
+        print(f"{precision}: the mean loss of the last {arguments.every} steps, and the held-out loss after them; with several "
+              "seeds their means, and the standard error of the difference\n")
+        print_table(by_seed, arguments.every)
+        first = [f"{curve[0][0]:.6f}" for curve in by_seed[0].values()]
+        print(f"\nThe first losses are {' and '.join(first)}. Curves of single steps: {out}/{precision}-SEED.json\n")
 
 
 if __name__ == "__main__":
