@@ -217,8 +217,12 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
                       std::to_string(count));
   }
   auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
-  // Waits for the device, which may not end its work: then the destructor leaves its memory.
-  backend->forget_marks();
+  try {
+    // Waits for the device, which may not end its work: then the destructor leaves its memory.
+    backend->forget_marks();
+  } catch (const DeviceTimeLimit& error) {
+    throw TimeLimit(std::string("start of the device: ") + error.what());
+  }
   return backend;
 }
 

@@ -35,7 +35,7 @@ class Marks {
     timed_.used = untimed_.used = 0;
     if (!spare_) spare_ = make_event(cudaEventDefault);
     check(cudaEventRecord(spare_.get(), stream), "cudaEventRecord");
-    waits.until(spare_.get(), "the last iteration");
+    waits.until(spare_.get(), "earlier work");
     double shortest_s = 0;
     for (int attempt = 0; attempt < 4; ++attempt) {
       if (!spare_) spare_ = make_event(cudaEventDefault);
