@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -130,20 +131,31 @@ std::string bars(const StudyFacts& facts) {
       rows);
 }
 
+constexpr std::array kTrialColumns = {"schedule",  "status",     "paper",    "first predicted",
+                                      "its error", "predicted",  "measured", "bound",
+                                      "speed-up",  "peak memory"};
+
+// A cell says its column too: on a phone a row is a block, without a head above it.
 std::string trial_table_row(const TrialFacts& facts, bool best) {
   const db::Trial& trial = facts.row->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
   std::string status = trial.status;
   std::replace(status.begin(), status.end(), '_', ' ');
   std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
-  for (const std::string& text :
-       {status, short_time(trial.paper_s), short_time(first_prediction_of(trial)),
-        prediction_error_text(trial), short_time(trial.predicted_s), short_time(trial.measured_s),
-        short_time(trial.lower_bound_s),
-        facts.row->figures.speedup ? fmt::format("{:.2f}x", *facts.row->figures.speedup) : "",
-        short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
-                                              : trial.predicted_peak_bytes)}) {
-    row += cell("td", text);
+  const std::array<std::string, kTrialColumns.size() - 1> texts = {
+      status,
+      short_time(trial.paper_s),
+      short_time(first_prediction_of(trial)),
+      prediction_error_text(trial),
+      short_time(trial.predicted_s),
+      short_time(trial.measured_s),
+      short_time(trial.lower_bound_s),
+      facts.row->figures.speedup ? fmt::format("{:.2f}x", *facts.row->figures.speedup) : "",
+      short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
+                                            : trial.predicted_peak_bytes)};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    row +=
+        fmt::format("<td data-name=\"{}\">{}</td>", kTrialColumns[i + 1], html_escaped(texts[i]));
   }
   return fmt::format("<tr{}>{}</tr>\n", best ? " class=\"best\"" : "", row);
 }
@@ -151,10 +163,7 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
 std::string trial_table(const StudyFacts& facts) {
   if (facts.trials.empty()) return "";
   std::string head, rows;
-  for (const char* name : {"schedule", "status", "paper", "first predicted", "its error",
-                           "predicted", "measured", "bound", "speed-up", "peak memory"}) {
-    head += cell("th", name);
-  }
+  for (const char* name : kTrialColumns) head += cell("th", name);
   std::size_t planned = 0;
   for (const TrialFacts& trial : facts.trials) {
     if (trial.row->trial.status == "planned") {
@@ -187,16 +196,16 @@ std::string words(const StudyFacts& facts) {
 }
 
 std::string figures(const std::vector<Picture>& pictures) {
-  std::string text = "<h2>Pictures</h2>\n";
+  std::string text = "<section class=\"pictures\">\n<h2>Pictures</h2>\n";
   for (const Picture& picture : pictures) {
     text += fmt::format(
-        "<figure><div class=\"scroll\"><img src=\"data:image/png;base64,{}\" width=\"{}\" "
-        "height=\"{}\" alt=\"{}\"></div><figcaption>{} <a href=\"{}\">{}</a></figcaption>"
+        "<figure><img src=\"data:image/png;base64,{}\" width=\"{}\" "
+        "height=\"{}\" alt=\"{}\"><figcaption>{} <a href=\"{}\">{}</a></figcaption>"
         "</figure>\n",
         base64(picture.png), picture.width, picture.height, html_escaped(picture.caption),
         html_escaped(picture.caption), picture.file, picture.file);
   }
-  return text;
+  return text + "</section>\n";
 }
 
 std::string table_links(const std::vector<CsvTable>& tables) {

@@ -2,7 +2,8 @@
 
 namespace viewer {
 
-/// The style sheet of a report. Pictures are dark; on paper they are turned light, hues kept.
+/// The style sheet of a report. Pictures are dark; on paper they are turned light, hues
+/// kept, on pages of their own that are wider than high.
 inline constexpr char kReportStyle[] = R"css(
 :root {
   --paper: #fbfbfa; --card: #ffffff; --text: #1d2330; --muted: #5d6779; --line: #dfe3ea;
@@ -67,7 +68,7 @@ ul { padding-left: 1.1rem; max-width: 46rem; }
 a { color: inherit; }
 footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
   color: var(--muted); font-size: .85rem; overflow-wrap: anywhere; }
-@media (max-width: 44rem) {
+@media screen and (max-width: 44rem) {
   main { padding: 1.4rem 1rem 3rem; }
   h1 { font-size: 1.5rem; }
   .lead { font-size: 1.05rem; }
@@ -75,7 +76,13 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
   .figures dd { font-size: 1.2rem; }
   .bars { grid-template-columns: 1fr 5rem; gap: .1rem .7rem; }
   .bars .name { grid-column: 1 / -1; margin-top: .6rem; }
-  figure .scroll img { width: 60rem; }
+  thead { display: none; }
+  tr { display: grid; grid-template-columns: repeat(3, 1fr); gap: .35rem .8rem; padding: .7rem 0;
+    border-bottom: 1px solid var(--line); }
+  td { display: block; padding: 0; border: 0; text-align: left; white-space: normal; }
+  td:first-child { grid-column: 1 / -1; }
+  td[data-name]::before { content: attr(data-name); display: block; color: var(--muted);
+    font-size: .8rem; font-weight: 400; }
 }
 @media print {
   :root { --paper: #fff; --card: #fff; --text: #000; --muted: #444; --line: #bbb;
@@ -83,12 +90,16 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
   @page { margin: 16mm 14mm; }
   html { font-size: 10pt; }
   body { font-size: 1rem; }
-  main { max-width: none; padding: 0; }
+  main { max-width: none; padding: 0 1px; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2 { break-after: avoid; }
   p, .figures div, tr, .bars { break-inside: avoid; }
-  figure { break-inside: avoid; }
-  figure img { filter: invert(1) hue-rotate(180deg); max-height: 235mm; width: auto;
+  .figures { grid-template-columns: repeat(3, 1fr); }
+  @page pictures { size: landscape; }
+  .pictures { page: pictures; }
+  .pictures h2 { margin-top: 0; }
+  figure { break-inside: avoid; margin: 0 0 6mm; }
+  figure img { filter: invert(1) hue-rotate(180deg); max-height: 150mm; width: auto;
     max-width: 100%; }
   .scroll { overflow: visible; }
   table { font-size: 7.5pt; }

@@ -114,6 +114,7 @@ TEST_F(ReportTest, PageHoldsItsPicturesAndRefersToNothingElsewhere) {
                                        csv_tables(connection, facts), "/tmp/of/results.db");
   EXPECT_THAT(page, HasSubstr("data:image/png;base64,UE5H"));
   EXPECT_THAT(page, HasSubstr("one &lt;iteration&gt;"));
+  EXPECT_THAT(page, HasSubstr("<td data-name=\"measured\">"));
   EXPECT_THAT(page, HasSubstr("href=\"trials.csv\""));
   EXPECT_THAT(page, HasSubstr("from results.db"));
   EXPECT_THAT(page, Not(HasSubstr("http")));
