@@ -218,7 +218,9 @@ struct Table<Trial> {
       Column{"also_planned_by", &Trial::also_planned_by},
       Column{"first_predicted_s", &Trial::first_predicted_s},
       Column{"tied_with", &Trial::tied_with},
-      Column{"comparable_s", &Trial::comparable_s}};
+      Column{"comparable_s", &Trial::comparable_s},
+      Column{"compute_slowdown", &Trial::compute_slowdown},
+      Column{"predicted_slowed_s", &Trial::predicted_slowed_s}};
 };
 
 template <>
@@ -234,7 +236,10 @@ struct Table<PredictionQuality> {
       Column{"kendall_tau", &PredictionQuality::kendall_tau},
       Column{"kendall_tau_told_apart", &PredictionQuality::kendall_tau_told_apart},
       Column{"regret", &PredictionQuality::regret},
-      Column{"within_deviation", &PredictionQuality::within_deviation}};
+      Column{"within_deviation", &PredictionQuality::within_deviation},
+      Column{"compute_slowdown", &PredictionQuality::compute_slowdown},
+      Column{"mean_slowed_error", &PredictionQuality::mean_slowed_error},
+      Column{"worst_slowed_error", &PredictionQuality::worst_slowed_error}};
 };
 
 template <>

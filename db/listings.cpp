@@ -71,7 +71,8 @@ Listing studies() {
           "study_view",
           "study, ranks, layout, trials, finished_trials, fastest, measured_s, tied_with, "
           "mean_prediction_error, worst_prediction_error, common_prediction_error, common_share, "
-          "kendall_tau, kendall_tau_told_apart, regret, within_deviation",
+          "kendall_tau, kendall_tau_told_apart, regret, within_deviation, compute_slowdown, "
+          "mean_slowed_prediction_error, worst_slowed_prediction_error",
           "study_id DESC",
           {kByStudy},
           "mean, worst and common_prediction_error: of the sizes of all trials' errors, the "
@@ -81,7 +82,9 @@ Listing studies() {
           "kendall_tau_told_apart: of the pairs that are not tied.\n"
           "regret: what the trial that is predicted to be best takes longer than the best.\n"
           "within_deviation: share of the trials measured within one predicted deviation; 68% is "
-          "expected."};
+          "expected.\n"
+          "compute_slowdown: how many times as long computation took alone in the trials as in the "
+          "profile. mean_ and worst_slowed_prediction_error: of predictions that know of it."};
 }
 
 Listing fits() {

@@ -219,6 +219,10 @@ struct Trial {
   std::string tied_with = {};
   /// measured_s without what the machine did to the repeats: to be compared with that of others.
   std::optional<double> comparable_s = {};
+  /// How many times as long computation took alone in its repeats as the study's profile says.
+  std::optional<double> compute_slowdown = {};
+  /// What the profile predicts with computation so slow.
+  std::optional<double> predicted_slowed_s = {};
 };
 
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /
@@ -243,6 +247,10 @@ struct PredictionQuality {
   std::optional<double> regret;
   /// The share of the trials that were measured within one deviation of their prediction.
   std::optional<double> within_deviation;
+  /// How many times as long computation took alone in the trials as in the profile: the median.
+  std::optional<double> compute_slowdown = {};
+  /// mean_error and worst_error of predictions with computation so slow.
+  std::optional<double> mean_slowed_error = {}, worst_slowed_error = {};
 };
 
 /// One measured repeat of a trial.

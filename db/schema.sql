@@ -204,6 +204,9 @@ CREATE TABLE study (
 -- trials that the repeats do not tell from this one, ", " between their planners. comparable_s:
 -- measured_s without what the machine did to the repeats, as if all trials of the study had been
 -- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
+-- compute_slowdown: how many times as long computation took alone in the trial's repeats as the
+-- study's profile says. predicted_slowed_s: what the profile predicts with computation so slow. Both
+-- are NULL until the study has ended, and where no repeat has spans.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -227,6 +230,8 @@ CREATE TABLE trial (
   first_predicted_s REAL,
   tied_with TEXT NOT NULL DEFAULT '',
   comparable_s REAL,
+  compute_slowdown REAL,
+  predicted_slowed_s REAL,
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
@@ -240,6 +245,9 @@ CREATE INDEX trial_unfinished ON trial (heartbeat_at) WHERE status = 'running';
 -- predicted and the measured order, of all pairs and of those that are told apart. regret: what the
 -- trial that is predicted to be best takes longer than the best, as a share. within_deviation: the
 -- share of the trials that were measured within one deviation of the newest prediction.
+-- compute_slowdown: the median of the trials'. mean_slowed_error and worst_slowed_error: of the
+-- predictions with computation so slow (trial.predicted_slowed_s). They are NULL where no trial has
+-- them.
 CREATE TABLE prediction_quality (
   study_id INTEGER PRIMARY KEY REFERENCES study (id) ON DELETE CASCADE,
   trials INTEGER NOT NULL,
@@ -250,7 +258,10 @@ CREATE TABLE prediction_quality (
   kendall_tau REAL,
   kendall_tau_told_apart REAL,
   regret REAL,
-  within_deviation REAL
+  within_deviation REAL,
+  compute_slowdown REAL,
+  mean_slowed_error REAL,
+  worst_slowed_error REAL
 ) STRICT;
 
 -- One measured repeat of a trial.

@@ -385,6 +385,16 @@ void set_comparison(Connection& connection, std::int64_t trial_id, double compar
               "trial", trial_id);
 }
 
+void set_slowdown(Connection& connection, std::int64_t trial_id, double compute_slowdown,
+                  double predicted_slowed_s) {
+  require_row(
+      connection,
+      update(connection, "store how slowly a trial computed",
+             "UPDATE trial SET compute_slowdown = ?2, predicted_slowed_s = ?3 WHERE id = ?1",
+             trial_id, compute_slowdown, predicted_slowed_s),
+      "trial", trial_id);
+}
+
 void insert(Connection& connection, const PredictionQuality& quality) {
   insert_all(connection, std::span(&quality, 1), or_replace<PredictionQuality>({"study_id"}));
 }

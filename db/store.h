@@ -120,6 +120,10 @@ void finish_trial(Connection&, Trial);
 void set_comparison(Connection&, std::int64_t trial_id, double comparable_s,
                     const std::string& tied_with);
 
+/// Notes Trial::compute_slowdown and Trial::predicted_slowed_s.
+void set_slowdown(Connection&, std::int64_t trial_id, double compute_slowdown,
+                  double predicted_slowed_s);
+
 /// Stores how good the predictions of a study were; replaces what was there of it.
 void insert(Connection&, const PredictionQuality&);
 

@@ -58,12 +58,13 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
          - (SELECT common_error FROM prediction_quality
             WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error,
-       network, comparable_s
+       network, comparable_s, compute_slowdown, predicted_slowed_s
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
              trial.predicted_s, trial.measured_s,
              CASE WHEN trial.measured_s IS NOT NULL
                   THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
+             trial.compute_slowdown, trial.predicted_slowed_s,
              trial.lower_bound_s, trial.predicted_peak_bytes,
              trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
              nullif(trial.also_planned_by, '') AS also_planned_by,
@@ -116,7 +117,9 @@ SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layo
        quality.worst_error AS worst_prediction_error,
        quality.common_error AS common_prediction_error, quality.common_share,
        quality.kendall_tau, quality.kendall_tau_told_apart, quality.regret,
-       quality.within_deviation
+       quality.within_deviation, quality.compute_slowdown,
+       quality.mean_slowed_error AS mean_slowed_prediction_error,
+       quality.worst_slowed_error AS worst_slowed_prediction_error
 FROM study
 LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
                                       WHERE study_id = study.id AND status = 'done'

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "db/console/format_rows.h"
+#include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
@@ -86,6 +87,22 @@ std::string fastest_in_words(const Finished& all,
                      fmt::join(names_of(all, tied[best]), ", "), least);
 }
 
+/// Of the trials whose slowdown is known.
+void judge_slowed(const Finished& all, db::PredictionQuality& quality) {
+  std::vector<double> slowdowns;
+  std::vector<PredictedTrial> slowed;
+  for (const db::Trial& trial : all.trials) {
+    if (!trial.compute_slowdown || !trial.predicted_slowed_s) continue;
+    slowdowns.push_back(*trial.compute_slowdown);
+    slowed.push_back({*trial.predicted_slowed_s, *trial.measured_s, {}});
+  }
+  if (slowed.empty()) return;
+  const std::vector<double> errors = relative_errors(slowed);
+  quality.compute_slowdown = db::median(slowdowns);
+  quality.mean_slowed_error = mean_size(errors);
+  quality.worst_slowed_error = worst_of(errors);
+}
+
 db::PredictionQuality quality_of(const Finished& all,
                                  const std::vector<std::vector<std::size_t>>& tied) {
   const std::vector<double> errors = relative_errors(all.first);
@@ -102,6 +119,7 @@ db::PredictionQuality quality_of(const Finished& all,
       compared, [&](std::size_t a, std::size_t b) { return std::ranges::count(tied[a], b) == 0; });
   quality.regret = regret(compared);
   quality.within_deviation = share_within_deviation(all.newest);
+  judge_slowed(all, quality);
   return quality;
 }
 
@@ -128,6 +146,15 @@ std::string quality_in_words(const db::PredictionQuality& quality) {
   return text;
 }
 
+/// Where it is known.
+std::string slowdown_in_words(const db::PredictionQuality& quality) {
+  return fmt::format(
+      "computation took {:.2f} times as long in the trials as in the profile; predictions that "
+      "know of it: mean error {}, worst {}",
+      *quality.compute_slowdown, percent(*quality.mean_slowed_error),
+      percent(*quality.worst_slowed_error));
+}
+
 }  // namespace
 
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
@@ -143,8 +170,11 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   }
   db::insert(connection, quality);
   transaction.commit();
-  if (all.trials.size() == 1) return {quality_in_words(quality)};
-  return {fastest_in_words(all, tied), quality_in_words(quality)};
+  std::vector<std::string> lines;
+  if (all.trials.size() > 1) lines.push_back(fastest_in_words(all, tied));
+  lines.push_back(quality_in_words(quality));
+  if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
+  return lines;
 }
 
 }  // namespace tuner

@@ -20,6 +20,7 @@
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/deviation.h"
+#include "tuner/study/measured_runs.h"
 
 namespace tuner {
 namespace {
@@ -31,8 +32,6 @@ std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
   for (const db::RunRank& rank : ranks) nodes.push_back(rank.node);
   return nodes;
 }
-
-bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
 /// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
 /// stored.
@@ -117,63 +116,7 @@ std::string decisions_of_run(const db::Connection& connection, std::int64_t run_
       moe::schedule_from_json(db::load_schedule(connection, *run.schedule_id).json));
 }
 
-moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
-                               int ranks, std::size_t ops) {
-  moe::Timeline result;
-  result.duration_s = timeline.duration_s;
-  result.ranks.assign(static_cast<std::size_t>(ranks), std::vector<moe::OpSpan>(ops, {-1, 0, 0}));
-  for (const db::Span& span : db::load_spans(connection, timeline.id)) {
-    if (span.rank < 0 || span.rank >= ranks || span.op < 0 ||
-        static_cast<std::size_t>(span.op) >= ops) {
-      throw db::Error(db::ErrorKind::invalid,
-                      fmt::format("timeline {}: op {} of rank {} is not of this model", timeline.id,
-                                  span.op, span.rank));
-    }
-    result.ranks[span.rank][span.op] = {span.op, span.start_s, span.duration_s};
-  }
-  return result;
-}
-
 namespace {
-
-/// The measured iterations of a profile's runs.
-struct ProfiledIterations {
-  std::list<moe::Program> programs;  ///< of the runs; iterations point at them
-  std::vector<MeasuredIteration> iterations;
-  std::vector<moe::Routing> routings;  ///< [iteration]
-  std::vector<std::size_t> runs;       ///< [iteration]: the place of its run
-};
-
-/// Adds those of one run. A model without experts routes nothing.
-void add_iterations(const db::Connection& connection, const moe::Model& model,
-                    const moe::Groups& groups, const moe::Program& whole, const db::Run& run,
-                    ProfiledIterations& profiled) {
-  const bool routes = !moe::row_handling(whole).empty();
-  const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
-  profiled.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
-  const moe::Program& program = profiled.programs.back();
-  db::TimelineFilter filter;
-  filter.run_id = run.id;
-  filter.kind = db::kMeasured;
-  auto timelines = db::load_timelines(connection, filter);
-  if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
-    std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
-  }
-  if (timelines.empty()) {
-    throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", run.id));
-  }
-  for (const db::Timeline& timeline : timelines) {
-    moe::Routing routing;
-    if (routes) {
-      routing = recorded_routing(connection, run.id, timeline.iteration, model.micro_batches);
-    }
-    profiled.iterations.push_back(
-        {&program, bind_all(program, groups, routing),
-         load_op_timeline(connection, timeline, run.ranks, program.ops.size())});
-    profiled.routings.push_back(std::move(routing));
-    profiled.runs.push_back(profiled.programs.size() - 1);
-  }
-}
 
 /// The machine that the costs were measured on.
 CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, int nodes,
@@ -190,7 +133,7 @@ CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, i
 }
 
 /// [run][iteration]: how far the costs predict its time from what it took, over that time.
-std::vector<std::vector<double>> errors_of_profile(const ProfiledIterations& profiled,
+std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
                                                    const Profile& profile) {
   std::vector<std::vector<double>> errors(profiled.programs.size());
   for (std::size_t i = 0; i < profiled.iterations.size(); ++i) {
@@ -216,14 +159,14 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
 
-  ProfiledIterations profiled;
+  MeasuredRuns profiled;
   for (const std::int64_t id : run_ids) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
                                         run.ranks, first.id, first.ranks));
     }
-    add_iterations(connection, model, profile.groups, whole, run, profiled);
+    add_run(connection, model, profile.groups, whole, run, profiled);
   }
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();

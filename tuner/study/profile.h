@@ -38,8 +38,4 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
 /// stored.
 std::string decisions_of_run(const db::Connection& connection, std::int64_t run_id);
 
-/// Reads a stored timeline, with its spans by rank and op as the runner made it.
-moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
-                               int ranks, std::size_t ops);
-
 }  // namespace tuner

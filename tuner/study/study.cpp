@@ -37,6 +37,7 @@
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
+#include "tuner/study/slowed_predictions.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/trial_runs.h"
 
@@ -91,6 +92,7 @@ class StudyRun {
       db::finish_run(connection_, run_id_, "failed", error.what());
       throw;
     }
+    judge_slowdown();
     for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
     say_where_nothing_fits();
     db::finish_run(connection_, run_id_, "done", warning_);
@@ -421,6 +423,21 @@ class StudyRun {
         number, how_measured_.refinements, runs.size(),
         predicted_within(db::load_trials(connection_, study_.id)), before));
     return true;
+  }
+
+  // --- 5. conclude --------------------------------------------------------------------------
+
+  /// Compares how fast trials computed with the profile, without what refinements added to it.
+  void judge_slowdown() {
+    stay_alive();
+    CostModel costs = machine_.costs;
+    if (!refinements_of(study_).empty()) {
+      costs = profile_from_runs(connection_, options_.model, layout_text(), profile_runs_)
+                  .machine.costs;
+    }
+    Situation profiled{program_, groups_, typical_, costs, planned_cluster_};
+    profiled.routings = routings_;
+    store_slowed_predictions(connection_, study_.id, options_.model, profiled);
   }
 
   const StudyOptions& options_;

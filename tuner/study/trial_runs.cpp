@@ -207,6 +207,8 @@ class TrialTrainings {
     trial.error = error;
     trial.tied_with.clear();  // it has other repeats now
     trial.comparable_s.reset();
+    trial.compute_slowdown.reset();
+    trial.predicted_slowed_s.reset();
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
     if (!seconds.empty()) trial.measured_s = db::median(seconds);

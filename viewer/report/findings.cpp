@@ -180,6 +180,13 @@ Finding predictions(const StudyFacts& facts) {
                                       percent_text(*quality.within_deviation))
                         : ""));
   }
+  if (quality.compute_slowdown) {
+    finding.paragraphs.push_back(fmt::format(
+        "Computation took {:.2f} times as long in the trials as in the profile. Predictions that "
+        "know of this are off by {} on average, and by {:+.1f}% at worst.",
+        *quality.compute_slowdown, percent_text(*quality.mean_slowed_error),
+        *quality.worst_slowed_error * 100));
+  }
   return finding;
 }
 

@@ -72,6 +72,24 @@ TEST_F(ConclusionsTest, AreStoredAndSaid) {
   EXPECT_NEAR(std::get<double>(row[9]), 2 / 3.0, 1e-12) << "of the newest predictions";
 }
 
+TEST_F(ConclusionsTest, SayHowMuchSlowerTrialsComputedThanTheProfile) {
+  const auto sequential = add("sequential", 1.6, 1.6, {2.0, 2.0});
+  const auto fsmoe = add("fsmoe", 0.8, 0.8, {1.0, 1.0});
+  add("joint", 0.7, 0.7, {1.0, 1.0});
+  db::set_slowdown(connection, sequential, 1.3, 2.02);
+  db::set_slowdown(connection, fsmoe, 1.2, 0.97);
+  EXPECT_THAT(store_conclusions(connection, study).back(),
+              testing::StartsWith("computation took 1.25 times as long in the trials as in the "
+                                  "profile; predictions that know of it: mean error 2"));
+  db::Query rows(connection,
+                 "SELECT compute_slowdown, mean_slowed_prediction_error, "
+                 "worst_slowed_prediction_error FROM study_view");
+  const auto row = rows.next().value();
+  EXPECT_NEAR(std::get<double>(row[0]), 1.25, 1e-12);
+  EXPECT_NEAR(std::get<double>(row[1]), 0.02, 1e-12);
+  EXPECT_NEAR(std::get<double>(row[2]), -0.03, 1e-12);
+}
+
 TEST_F(ConclusionsTest, SpeedUpsAreOfRepeatsInCommon) {
   const auto sequential = add("sequential", 2.0, 2.0, {2.0, 2.0, 2.4, 2.4});
   const auto fsmoe = add("fsmoe", 1.0, 1.0, {1.0, 1.0});

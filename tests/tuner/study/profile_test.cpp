@@ -21,6 +21,7 @@
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/scenario/scenario.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/measured_runs.h"
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/study.h"
 #include "tuner/study/training_job.h"

@@ -37,6 +37,7 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   run_study(o);
   EXPECT_THAT(said, HasSubstr("fastest: "));
   EXPECT_THAT(said, HasSubstr("predictions of 4 trials: mean error "));
+  EXPECT_THAT(said, HasSubstr(" times as long in the trials as in the profile; predictions that"));
   const auto rows = trials();
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
@@ -54,6 +55,8 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_GT(*trial.measured_s, 0);
     EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
     EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
+    EXPECT_GT(trial.compute_slowdown.value_or(0), 0);
+    EXPECT_GT(trial.predicted_slowed_s.value_or(0), 0);
     EXPECT_EQ(db::load_trial_repeats(connection, trial.id).size(), 2u);
     const auto timelines = db::load_timelines(connection, {0, trial.id, ""});
     ASSERT_EQ(timelines.size(), 3u);  // predicted, and one of each repeat

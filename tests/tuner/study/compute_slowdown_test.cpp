@@ -1,0 +1,76 @@
+#include "tuner/study/compute_slowdown.h"
+
+#include <gtest/gtest.h>
+
+namespace tuner::compute_slowdown_test {
+namespace {
+
+Observation alone(double units, double seconds) { return {{1, units, seconds}, {}}; }
+
+Observation beside_another(double units, double seconds) {
+  Observation observation = alone(units, seconds);
+  observation.beside.any = 0.5 * seconds;
+  return observation;
+}
+
+LinearFit of_unit(const char* unit, double beta_s_per_unit) {
+  LinearFit fit;
+  fit.unit = unit;
+  fit.beta_s_per_unit = beta_s_per_unit;
+  return fit;
+}
+
+/// linear: 1 s per flop; gelu: 0.5 s per byte; fetch_rows copies.
+struct ComputeSlowdownTest : ::testing::Test {
+  CostModel costs;
+  Observations seen;
+
+  ComputeSlowdownTest() {
+    costs.fits["linear[4x4]"] = of_unit("flop", 1);
+    costs.fits["gelu"] = of_unit("byte", 0.5);
+    costs.fits["fetch_rows"] = of_unit("byte", 3);
+    costs.fits["copy"] = of_unit("byte", 3);
+    costs.fits["all_to_all/inter_node"] = of_unit("byte", 2);
+    for (const std::string kind : {"linear", "gelu", "fetch_rows"}) {
+      seen.by_flops[kind] = kind == "linear";
+      seen.copies[kind] = kind == "fetch_rows";
+    }
+    seen.kind_of = {
+        {"linear[4x4]", "linear"}, {"gelu[8]", "gelu"}, {"fetch_rows[8]", "fetch_rows"}};
+  }
+};
+
+TEST_F(ComputeSlowdownTest, IsTheMedianOfOpsAloneWeighedBySeconds) {
+  seen.compute["linear[4x4]"] = {alone(10, 12), alone(10, 12), alone(10, 90),
+                                 beside_another(10, 500)};
+  seen.compute["gelu[8]"] = {alone(20, 10)};
+  seen.compute["fetch_rows[8]"] = {alone(1, 1000)};
+  const auto slowdown = compute_slowdown(seen, costs, false);
+  ASSERT_TRUE(slowdown);
+  EXPECT_DOUBLE_EQ(slowdown->by_flops, 1.2) << "the median, without the op beside another";
+  EXPECT_DOUBLE_EQ(slowdown->by_bytes, 1);
+  EXPECT_DOUBLE_EQ(slowdown->all, (30 * 1.2 + 10) / 40) << "copies are no computation";
+}
+
+TEST_F(ComputeSlowdownTest, CountsSumsWhereRanksShareProcessors) {
+  seen.compute["linear[4x4]"] = {alone(10, 5), alone(10, 6), alone(10, 25)};
+  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->by_flops, 36 / 30.0);
+  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->by_bytes, 36 / 30.0) << "none of its own";
+}
+
+TEST_F(ComputeSlowdownTest, IsNoneWhereNoOpWasAlone) {
+  seen.compute["linear[4x4]"] = {beside_another(10, 12)};
+  EXPECT_FALSE(compute_slowdown(seen, costs, false));
+}
+
+TEST_F(ComputeSlowdownTest, SlowsComputationAlone) {
+  const CostModel slow = slowed(costs, {1.5, 1.1, 1.4}, seen);
+  EXPECT_DOUBLE_EQ(slow.fits.at("linear[4x4]").beta_s_per_unit, 1.5);
+  EXPECT_DOUBLE_EQ(slow.fits.at("gelu").beta_s_per_unit, 0.55);
+  for (const char* same : {"fetch_rows", "copy", "all_to_all/inter_node"}) {
+    EXPECT_EQ(slow.fits.at(same), costs.fits.at(same)) << same;
+  }
+}
+
+}  // namespace
+}  // namespace tuner::compute_slowdown_test

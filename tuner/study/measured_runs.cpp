@@ -1,0 +1,70 @@
+#include "tuner/study/measured_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "db/error.h"
+#include "db/load.h"
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/scenario/routing_spec.h"
+
+namespace tuner {
+namespace {
+
+bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
+
+}  // namespace
+
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+                               int ranks, std::size_t ops) {
+  moe::Timeline result;
+  result.duration_s = timeline.duration_s;
+  result.ranks.assign(static_cast<std::size_t>(ranks), std::vector<moe::OpSpan>(ops, {-1, 0, 0}));
+  for (const db::Span& span : db::load_spans(connection, timeline.id)) {
+    if (span.rank < 0 || span.rank >= ranks || span.op < 0 ||
+        static_cast<std::size_t>(span.op) >= ops) {
+      throw db::Error(db::ErrorKind::invalid,
+                      fmt::format("timeline {}: op {} of rank {} is not of this model", timeline.id,
+                                  span.op, span.rank));
+    }
+    result.ranks[span.rank][span.op] = {span.op, span.start_s, span.duration_s};
+  }
+  return result;
+}
+
+void add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+             const moe::Program& whole, const db::Run& run, MeasuredRuns& measured) {
+  const bool routes = !moe::row_handling(whole).empty();
+  const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
+  measured.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
+  const moe::Program& program = measured.programs.back();
+  db::TimelineFilter filter;
+  filter.run_id = run.id;
+  filter.kind = db::kMeasured;
+  auto timelines = db::load_timelines(connection, filter);
+  if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
+    std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
+  }
+  if (timelines.empty()) {
+    throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", run.id));
+  }
+  for (const db::Timeline& timeline : timelines) {
+    moe::Routing routing;
+    if (routes) {
+      routing = recorded_routing(connection, run.id, timeline.iteration, model.micro_batches);
+    }
+    measured.iterations.push_back(
+        {&program, bind_all(program, groups, routing),
+         load_op_timeline(connection, timeline, run.ranks, program.ops.size())});
+    measured.routings.push_back(std::move(routing));
+    measured.runs.push_back(measured.programs.size() - 1);
+  }
+}
+
+}  // namespace tuner

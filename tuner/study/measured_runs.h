@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+#include "moe/model/model.h"
+#include "moe/program/program.h"
+#include "moe/program/timeline.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
+#include "tuner/costs/calibrate.h"
+
+namespace tuner {
+
+/// The measured iterations of stored training runs of one model.
+struct MeasuredRuns {
+  std::list<moe::Program> programs;  ///< of the runs; iterations point at them
+  std::vector<MeasuredIteration> iterations;
+  std::vector<moe::Routing> routings;  ///< [iteration]; empty for a model without experts
+  std::vector<std::size_t> runs;       ///< [iteration]: the place of its run
+};
+
+/// Adds the measured timelines of a run with a stored schedule, without warm-up iterations where
+/// there are others. `whole`: the iteration of `model` that schedules are applied to. Throws
+/// db::Error where the run has no measured timeline, or where one is not of this model.
+void add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+             const moe::Program& whole, const db::Run& run, MeasuredRuns& measured);
+
+/// Reads a stored timeline, with its spans by rank and op as the runner made it.
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+                               int ranks, std::size_t ops);
+
+}  // namespace tuner
