@@ -86,7 +86,8 @@ std::optional<ComputeSlowdown> compute_slowdown(const Observations& seen, const 
 CostModel slowed(CostModel costs, const ComputeSlowdown& slowdown, const Observations& seen) {
   for (auto& [key, fit] : costs.fits) {
     if (is_of_link(key) || is_of_copies(key, seen) || fit.unit == "second") continue;
-    fit = times(std::move(fit), fit.unit == "flop" ? slowdown.by_flops : slowdown.by_bytes);
+    const double factor = fit.unit == "flop" ? slowdown.by_flops : slowdown.by_bytes;
+    fit = times(std::move(fit), factor);
   }
   return costs;
 }
