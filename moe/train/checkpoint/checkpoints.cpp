@@ -85,7 +85,7 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
       completed_(std::move(completed)) {
   std::string error;
   try {
-    if (world.rank == 0) prepare_folder(options_.directory);
+    if (world.rank == 0) lock_ = prepare_folder(options_.directory);
   } catch (const std::exception& failure) {
     error = failure.what();
   }

@@ -13,6 +13,7 @@
 #include "moe/run/runner.h"
 #include "moe/train/batches.h"
 #include "moe/train/checkpoint/collect.h"
+#include "moe/train/checkpoint/folder_lock.h"
 #include "moe/train/checkpoint/index.h"
 
 namespace moe {
@@ -58,6 +59,7 @@ class Checkpoints {
   [[noreturn]] void fail(const std::string& why) const;
 
   CheckpointOptions options_;
+  std::unique_ptr<FolderLock> lock_;  ///< on rank 0
   Communicator& world_;
   double time_limit_s_;
   Collector collector_;

@@ -54,14 +54,16 @@ std::vector<int> checkpoints_in(const std::filesystem::path& directory) {
   return iterations;
 }
 
-void prepare_folder(const std::filesystem::path& directory) {
+std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& directory) {
   make_folder(directory);
+  auto lock = std::make_unique<FolderLock>(directory);
   std::vector<std::filesystem::path> left;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(kIteration) && name.ends_with(kPartial)) left.push_back(entry.path());
   }
   for (const auto& folder : left) std::filesystem::remove_all(folder);
+  return lock;
 }
 
 void complete(const std::filesystem::path& directory, const CheckpointIndex& index) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "moe/train/checkpoint/folder_lock.h"
 #include "moe/train/checkpoint/index.h"
 
 /// The folder of a training's checkpoints: a folder for each, named by its iteration. One that is
@@ -21,9 +23,10 @@ std::string shard_file(int rank);
 /// The iterations whose checkpoints are complete, ascending.
 std::vector<int> checkpoints_in(const std::filesystem::path& directory);
 
-/// Makes the folder where there is none, and removes what a training left that ended while it
-/// wrote.
-void prepare_folder(const std::filesystem::path& directory);
+/// Makes the folder where there is none, keeps it for this process (folder_lock.h), and removes what
+/// a training left that ended while it wrote. Throws InputError where another training has the
+/// folder.
+[[nodiscard]] std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& directory);
 
 /// Writes the index into the partial folder and gives the folder its name. Until then the
 /// checkpoint does not exist; from then on it is complete, whatever happens. Throws

@@ -1,0 +1,64 @@
+#include "moe/train/checkpoint/folder_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+constexpr const char* kFile = ".lock";
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+std::string text_of(int descriptor) {
+  std::array<char, 256> text{};
+  const ssize_t read = pread(descriptor, text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(read, 0))};
+}
+
+std::string this_process() {
+  std::array<char, 128> host{};
+  gethostname(host.data(), host.size() - 1);
+  return fmt::format("process {} on {}", getpid(), host.data());
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::filesystem::path& directory, double patience_s)
+    : descriptor_(open((directory / kFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) return;  // the first file of a checkpoint will say why
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return;  // no locks there
+    if (std::chrono::steady_clock::now() > end) {
+      const std::string who = text_of(descriptor_);
+      close(descriptor_);
+      throw InputError(
+          fmt::format("{}: {} writes its checkpoints there: wait until it ends, or "
+                      "choose another folder",
+                      directory.string(), who.empty() ? "another process" : who));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  const std::string text = this_process();
+  if (ftruncate(descriptor_, 0) != 0 ||
+      pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    // A full disk: the lock holds all the same, and another training names no process.
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+}  // namespace moe

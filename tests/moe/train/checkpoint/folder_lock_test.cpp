@@ -1,0 +1,52 @@
+#include "moe/train/checkpoint/folder_lock.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+
+#include "moe/errors.h"
+#include "moe/train/checkpoint/folder.h"
+#include "tests/db/temporary_directory.h"
+
+namespace moe::folder_lock_test {
+namespace {
+
+TEST(FolderLock, IsOfOneTrainingAtATime) {
+  const db::TemporaryDirectory folder;
+  std::optional<FolderLock> first(folder.path());
+  EXPECT_THAT([&] { FolderLock(folder.path(), 0); },
+              testing::ThrowsMessage<InputError>(
+                  testing::HasSubstr(fmt::format("process {} on ", getpid()))));
+  first.reset();
+  EXPECT_NO_THROW(FolderLock(folder.path(), 0));
+  const auto prepared = prepare_folder(folder.path());
+  EXPECT_THROW(FolderLock(folder.path(), 0), InputError);
+}
+
+TEST(FolderLock, EndsWithItsProcessHoweverThatEnds) {
+  const db::TemporaryDirectory folder;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const FolderLock lock(folder.path(), 0);
+    if (::write(ready[1], "x", 1) == 1) ::pause();
+    _exit(1);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_THROW(FolderLock(folder.path(), 0), InputError);
+  ::kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_NO_THROW(FolderLock(folder.path(), 0));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace moe::folder_lock_test
