@@ -96,7 +96,9 @@ class SerialTeam {
         }
       }
     }
+#pragma GCC unroll 4
     for (int half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
       for (int lane = 0; lane < half; ++lane) {
         partial[lane] = operation(partial[lane], partial[lane + half]);
       }
