@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tuner/simulate/shared_links.h"
-
 namespace tuner {
 namespace {
 
@@ -29,7 +27,8 @@ FlowsUnderWay::FlowsUnderWay(const moe::Groups& groups, const std::vector<OpCost
       costs_(costs),
       cluster_(cluster),
       folded_(std::ranges::any_of(costs, stands_for_several)),
-      flows_left_(costs.size()) {
+      flows_left_(costs.size()),
+      links_(costs, groups, cluster) {
   for (std::size_t op = 0; op < costs.size(); ++op) {
     for (const GroupCall& call : costs[op].calls) {
       flows_left_[op].emplace_back(call.bytes.empty() ? call.ranks.size() : 0);
@@ -101,10 +100,11 @@ void FlowsUnderWay::share_links(double now,
   changed_ = false;
   next_end_ = kNotYet;
   if (!large_calls_.empty() || folded_) {
-    tuner::share_links(large_calls_, flows_, costs_, groups_, cluster_, speed);
+    links_.share(large_calls_, flows_, speed);
   } else if (!flows_.empty()) {
     const std::vector<double> rates = flow_rates(flows_, costs_, groups_, cluster_, speed);
     for (std::size_t i = 0; i < flows_.size(); ++i) flows_[i].rate = rates[i];
+    links_.forget();
   }
   find_ends(now);
 }

@@ -10,6 +10,7 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/simulate/flow_rates.h"
 #include "tuner/simulate/moving_call.h"
+#include "tuner/simulate/shared_links.h"
 
 namespace tuner {
 
@@ -53,6 +54,7 @@ class FlowsUnderWay {
   std::list<MovingCall> large_calls_;
   /// [op][call][member]; empty where the call has its bytes by rank
   std::vector<std::vector<std::vector<int>>> flows_left_;
+  SharedLinks links_;
   double since_ = 0;  ///< when bytes were settled
   double next_end_ = std::numeric_limits<double>::infinity();
   bool changed_ = false;

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
 #include <random>
 
-#include "tuner/simulate/fair_share.h"
+#include "tuner/simulate/flow_rates.h"
+#include "tuner/simulate/moving_call.h"
 
 namespace tuner::shared_links_test {
 namespace {
@@ -86,75 +88,137 @@ Case random_case(unsigned seed) {
 
 double speed_of_rank(int rank, Occupation) { return rank % 3 == 0 ? 0.7 : 1; }
 
-/// The rates of the same transfers one by one.
-std::vector<Flow> listed(const Case& c) {
+/// The transfers of a call that are under way, one by one.
+std::vector<Flow> listed(const MovingCall& call, const moe::Groups& groups) {
   std::vector<Flow> flows;
-  for (std::size_t op = 0; op < c.costs.size(); ++op) {
-    const GroupCall& call = c.costs[op].calls[0];
-    if (call.bytes.empty()) continue;
-    for (std::size_t i = 0; i < call.ranks.size(); ++i) {
-      for (std::size_t j = 0; j < call.ranks.size(); ++j) {
-        const RankBytes& driving = call.bytes[call.by_source ? i : j];
-        const bool between = c.groups.node_of[call.ranks[i]] != c.groups.node_of[call.ranks[j]];
-        const double bytes = call.by_source ? (between ? driving.out_between : driving.out_within)
-                                            : (between ? driving.in_between : driving.in_within);
-        if (i == j || bytes <= 0) continue;
-        Flow flow;
-        flow.op = static_cast<int>(op);
-        flow.from = call.ranks[i];
-        flow.to = call.ranks[j];
-        flow.from_member = static_cast<int>(i);
-        flow.to_member = static_cast<int>(j);
-        flow.bytes_left = 1;
-        flow.between_nodes = between;
-        flows.push_back(flow);
-      }
+  const std::vector<int>& ranks = call.group->ranks;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t j = 0; j < ranks.size(); ++j) {
+      const bool between = groups.node_of[ranks[i]] != groups.node_of[ranks[j]];
+      const auto part = between ? MovingCall::between_nodes : MovingCall::within_node;
+      if (i == j || !call.flows[call.group->by_source ? i : j][part].under_way) continue;
+      Flow flow;
+      flow.op = call.op;
+      flow.from = ranks[i];
+      flow.to = ranks[j];
+      flow.from_member = static_cast<int>(i);
+      flow.to_member = static_cast<int>(j);
+      flow.bytes_left = 1;
+      flow.between_nodes = between;
+      flows.push_back(flow);
     }
   }
   return flows;
 }
 
-TEST(SharedLinks, CountedTransfersHaveTheRatesOfListedOnes) {
-  int overlapping = 0;
-  for (unsigned seed = 0; seed < 2000; ++seed) {
-    Case c = random_case(seed);
-    std::vector<Flow> flows = listed(c);
-    const std::size_t of_calls = flows.size();
-    flows.insert(flows.end(), c.pairs.begin(), c.pairs.end());
-    if (flows.empty()) continue;
-    const std::vector<double> expected =
-        flow_rates(flows, c.costs, c.groups, c.cluster, speed_of_rank);
-    std::list<MovingCall> calls;
-    for (std::size_t op = 0; op < c.costs.size(); ++op) {
-      const GroupCall& call = c.costs[op].calls[0];
-      if (!call.bytes.empty()) calls.emplace_back(static_cast<int>(op), 0, 0, call, c.groups);
-    }
-    overlapping += calls.size() > 1;
-    share_links(calls, c.pairs, c.costs, c.groups, c.cluster, speed_of_rank);
-    for (std::size_t i = 0; i < c.pairs.size(); ++i) {
-      ASSERT_NEAR(c.pairs[i].rate, expected[of_calls + i], 1e-7 * expected[of_calls + i]) << seed;
-    }
-    for (const MovingCall& call : calls) {
-      const GroupCall& group = *call.group;
-      for (std::size_t member = 0; member < group.ranks.size(); ++member) {
-        for (const MovingCall::Part part : MovingCall::kParts) {
-          double sum = 0;
-          for (std::size_t i = 0; i < of_calls; ++i) {
-            const Flow& flow = flows[i];
-            const int own = group.by_source ? flow.from_member : flow.to_member;
-            if (flow.op != call.op || own != static_cast<int>(member)) continue;
-            if (flow.between_nodes != (part == MovingCall::between_nodes)) continue;
-            sum += expected[i];
-          }
-          const MovingCall::RankFlow& flow = call.flows[member][part];
-          ASSERT_EQ(flow.under_way, sum > 0) << seed;
-          if (!flow.under_way) continue;
-          ASSERT_NEAR(flow.rate, sum, 1e-7 * sum) << seed;
+/// Asserts that the rates are those that all transfers have one by one.
+void expect_rates_of_listed(const Case& c, const std::list<MovingCall>& calls,
+                            const std::vector<Flow>& pairs, const SharedLinks::Speed& speed) {
+  std::vector<Flow> flows = pairs;
+  for (const MovingCall& call : calls) {
+    const std::vector<Flow> of_call = listed(call, c.groups);
+    flows.insert(flows.end(), of_call.begin(), of_call.end());
+  }
+  if (flows.empty()) return;
+  const std::vector<double> expected = flow_rates(flows, c.costs, c.groups, c.cluster, speed);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    ASSERT_NEAR(pairs[i].rate, expected[i], 1e-7 * expected[i]);
+  }
+  for (const MovingCall& call : calls) {
+    const GroupCall& group = *call.group;
+    for (std::size_t member = 0; member < group.ranks.size(); ++member) {
+      for (const MovingCall::Part part : MovingCall::kParts) {
+        double sum = 0;
+        for (std::size_t i = pairs.size(); i < flows.size(); ++i) {
+          const Flow& flow = flows[i];
+          const int own = group.by_source ? flow.from_member : flow.to_member;
+          if (flow.op != call.op || own != static_cast<int>(member)) continue;
+          if (flow.between_nodes != (part == MovingCall::between_nodes)) continue;
+          sum += expected[i];
+        }
+        const MovingCall::RankFlow& flow = call.flows[member][part];
+        ASSERT_EQ(flow.under_way, sum > 0);
+        if (flow.under_way) {
+          ASSERT_NEAR(flow.rate, sum, 1e-7 * sum);
         }
       }
     }
   }
+}
+
+MovingCall call_of(const Case& c, int op) { return {op, 0, 0, c.costs[op].calls[0], c.groups}; }
+
+TEST(SharedLinks, CountedTransfersHaveTheRatesOfListedOnes) {
+  int overlapping = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Case c = random_case(seed);
+    std::list<MovingCall> calls;
+    for (std::size_t op = 0; op < c.costs.size(); ++op) {
+      if (!c.costs[op].calls[0].bytes.empty()) calls.push_back(call_of(c, static_cast<int>(op)));
+    }
+    overlapping += calls.size() > 1;
+    SharedLinks(c.costs, c.groups, c.cluster).share(calls, c.pairs, speed_of_rank);
+    ASSERT_NO_FATAL_FAILURE(expect_rates_of_listed(c, calls, c.pairs, speed_of_rank));
+  }
   EXPECT_GT(overlapping, 1000);
+}
+
+/// Calls and pairs that begin and end one after the other, and ranks that become slower and faster.
+TEST(SharedLinks, KeptRatesAreThoseOfAFreshStart) {
+  int shared = 0, compared = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    const Case c = random_case(seed);
+    std::mt19937 random(seed);
+    std::vector<double> speeds(static_cast<std::size_t>(c.groups.ranks), 1);
+    const auto speed = [&](int rank, Occupation) { return speeds[rank]; };
+    SharedLinks kept(c.costs, c.groups, c.cluster);
+    std::list<MovingCall> calls;
+    std::vector<Flow> pairs;
+    std::size_t begun = 0;
+    for (int step = 1; step < 60; ++step) {
+      const bool begins = begun < c.costs.size() && (calls.empty() || random() % 6 == 0);
+      if (begins && c.costs[begun].calls[0].bytes.empty()) {
+        pairs = c.pairs;
+      } else if (begins) {
+        MovingCall& call = calls.emplace_back(call_of(c, static_cast<int>(begun)));
+        call.newly_ended();
+      }
+      begun += begins;
+      if (random() % 8 == 0) speeds[random() % speeds.size()] = random() % 2 ? 1 : 0.6;
+      for (MovingCall& call : calls) {
+        call.each_under_way([&](MovingCall::Part, MovingCall::RankFlow& flow) {
+          if (!begins && random() % 10 == 0) flow.end = step;
+        });
+        call.end_flows(step);
+      }
+      calls.remove_if([](const MovingCall& call) { return call.is_over(); });
+      std::erase_if(pairs, [&](const Flow&) { return !begins && random() % 10 == 0; });
+
+      kept.share(calls, pairs, speed);
+      ++shared;
+      ASSERT_NO_FATAL_FAILURE(expect_rates_of_listed(c, calls, pairs, speed));
+      std::list<MovingCall> same_calls = calls;
+      std::vector<Flow> same_pairs = pairs;
+      SharedLinks(c.costs, c.groups, c.cluster).share(same_calls, same_pairs, speed);
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        ASSERT_EQ(pairs[i].rate, same_pairs[i].rate) << step;
+      }
+      for (auto call = calls.begin(), same = same_calls.begin(); call != calls.end();
+           ++call, ++same) {
+        for (std::size_t member = 0; member < call->flows.size(); ++member) {
+          for (const MovingCall::Part part : MovingCall::kParts) {
+            if (!call->flows[member][part].under_way) continue;
+            ASSERT_EQ(call->flows[member][part].rate, same->flows[member][part].rate) << step;
+            ++compared;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(shared, 20000);
+  EXPECT_GT(compared, 20000);
 }
 
 }  // namespace
