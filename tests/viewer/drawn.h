@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,19 +49,42 @@ inline std::vector<DrawnTriangle> drawn_triangles() {
   return triangles;
 }
 
-/// The visible texts: glyphs that follow one another on a line are one text, with the spaces
-/// between them.
-inline std::vector<std::string> drawn_texts() {
-  struct Glyph {
-    const ImFontGlyph* glyph;
-    const ImFont* font;
-  };
-  std::map<std::array<float, 4>, Glyph> by_place;  // in the texture that holds all fonts
+struct FontGlyph {
+  const ImFontGlyph* glyph;
+  const ImFont* font;
+};
+
+/// By their place in the texture that holds all fonts.
+using FontGlyphs = std::map<std::array<float, 4>, FontGlyph>;
+
+inline FontGlyphs font_glyphs() {
+  FontGlyphs by_place;
   for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
     for (const ImFontGlyph& glyph : font->Glyphs) {
       if (glyph.Visible) by_place[{glyph.U0, glyph.V0, glyph.U1, glyph.V1}] = {&glyph, font};
     }
   }
+  return by_place;
+}
+
+/// How many glyphs are cut at the left or right edge of what they are drawn in.
+inline int cut_glyphs() {
+  const FontGlyphs by_place = font_glyphs();
+  int cut = 0;
+  for (const DrawnTriangle& triangle : drawn_triangles()) {
+    const ImDrawVert &first = triangle.corners[0], &last = triangle.corners[2];
+    if (!by_place.contains({first.uv.x, first.uv.y, last.uv.x, last.uv.y})) continue;
+    const bool is_whole =
+        triangle.left() > triangle.clip.x - 1 && triangle.right() < triangle.clip.z + 1;
+    cut += is_whole ? 0 : 1;
+  }
+  return cut;
+}
+
+/// The visible texts: glyphs that follow one another on a line are one text, with the spaces
+/// between them.
+inline std::vector<std::string> drawn_texts() {
+  const FontGlyphs by_place = font_glyphs();
   std::vector<std::string> texts;
   float end_x = 0, line_y = 0;
   for (const DrawnTriangle& triangle : drawn_triangles()) {
@@ -84,6 +108,28 @@ inline std::vector<std::string> drawn_texts() {
     line_y = pen_y;
   }
   return texts;
+}
+
+/// The middle of the first visible text that begins with this word, one glyph after the other.
+inline std::optional<ImVec2> drawn_place(const std::string& word) {
+  const FontGlyphs by_place = font_glyphs();
+  std::string read;
+  ImVec2 begin;
+  for (const DrawnTriangle& triangle : drawn_triangles()) {
+    const ImDrawVert &first = triangle.corners[0], &last = triangle.corners[2];
+    if (triangle.corners[1].uv.y != first.uv.y) continue;
+    const auto found = by_place.find({first.uv.x, first.uv.y, last.uv.x, last.uv.y});
+    if (found == by_place.end()) continue;
+    const char glyph = static_cast<char>(found->second.glyph->Codepoint);
+    if (read.empty() || glyph != word[read.size()]) {
+      read.clear();
+      begin = first.pos;
+    }
+    if (glyph != word[read.size()]) continue;
+    read += glyph;
+    if (read == word) return ImVec2{(begin.x + last.pos.x) / 2, (begin.y + last.pos.y) / 2};
+  }
+  return std::nullopt;
 }
 
 /// The part of the x axis, or of the y axis, from begin to end.

@@ -45,4 +45,14 @@ double mean_tokens(const db::BalanceOverview& row) {
   return static_cast<double>(row.tokens) / row.experts;
 }
 
+const db::BalanceOverview* least_even(const BalanceTable& table, std::size_t iteration) {
+  const db::BalanceOverview* worst = nullptr;
+  for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
+    const db::BalanceOverview& row = table.at(iteration, layer);
+    if (!row.max_over_mean) continue;
+    if (worst == nullptr || *row.max_over_mean > *worst->max_over_mean) worst = &row;
+  }
+  return worst;
+}
+
 }  // namespace viewer

@@ -27,4 +27,8 @@ BalanceTable build_balance_table(const std::vector<db::BalanceOverview>& rows);
 /// Mean number of tokens of an expert.
 double mean_tokens(const db::BalanceOverview& row);
 
+/// The row of the layer whose fullest expert stands farthest above the mean, at a place in
+/// `iterations`; null where no row tells.
+const db::BalanceOverview* least_even(const BalanceTable& table, std::size_t iteration);
+
 }  // namespace viewer

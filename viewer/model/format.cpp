@@ -49,9 +49,12 @@ std::string duration_text(double seconds, int significant_digits) {
 }
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
-  while (std::abs(bytes) >= 1000 && unit + 1 < kUnits.size()) bytes /= 1000, ++unit;
+  // 1023.6 KiB would be printed as 1,024.
+  while (std::abs(bytes) >= (unit == 0 ? 1024 : 1023.5) && unit + 1 < kUnits.size()) {
+    bytes /= 1024, ++unit;
+  }
   return fmt::format("{} {}", unit == 0 ? grouped(bytes, 0) : digits(bytes, 3), kUnits[unit]);
 }
 

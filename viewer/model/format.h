@@ -21,7 +21,7 @@ std::string grouped(double value, int decimals);
 /// "1.234 ms", "45.10 µs", "0 s".
 std::string duration_text(double seconds, int significant_digits = 4);
 
-/// "12.3 MB", "512 B": powers of 1000, as all figures of the viewer.
+/// "12.3 MiB", "512 B": powers of 1024, as the other programs print them. Rates are powers of 1000.
 std::string bytes_text(double bytes);
 
 /// bytes / duration as "1.87 GB/s"; empty if either is not

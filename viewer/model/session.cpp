@@ -44,7 +44,8 @@ const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
   return found == catalog.timelines.end() ? nullptr : &*found;
 }
 
-constexpr double kAtOnce_s = 0.05;  // what is loaded in this time is there with the first frame
+// What is loaded in this time is there with the first frame, which is to take less than 50 ms.
+constexpr double kAtOnce_s = 0.03;
 
 // Begins to load a timeline beside the frames; one that is small is complete at once.
 void load_in_background(Session& session, const db::Timeline& info) {

@@ -15,6 +15,8 @@ namespace viewer {
 
 namespace {
 
+constexpr const char* kPlannedStatus = "planned";
+
 std::string in_lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -73,11 +75,24 @@ const std::string* text_of(const TrialRow& row, TrialOrder order) {
 std::vector<const TrialRow*> listed_trials(const Catalog& catalog, const TrialFilter& filter) {
   std::vector<const TrialRow*> listed;
   for (const TrialRow& row : catalog.trials) {
-    if (filter.hides_planned && row.trial.status == "planned") continue;
+    if (filter.hides_planned && row.trial.status == kPlannedStatus) continue;
     if (!filter.study.empty() && row.study != filter.study) continue;
     if (has_words(row, filter.words)) listed.push_back(&row);
   }
   return listed;
+}
+
+std::size_t hidden_planned(const Catalog& catalog, const TrialFilter& filter) {
+  if (!filter.hides_planned) return 0;
+  TrialFilter all = filter;
+  all.hides_planned = false;
+  return listed_trials(catalog, all).size() - listed_trials(catalog, filter).size();
+}
+
+std::string hidden_text(std::size_t hidden) {
+  if (hidden == 0) return "";
+  return fmt::format("{} trial{} only planned and {} hidden", hidden,
+                     hidden == 1 ? " was" : "s were", hidden == 1 ? "is" : "are");
 }
 
 void sort_trials(std::vector<const TrialRow*>& trials, TrialOrder order, bool descending) {

@@ -20,6 +20,12 @@ struct TrialFilter {
 /// The trials that the filter lets through, in the catalog's order.
 std::vector<const TrialRow*> listed_trials(const Catalog& catalog, const TrialFilter& filter);
 
+/// How many trials are not listed only because they were not trained.
+std::size_t hidden_planned(const Catalog& catalog, const TrialFilter& filter);
+
+/// "3 trials were only planned and are hidden"; empty for none.
+std::string hidden_text(std::size_t hidden);
+
 /// The figures that trials can be sorted by.
 enum class TrialOrder {
   study,

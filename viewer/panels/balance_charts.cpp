@@ -111,13 +111,13 @@ void draw_imbalance_chart(const Fonts& fonts, const BalanceTable& table, LoadFoc
   if (table.layers.size() > 1) {
     chart.series.push_back(series_of_worst(table, kExperts, std::greater<>()));
   }
-  chart.series.push_back(series_of_layer("ranks", theme::kGood, table, focus.layer,
+  chart.series.push_back(series_of_layer("ranks", kRankTokens, table, focus.layer,
                                          &db::BalanceOverview::rank_max_over_mean));
-  chart.series.push_back(series_of_layer("placed", theme::kMuted, table, focus.layer,
+  chart.series.push_back(series_of_layer("placed", kPlacedTokens, table, focus.layer,
                                          &db::BalanceOverview::placed_rank_max_over_mean));
-  chart.series.push_back(series_of_layer("asked", theme::kBad, table, focus.layer,
+  chart.series.push_back(series_of_layer("asked", kAskedTokens, table, focus.layer,
                                          &db::BalanceOverview::asked_max_over_mean));
-  chart.series.push_back(series_of_layer("kept", theme::kAccent, table, focus.layer, kExperts));
+  chart.series.push_back(series_of_layer("experts", kExpertTokens, table, focus.layer, kExperts));
   draw_figures(fonts, std::move(chart), focus, area);
 }
 

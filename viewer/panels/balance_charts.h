@@ -7,6 +7,11 @@
 /// panel.
 namespace viewer {
 
+/// What a colour stands for in all charts of loads: what experts got, what gates asked for, what
+/// ranks had to compute with their own experts, and what they computed after placement.
+inline constexpr Color kExpertTokens = theme::kAccent, kAskedTokens = theme::kBad,
+                       kRankTokens = rgb(0xB49CEB), kPlacedTokens = theme::kGood;
+
 /// The iteration and the layer that are shown, by their numbers.
 struct LoadFocus {
   int iteration = 0;

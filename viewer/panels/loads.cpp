@@ -51,13 +51,35 @@ void rescale(LoadPanel& panel, const RunData& run) {
   panel.open_ended = shown_loads(panel, run).quantile(1) > panel.bright;
 }
 
+// The place among the shown layers of the one that is least even in an iteration, which is what
+// people look for; the first where nothing tells.
+std::size_t hottest_layer(const RunData& run, int iteration) {
+  const std::vector<int>&iterations = run.balances.iterations, &layers = shown_layers(run);
+  const auto at = std::find(iterations.begin(), iterations.end(), iteration);
+  if (at == iterations.end()) return 0;
+  const db::BalanceOverview* worst =
+      least_even(run.balances, static_cast<std::size_t>(at - iterations.begin()));
+  if (worst == nullptr) return 0;
+  const auto layer = std::find(layers.begin(), layers.end(), worst->layer);
+  return layer == layers.end() ? 0 : static_cast<std::size_t>(layer - layers.begin());
+}
+
+void choose_layer(LoadPanel& panel, std::size_t layer) {
+  panel.layer = layer;
+  panel.is_layer_chosen = true;
+}
+
 void refresh(LoadPanel& panel, const RunData& run) {
   const std::size_t iterations = shown_iterations(run).size(), layers = shown_layers(run).size();
   if (panel.shown_run == run.run_id && panel.shown_iterations == iterations) return;
+  const bool is_other_run = panel.shown_run != run.run_id;
   panel.shown_run = run.run_id;
   panel.shown_iterations = iterations;
   panel.playing = false;
   panel.iteration = iterations == 0 ? 0 : iterations - 1;
+  if (is_other_run && !panel.is_layer_chosen && iterations > 0) {
+    panel.layer = hottest_layer(run, shown_iterations(run)[panel.iteration]);
+  }
   panel.layer = std::min(panel.layer, layers == 0 ? 0 : layers - 1);
   rescale(panel, run);
 }
@@ -128,7 +150,7 @@ void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whos
   if (ImGui::BeginCombo("##layer", std::to_string(layers[panel.layer]).c_str())) {
     for (std::size_t l = 0; l < layers.size(); ++l) {
       if (ImGui::Selectable(std::to_string(layers[l]).c_str(), l == panel.layer)) {
-        panel.layer = l;
+        choose_layer(panel, l);
       }
     }
     ImGui::EndCombo();
@@ -200,7 +222,7 @@ void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, do
   if (cell.row < 0) return;
   const auto layer = static_cast<std::size_t>(cell.row);
   cell_tooltip(table, panel.iteration, layer, cell.column);
-  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) panel.layer = layer;
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) choose_layer(panel, layer);
 }
 
 void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, double most,
@@ -294,9 +316,12 @@ void draw_step_chart(LoadPanel& panel, const Fonts& fonts, const RunData& run,
   const StepTimes times = step_times(run.iterations);
   LineChart chart;
   const auto ms = [](double seconds) { return grouped(seconds * 1e3, seconds < 0.1 ? 1 : 0); };
-  chart.title = run.iterations.empty() ? "Step"
-                                       : fmt::format("Step {} ms ({} to {})", ms(times.median_s),
-                                                     ms(times.p5_s), ms(times.p95_s));
+  chart.title = "Step";
+  if (!run.iterations.empty()) {
+    chart.title += fmt::format(" {} ms", ms(times.median_s));
+    const std::string range = fmt::format(" ({} to {})", ms(times.p5_s), ms(times.p95_s));
+    if (text_width(*fonts.bold, chart.title + range) <= area.width()) chart.title += range;
+  }
   chart.x_label = "iteration";
   chart.empty_text = "this run recorded no steps";
   chart.series.push_back(step_series("other repeats", theme::kMuted, median_steps(run.repeats)));
@@ -360,7 +385,8 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
   const int layer = draw_balance_rows(fonts, run.balances, focus, rows);
   const std::vector<int>& layers = shown_layers(run);
   const auto at = std::find(layers.begin(), layers.end(), layer);
-  if (at != layers.end()) panel.layer = static_cast<std::size_t>(at - layers.begin());
+  if (layer == focus.layer || at == layers.end()) return;
+  choose_layer(panel, static_cast<std::size_t>(at - layers.begin()));
 }
 
 void note(const Fonts& fonts, ImVec2 at, const char* text) {

@@ -11,7 +11,8 @@ namespace viewer {
 struct LoadPanel {
   std::size_t iteration =
       0;  ///< index among those with stored loads, or among all where none are stored
-  std::size_t layer = 0;  ///< index among the MoE layers
+  std::size_t layer = 0;         ///< index among the MoE layers
+  bool is_layer_chosen = false;  ///< by a person; else it is the least even one of each run
   bool playing = false;
   double until_next_s = 0;     ///< time left until the slider moves while playing
   bool asked = false;          ///< what the gates asked for, not what was kept

@@ -13,6 +13,7 @@
 
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
+#include "viewer/panels/balance_charts.h"
 
 namespace viewer {
 
@@ -48,7 +49,7 @@ void draw_bar(ImDrawList& draw, const Rect& inner, float x, float width, double 
   if (filled) {
     draw.AddRectFilled(top, bottom, to_u32(color));
   } else {
-    draw.AddRect(top, bottom, to_u32(color));
+    draw.AddRect(top, bottom, to_u32(color), 0, 0, line_px());
   }
 }
 
@@ -56,7 +57,7 @@ void draw_ticks(const Fonts& fonts, const Bars& bars, const Rect& inner) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   for (const Tick& tick : place_ticks(0, bars.most, 4)) {
     const float y = inner.max.y - static_cast<float>(tick.at / bars.most) * inner.height();
-    draw.AddLine({inner.min.x, y}, {inner.max.x, y}, to_u32(theme::kLine, 0.6F));
+    draw_line(draw, {inner.min.x, y}, {inner.max.x, y}, to_u32(theme::kLine, 0.6F));
     draw_text(draw, *fonts.small, inner.min.x - 6, y, 1, theme::kMuted, tick.label);
   }
 }
@@ -76,19 +77,19 @@ std::optional<std::size_t> draw_bars(const Fonts& fonts, const LayerRanks& layer
     const float gap = std::min(pitch * 0.12F, fonts.small->FontSize);
     const float width = (pitch - 2 * gap) / (bars.placed.empty() ? 1.0F : 2.0F);
     const auto share = [&](std::int64_t tokens) { return static_cast<double>(tokens) / bars.most; };
-    draw_bar(draw, inner, x + gap, width, share(bars.kept[r]), theme::kAccent, true);
+    draw_bar(draw, inner, x + gap, width, share(bars.kept[r]), kRankTokens, true);
     if (!bars.asked.empty()) {
-      draw_bar(draw, inner, x + gap, width, share(bars.asked[r]), theme::kBad, false);
+      draw_bar(draw, inner, x + gap, width, share(bars.asked[r]), kAskedTokens, false);
     }
     if (!bars.placed.empty()) {
-      draw_bar(draw, inner, x + gap + width, width, share(bars.placed[r]), theme::kGood, true);
+      draw_bar(draw, inner, x + gap + width, width, share(bars.placed[r]), kPlacedTokens, true);
     }
     if (!labelled) continue;
     draw_text(draw, *fonts.small, x + pitch / 2, inner.max.y + fonts.small->FontSize * 0.7F, 0.5F,
               theme::kMuted, fmt::format("{}", layer.loads[r].rank));
   }
   const float mean_y = inner.max.y - static_cast<float>(bars.mean / bars.most) * inner.height();
-  draw.AddLine({inner.min.x, mean_y}, {inner.max.x, mean_y}, to_u32(theme::kText, 0.7F));
+  draw_line(draw, {inner.min.x, mean_y}, {inner.max.x, mean_y}, to_u32(theme::kText, 0.7F));
   return hovered;
 }
 
@@ -118,9 +119,9 @@ void draw_key(const Fonts& fonts, const Bars& bars, float x, float y) {
     if (tokens.empty()) return;
     entries.push_back({fmt::format("{} {:.2f}", name, max_over_mean(tokens)), color});
   };
-  add("asked", bars.asked, theme::kBad);
-  add("kept", bars.kept, theme::kAccent);
-  add("placed", bars.placed, theme::kGood);
+  add("asked", bars.asked, kAskedTokens);
+  add("kept", bars.kept, kRankTokens);
+  add("placed", bars.placed, kPlacedTokens);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float size = fonts.small->FontSize * 0.7F;
   for (const KeyEntry& entry : entries) {
@@ -136,7 +137,7 @@ bool draw_replicas(const Fonts& fonts, const LayerRanks& layer, float x, float y
   const std::vector<std::string> lines = replica_lines(layer);
   if (lines.empty()) return false;
   const std::string text = fmt::format("{}", fmt::join(lines, "; "));
-  draw_text(*ImGui::GetWindowDrawList(), *fonts.small, x, y, 0, theme::kGood,
+  draw_text(*ImGui::GetWindowDrawList(), *fonts.small, x, y, 0, kPlacedTokens,
             elided(*fonts.small, text, right - x));
   const float half = fonts.small->FontSize * 0.7F;
   if (Rect{{x, y - half}, {right, y + half}}.contains(ImGui::GetIO().MousePos)) {

@@ -26,7 +26,7 @@ namespace viewer {
 
 namespace {
 
-constexpr double kMilli = 1e-3, kMega = 1e6;
+constexpr double kMilli = 1e-3, kMebi = 1024.0 * 1024;
 constexpr const char* kScheduleFile = "schedule.json";
 
 constexpr std::array kTrialKeys = {
@@ -35,6 +35,7 @@ constexpr std::array kTrialKeys = {
 
 struct TrialPanel {
   TrialFilter filter;
+  bool is_opened = false;    // then the filter is as a person left it
   int catalog_changes = -1;  // of the session when the repeats were read
   std::map<std::int64_t, std::pair<double, double>> repeats;  // shortest and longest, by trial
 };
@@ -223,7 +224,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   ScatterChart chart;
   chart.title = "Time against peak memory";
   chart.x_label = "time of an iteration, ms";
-  chart.y_label = "peak memory of a rank, MB";
+  chart.y_label = "peak memory of a rank, MiB";
   chart.line_name = "Pareto front";
   chart.least_name = "lowest bound";
   chart.empty_text = "no trial has a time and a peak";
@@ -234,7 +235,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
       chart.least_x = chart.least_x ? std::min(*chart.least_x, bound) : bound;
     }
     if (!cost) continue;
-    ScatterPoint point{cost->seconds / kMilli, cost->bytes / kMega};
+    ScatterPoint point{cost->seconds / kMilli, cost->bytes / kMebi};
     point.hollow = !cost->measured;
     point.color = cost->measured ? theme::kAccent : theme::kMuted;
     point.text = fmt::format("{}\n{}, {} ({})", trial_name(*row), duration_text(cost->seconds, 3),
@@ -245,7 +246,7 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   // The front as steps: as little memory as that of a trial is possible from its time on.
   for (const TrialRow* row : pareto_front(rows)) {
     const auto cost = cost_of(*row);
-    const double x = cost->seconds / kMilli, y = cost->bytes / kMega;
+    const double x = cost->seconds / kMilli, y = cost->bytes / kMebi;
     if (!chart.line.empty()) chart.line.emplace_back(x, chart.line.back().second);
     chart.line.emplace_back(x, y);
   }
@@ -275,6 +276,15 @@ void draw_verdict(const Fonts& fonts, const std::vector<const TrialRow*>& rows) 
   const std::string shown = elided(*fonts.text, text, ImGui::GetContentRegionAvail().x);
   ImGui::TextUnformatted(shown.c_str());
   if (shown != text && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
+}
+
+// Says what the filter hides, and shows it by a click.
+void draw_hidden(TrialPanel& panel, std::size_t hidden) {
+  if (hidden == 0) return;
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextDisabled("%s.", hidden_text(hidden).c_str());
+  ImGui::SameLine();
+  if (ImGui::SmallButton(hidden == 1 ? "Show it" : "Show them")) panel.filter.hides_planned = false;
 }
 
 void draw_trial_filter(TrialPanel& panel, const Catalog& catalog) {
@@ -311,6 +321,10 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
     return;
   }
   read_repeats(panel, session);
+  if (!std::exchange(panel.is_opened,
+                     true)) {  // where nothing was trained yet, plans are all there is
+    panel.filter.hides_planned = !listed_trials(session.catalog, panel.filter).empty();
+  }
   draw_trial_filter(panel, session.catalog);
   std::vector<const TrialRow*> rows = listed_trials(session.catalog, panel.filter);
   const float row_px = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
@@ -319,7 +333,9 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
   const std::vector<const TrialRow*> listed = rows;  // the table sorts its own
   const TrialRow* picked =
       draw_dashboard_table(panel, rows, session, std::min(needed, room * 0.55F));
+  if (rows.empty()) ImGui::TextDisabled("No trial is listed.");
   draw_verdict(fonts, listed);
+  draw_hidden(panel, hidden_planned(session.catalog, panel.filter));
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
   const float top = corner.y + fonts.text->FontSize * 0.6F;
   const TrialRow* pointed = draw_trial_charts(

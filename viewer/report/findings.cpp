@@ -301,14 +301,8 @@ Finding balance(const StudyFacts& facts) {
   Finding finding{"How even the load was", {}};
   const BalanceTable& table = facts.balances;
   if (table.empty()) return finding;
-  const db::BalanceOverview* worst = nullptr;
   const std::size_t last = table.iterations.size() - 1;
-  for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
-    const db::BalanceOverview& row = table.at(last, layer);
-    const bool fuller =
-        worst == nullptr || row.max_over_mean.value_or(0) > worst->max_over_mean.value_or(0);
-    if (row.max_over_mean && fuller) worst = &row;
-  }
+  const db::BalanceOverview* worst = least_even(table, last);
   if (worst == nullptr) return finding;
   std::string text = fmt::format(
       "In iteration {} of run {} layer {} was the least even: its fullest expert{} had {:.2f} "

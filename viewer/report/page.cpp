@@ -164,20 +164,25 @@ std::string trial_table(const StudyFacts& facts) {
   if (facts.trials.empty()) return "";
   std::string head, rows;
   for (const char* name : kTrialColumns) head += cell("th", name);
+  const auto is_planned = [](const TrialFacts& trial) {
+    return trial.row->trial.status == "planned";
+  };
+  // Where nothing was trained yet, plans are all there is.
+  const bool lists_planned = std::all_of(facts.trials.begin(), facts.trials.end(), is_planned);
   std::size_t planned = 0;
   for (const TrialFacts& trial : facts.trials) {
-    if (trial.row->trial.status == "planned") {
+    if (is_planned(trial) && !lists_planned) {
       ++planned;
     } else {
       rows += trial_table_row(trial, &trial == facts.best);
     }
   }
-  const std::string rest =
-      planned == 0 ? ""
-                   : fmt::format(
-                         "<p class=\"muted\">{} more were predicted only: trials.csv has "
-                         "them.</p>\n",
-                         planned);
+  const std::string rest = planned == 0
+                               ? ""
+                               : fmt::format(
+                                     "<p class=\"muted\">{} more {} predicted only: trials.csv has "
+                                     "them.</p>\n",
+                                     planned, planned == 1 ? "was" : "were");
   return fmt::format(
       "<h2>Schedules</h2>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
       "<tbody>\n{}</tbody></table></div>\n{}",

@@ -11,7 +11,7 @@ namespace viewer {
 
 namespace {
 
-constexpr float kHatch_px = 6;
+constexpr float kHatch_px = 6;  // at 96 dpi
 
 struct Point {
   float x = 0;
@@ -35,8 +35,8 @@ void draw_arrow(const Canvas& canvas, Point from, Point to, Color color, float t
   const float reach = std::clamp(std::abs(to.x - from.x) / 2, 12.0F, 60.0F);
   const ImU32 paint = to_u32(color);
   canvas.draw.AddBezierCubic({from.x, from.y}, {from.x + reach, from.y}, {to.x - reach, to.y},
-                             {to.x, to.y}, paint, thickness);
-  const float head = 4 + thickness;
+                             {to.x, to.y}, paint, line_px(thickness));
+  const float head = line_px(4 + thickness);
   canvas.draw.AddTriangleFilled({to.x, to.y}, {to.x - head, to.y - head * 0.6F},
                                 {to.x - head, to.y + head * 0.6F}, paint);
 }
@@ -65,7 +65,7 @@ void paint_partners(const Canvas& canvas, const TimelinePanel& panel, const Time
     top = std::min(top, canvas.top + placed->y);
     bottom = std::max(bottom, canvas.top + placed->y + placed->height);
   }
-  canvas.draw.AddLine({x, top}, {x, bottom}, to_u32(theme::kBad), 1.5F);
+  draw_line(canvas.draw, {x, top}, {x, bottom}, to_u32(theme::kBad), 1.5F);
 }
 
 void paint_causes(const Canvas& canvas, const TimelinePanel& panel, const Timeline& timeline,
@@ -94,12 +94,13 @@ void paint_waiting(const Canvas& canvas, const LaneSpan& span, const AxisMap& ma
   if (x1 - x0 < 2) return;
   const float top = y + 1, bottom = y + height - 1, tall = bottom - top;
   canvas.draw.AddRectFilled({x0, top}, {x1, bottom}, to_u32(theme::kLane, 0.55F));
-  const float begin = std::floor((x0 - tall) / kHatch_px) * kHatch_px;
-  for (float at = begin; at < x1; at += kHatch_px) {
+  const float pitch = line_px(kHatch_px);
+  const float begin = std::floor((x0 - tall) / pitch) * pitch;
+  for (float at = begin; at < x1; at += pitch) {
     const float left = std::max(at, x0), right = std::min(at + tall, x1);
     if (right <= left) continue;
-    canvas.draw.AddLine({left, bottom - (left - at)}, {right, bottom - (right - at)},
-                        to_u32(theme::kBackground, 0.75F), 1.5F);
+    draw_line(canvas.draw, {left, bottom - (left - at)}, {right, bottom - (right - at)},
+              to_u32(theme::kBackground, 0.75F), 1.5F);
   }
 }
 
@@ -123,17 +124,16 @@ void paint_path(const Canvas& canvas, TimelinePanel& panel, std::span<const Stac
     const PlacedLane* placed = find_placed(layout, in, one.at.lane);
     if (placed == nullptr) continue;
     const double begin_s = span_at(timeline, one.at).start_s;
-    const float y = canvas.top + placed->y + placed->height - 2;
+    const float y = canvas.top + placed->y + placed->height - line_px(2);
     const Point from{canvas.axis.to_px(map.to_axis(begin_s)), y};
     const Point to{canvas.axis.to_px(map.to_axis(begin_s + one.seconds)), y};
     if (before && is_in_view(canvas, *before, from)) {
-      canvas.draw.AddLine({std::max(before->x, canvas.axis.left), before->y},
-                          {std::max(from.x, canvas.axis.left), from.y}, to_u32(theme::kText, 0.55F),
-                          1);
+      draw_line(canvas.draw, {std::max(before->x, canvas.axis.left), before->y},
+                {std::max(from.x, canvas.axis.left), from.y}, to_u32(theme::kText, 0.55F), 1);
     }
     if (is_in_view(canvas, from, to)) {
-      canvas.draw.AddRectFilled({std::max(from.x, canvas.axis.left), y - 1},
-                                {std::max(to.x, from.x + 1), y + 2}, to_u32(theme::kText));
+      canvas.draw.AddRectFilled({std::max(from.x, canvas.axis.left), y - line_px()},
+                                {std::max(to.x, from.x + 1), y + line_px(2)}, to_u32(theme::kText));
     }
     before = to;
   }

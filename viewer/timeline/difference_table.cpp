@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "viewer/model/format.h"
 #include "viewer/model/op_label.h"
@@ -32,17 +33,51 @@ void difference_cell(double seconds) {
   ImGui::PopStyleColor();
 }
 
-void begin_difference_columns(const char* name) {
-  const std::array names = {name, "first", "second", "difference"};
-  constexpr std::array kWeights = {2.6F, 1.0F, 1.0F, 1.2F};
-  ImGui::TableSetupScrollFreeze(0, 1);
-  for (std::size_t i = 0; i < names.size(); ++i) ImGui::TableSetupColumn(names[i], 0, kWeights[i]);
-  header_row(names, 1);
+// What the two tables have room for. Figures are never cut: where there is little room, the two
+// that differ stand in tooltips, and their difference in the table.
+struct DifferenceLayout {
+  float parts_px = 0;  // the width of the table of parts; that of ops has the rest
+  bool parts_have_sides = true, ops_have_sides = true;
+};
+
+constexpr float kLeastName_em = 9;
+
+float figure_px() { return ImGui::CalcTextSize("+88.8 ms").x; }
+float difference_px() { return ImGui::CalcTextSize("difference").x; }
+
+DifferenceLayout difference_layout(float room_px, float gap_px) {
+  const float padding_px = 2 * ImGui::GetStyle().CellPadding.x;
+  const float scrollbar_px = ImGui::GetStyle().ScrollbarSize;
+  const float name_px = kLeastName_em * ImGui::GetFontSize() + padding_px;
+  const float narrow_px = name_px + difference_px() + padding_px + scrollbar_px;
+  const float wide_px = narrow_px + 2 * (figure_px() + padding_px);
+  constexpr float kPartsShare = 0.42F;
+  if (room_px >= 2 * wide_px + gap_px) return {std::max(wide_px, room_px * kPartsShare)};
+  const bool ops_fit = room_px >= narrow_px + wide_px + gap_px;
+  return {std::min(narrow_px, room_px / 2), false, ops_fit};
 }
 
-void draw_part_differences(const Fonts& fonts, const Differences& found, float width) {
-  if (!ImGui::BeginTable("parts", 4, kDifferenceFlags, {width, 0})) return;
-  begin_difference_columns("what a rank did");
+bool begin_difference_table(const char* id, const char* name, bool has_sides, float width_px) {
+  const std::string whole_id = fmt::format("{}{}", id, has_sides ? "" : ", narrow");
+  const int columns = has_sides ? 4 : 2;
+  if (!ImGui::BeginTable(whole_id.c_str(), columns, kDifferenceFlags, {width_px, 0})) return false;
+  std::vector<const char*> names = {name};
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthStretch);
+  const auto add = [&](const char* title, float px) {
+    ImGui::TableSetupColumn(title, ImGuiTableColumnFlags_WidthFixed, px);
+    names.push_back(title);
+  };
+  if (has_sides) add("first", figure_px()), add("second", figure_px());
+  add("difference", difference_px());
+  header_row(names, 1);
+  return true;
+}
+
+void draw_part_differences(const Fonts& fonts, const Differences& found,
+                           const DifferenceLayout& layout) {
+  const bool has_sides = layout.parts_have_sides;
+  if (!begin_difference_table("parts", "what a rank did", has_sides, layout.parts_px)) return;
   double first_s = 0, second_s = 0;
   for (const PartDifference& part : found.parts) {
     first_s += part.first_s;
@@ -52,8 +87,14 @@ void draw_part_differences(const Fonts& fonts, const Differences& found, float w
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::TextUnformatted(fitting(*fonts.small, name).c_str());
-    figure_cell(duration_text(a_s, 3));
-    figure_cell(duration_text(b_s, 3));
+    if (is_cell_hovered()) {
+      ImGui::SetTooltip("%s: %s in the first, %s in the second", name.c_str(),
+                        duration_text(a_s, 3).c_str(), duration_text(b_s, 3).c_str());
+    }
+    if (has_sides) {
+      figure_cell(duration_text(a_s, 3));
+      figure_cell(duration_text(b_s, 3));
+    }
     difference_cell(b_s - a_s);
   };
   row("all of it", first_s, second_s);
@@ -70,9 +111,10 @@ std::string op_text(const db::TimelineOp& op) {
 }
 
 void draw_op_differences(TimelinePanel& panel, const Fonts& fonts,
-                         std::span<const StackEntry> stack, const Differences& found) {
-  if (!ImGui::BeginTable("ops that differ", 4, kDifferenceFlags)) return;
-  begin_difference_columns("op, its chunks summed, mean of ranks");
+                         std::span<const StackEntry> stack, const Differences& found,
+                         bool has_sides) {
+  const char* name = has_sides ? "op, its chunks summed, mean of ranks" : "op, chunks summed";
+  if (!begin_difference_table("ops that differ", name, has_sides, 0)) return;
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(found.ops.size()));
   while (clipper.Step()) {
@@ -85,10 +127,13 @@ void draw_op_differences(TimelinePanel& panel, const Fonts& fonts,
                             ImGuiSelectableFlags_SpanAllColumns)) {
         frame_both(panel, stack, op);
       }
-      if (is_cell_hovered())
-        ImGui::SetTooltip("%s\nclick frames it in both", op_text(op.op).c_str());
-      figure_cell(op.in_first ? duration_text(op.first_s, 3) : "-");
-      figure_cell(op.in_second ? duration_text(op.second_s, 3) : "-");
+      const std::string in_first = op.in_first ? duration_text(op.first_s, 3) : "-";
+      const std::string in_second = op.in_second ? duration_text(op.second_s, 3) : "-";
+      if (is_cell_hovered()) {
+        ImGui::SetTooltip("%s\n%s in the first, %s in the second\nclick frames it in both",
+                          op_text(op.op).c_str(), in_first.c_str(), in_second.c_str());
+      }
+      if (has_sides) figure_cell(in_first), figure_cell(in_second);
       difference_cell(op.difference_s());
     }
   }
@@ -180,9 +225,10 @@ void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const 
   ImGui::TextDisabled("%s", elided(*fonts.text, shown, ImGui::GetContentRegionAvail().x).c_str());
   if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
   ImGui::PushFont(fonts.small);
-  draw_part_differences(fonts, *found, ImGui::GetContentRegionAvail().x * 0.42F);
+  const DifferenceLayout layout = difference_layout(ImGui::GetContentRegionAvail().x, em * 1.5F);
+  draw_part_differences(fonts, *found, layout);
   ImGui::SameLine(0, em * 1.5F);
-  draw_op_differences(panel, fonts, stack, *found);
+  draw_op_differences(panel, fonts, stack, *found, layout.ops_have_sides);
   ImGui::PopFont();
 }
 

@@ -18,9 +18,8 @@ bool choice(const Fonts& fonts, const char* text, bool chosen) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw_text(draw, chosen ? *fonts.bold : *fonts.text, at.x, at.y + height * 0.45F, 0, color, text);
   if (chosen) {
-    draw.AddLine({at.x, at.y + height - 2},
-                 {at.x + text_width(*fonts.bold, text), at.y + height - 2}, to_u32(theme::kAccent),
-                 2);
+    draw_line(draw, {at.x, at.y + height - 2},
+              {at.x + text_width(*fonts.bold, text), at.y + height - 2}, to_u32(theme::kAccent), 2);
   }
   return clicked;
 }

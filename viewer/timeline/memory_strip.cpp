@@ -78,20 +78,20 @@ void paint_edge(const Canvas& canvas, const std::vector<Column>& columns, const 
                 Color color) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const float at = y.to_px(columns[i].bytes);
-    canvas.draw.AddLine({columns[i].x0, at}, {columns[i].x1, at}, to_u32(color), 2);
+    draw_line(canvas.draw, {columns[i].x0, at}, {columns[i].x1, at}, to_u32(color), 2);
     if (i == 0) continue;
-    canvas.draw.AddLine({columns[i].x0, y.to_px(columns[i - 1].bytes)}, {columns[i].x0, at},
-                        to_u32(color), 2);
+    draw_line(canvas.draw, {columns[i].x0, y.to_px(columns[i - 1].bytes)}, {columns[i].x0, at},
+              to_u32(color), 2);
   }
 }
 
 void paint_level(const Canvas& canvas, float y, Color color, float dash) {
   if (dash <= 0) {
-    canvas.draw.AddLine({canvas.axis.left, y}, {canvas.axis.right, y}, to_u32(color), 1.5F);
+    draw_line(canvas.draw, {canvas.axis.left, y}, {canvas.axis.right, y}, to_u32(color), 1.5F);
     return;
   }
   for (float x = canvas.axis.left; x < canvas.axis.right; x += 2 * dash) {
-    canvas.draw.AddLine({x, y}, {std::min(x + dash, canvas.axis.right), y}, to_u32(color), 1.5F);
+    draw_line(canvas.draw, {x, y}, {std::min(x + dash, canvas.axis.right), y}, to_u32(color), 1.5F);
   }
 }
 
@@ -100,8 +100,8 @@ void paint_moment(const Canvas& canvas, const AxisMap& map, const BytesPixels& y
   const float x = canvas.axis.to_px(map.to_axis(at_s));
   if (x < canvas.axis.left || x > canvas.axis.right) return;
   const ImVec2 at{x, y.to_px(bytes_at(use, at_s))};
-  canvas.draw.AddLine({x, y.bottom}, at, to_u32(color), 1.5F);
-  canvas.draw.AddCircleFilled(at, 3.5F, to_u32(color));
+  draw_line(canvas.draw, {x, y.bottom}, at, to_u32(color), 1.5F);
+  canvas.draw.AddCircleFilled(at, line_px(3.5F), to_u32(color));
 }
 
 // The lines' names at the right end of the strip, each in its colour.
@@ -159,7 +159,8 @@ void paint_strip(const Canvas& canvas, const TimelinePanel& panel, const StackEn
     paint_edge(canvas, columns_of(canvas, rank.host, map, end_s), y, kHost);
   }
   paint_level(canvas, y.to_px(rank.device.planned_bytes), theme::kWarning, 0);
-  if (rank.touched_bytes) paint_level(canvas, y.to_px(*rank.touched_bytes), theme::kGood, 6);
+  if (rank.touched_bytes)
+    paint_level(canvas, y.to_px(*rank.touched_bytes), theme::kGood, line_px(6));
   paint_moment(canvas, map, y, rank.device, rank.device.peak.at_s, theme::kText);
   const std::optional<StackMoment>& chosen = panel.memory.chosen;
   if (chosen && chosen->stack == strip.stack) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
@@ -49,16 +50,29 @@ double figure_of(const OpTable& table, const OpRow& row, int column) {
   }
 }
 
+// The table of another width is sorted as the one before it was, by a column that both have.
+void keep_order(OpTable& table, const std::string& id, const std::vector<OpColumn>& columns) {
+  if (table.drawn_as == id) return;
+  const bool is_first = table.drawn_as.empty();
+  table.drawn_as = id;
+  const auto at = std::find(columns.begin(), columns.end(), table.sorted_column);
+  if (is_first || at == columns.end()) return;
+  ImGui::TableSetColumnSortDirection(
+      static_cast<int>(at - columns.begin()),
+      table.is_ascending ? ImGuiSortDirection_Ascending : ImGuiSortDirection_Descending, false);
+}
+
 // As the header of the table orders them; the pinned row is first.
-std::vector<const OpRow*> sorted_rows(const OpTable& table) {
+std::vector<const OpRow*> sorted_rows(OpTable& table) {
   std::vector<const OpRow*> rows;
   for (const OpRow& row : table.rows) rows.push_back(&row);
   const ImGuiTableSortSpecs* order = ImGui::TableGetSortSpecs();
   if (order != nullptr && order->SpecsCount > 0) {
     const ImGuiTableColumnSortSpecs spec = order->Specs[0];
-    const bool down = spec.SortDirection == ImGuiSortDirection_Descending;
+    table.sorted_column = spec.ColumnUserID;
+    table.is_ascending = spec.SortDirection == ImGuiSortDirection_Ascending;
     std::stable_sort(rows.begin(), rows.end(), [&](const OpRow* a, const OpRow* b) {
-      if (down) std::swap(a, b);
+      if (!table.is_ascending) std::swap(a, b);
       if (spec.ColumnUserID == kName) return a->name < b->name;
       const int column = static_cast<int>(spec.ColumnUserID);
       return figure_of(table, *a, column) < figure_of(table, *b, column);
@@ -178,6 +192,7 @@ void draw_rows(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEn
     ImGui::TableSetupColumn(names.back(), flags, column == kName ? 2.2F : 1.0F,
                             static_cast<ImGuiID>(column));
   }
+  keep_order(panel.op_table, id, columns);
   header_row(names, 1, true);
   const std::vector<const OpRow*> rows = sorted_rows(panel.op_table);
   ImGuiListClipper clipper;

@@ -31,8 +31,8 @@ void paint_grid(const Canvas& canvas) {
   for (const Tick& tick : time_ticks(canvas.fonts, canvas.axis)) {
     const float x = std::round(canvas.axis.to_px(tick.at));
     if (x < canvas.axis.left) continue;
-    canvas.draw.AddLine({x, canvas.area.min.y}, {x, canvas.area.max.y},
-                        to_u32(theme::kLine, 0.45F));
+    draw_line(canvas.draw, {x, canvas.area.min.y}, {x, canvas.area.max.y},
+              to_u32(theme::kLine, 0.45F));
   }
 }
 
@@ -43,8 +43,8 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
   for (const Tick& tick : time_ticks(canvas.fonts, own)) {
     const float x = std::round(own.to_px(tick.at));
     if (x < own.left) continue;
-    canvas.draw.AddLine({x, y + canvas.fonts.small->FontSize * 0.5F},
-                        {x, y + canvas.fonts.small->FontSize * 1.1F}, to_u32(theme::kMuted, 0.6F));
+    draw_line(canvas.draw, {x, y + canvas.fonts.small->FontSize * 0.5F},
+              {x, y + canvas.fonts.small->FontSize * 1.1F}, to_u32(theme::kMuted, 0.6F));
     draw_text(canvas.draw, *canvas.fonts.small, x + 4, y, 0, theme::kMuted, tick.label);
   }
 }
@@ -171,14 +171,15 @@ LabelPlace label_place(const Canvas& canvas, const LaneSpan& span, const AxisMap
 void paint_marks(const Canvas& canvas, const Lane& lane, const MarkLook& look, const AxisMap& map,
                  float y, float height) {
   const double px_s = canvas.axis.seconds_per_px() / map.scale;
-  const float top = y + 1, bottom = y + height - 1;
+  const float top = y + 1, bottom = y + height - 1, hair = line_px();
   for (const Mark& mark : fold(lane, map.to_time(canvas.axis.view), px_s)) {
     const OpStyle& style = look.styles[mark.op];
     const Color full = look.colors == nullptr ? style.fill : (*look.colors)[mark.op];
     const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(mark.begin_s)));
     float x1 = std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(mark.end_s)));
     if (x1 < canvas.axis.left) continue;
-    x1 = x1 - x0 > 4 ? x1 - 1 : std::max(x1, x0 + 1);  // a hair of background between neighbours
+    x1 = x1 - x0 > 4 * hair ? x1 - hair
+                            : std::max(x1, x0 + 1);  // a hair of background between neighbours
     const bool dimmed = look.dims(mark.op);
     const Color fill = mark_color(mark, full, px_s);
     canvas.draw.AddRectFilled({x0, top}, {x1, bottom},
@@ -226,8 +227,8 @@ void paint_range(ImDrawList& draw, const TimelinePanel& panel, const AxisPixels&
   const float x1 = std::min(axis.right, axis.to_px(panel.range->end_s));
   if (x1 <= x0) return;
   draw.AddRectFilled({x0, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.07F));
-  draw.AddLine({x0, area.min.y}, {x0, area.max.y}, to_u32(theme::kAccent, 0.8F));
-  draw.AddLine({x1, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.8F));
+  draw_line(draw, {x0, area.min.y}, {x0, area.max.y}, to_u32(theme::kAccent, 0.8F));
+  draw_line(draw, {x1, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.8F));
 }
 
 void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, Rect area, float y) {
@@ -236,7 +237,7 @@ void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, R
     const float x = std::round(axis.to_px(tick.at));
     const float half = text_width(*fonts.small, tick.label) / 2;
     if (x < axis.left - 1) continue;
-    draw.AddLine({x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
+    draw_line(draw, {x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
     if (x + half < area.max.x + em) {
       draw_text(draw, *fonts.small, x, y, 0.5F, theme::kMuted, tick.label);
     }
@@ -258,7 +259,7 @@ void outline(const Canvas& canvas, const LaneSpan& span, const AxisMap& map,
   const float y = canvas.top + placed.y;
   canvas.draw.AddRect({std::max(x0 - 1, canvas.axis.left), y},
                       {std::min(x1, canvas.axis.right), y + placed.height}, to_u32(color), 2, 0,
-                      thickness);
+                      line_px(thickness));
 }
 
 void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
@@ -304,7 +305,8 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   paint_range(canvas.draw, panel, axis, area);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (area.contains(mouse) && mouse.x >= axis.left) {
-    canvas.draw.AddLine({mouse.x, area.min.y}, {mouse.x, area.max.y}, to_u32(theme::kText, 0.25F));
+    draw_line(canvas.draw, {mouse.x, area.min.y}, {mouse.x, area.max.y},
+              to_u32(theme::kText, 0.25F));
   }
   canvas.draw.PopClipRect();
 }
@@ -322,7 +324,7 @@ void paint_ruler(const TimelinePanel& panel, const Fonts& fonts, const AxisPixel
   } else {
     paint_ticks(draw, fonts, axis, area, y);
   }
-  draw.AddLine({axis.left, area.max.y - 1}, {axis.right, area.max.y - 1}, to_u32(theme::kLine));
+  draw_line(draw, {axis.left, area.max.y - 1}, {axis.right, area.max.y - 1}, to_u32(theme::kLine));
   paint_range(draw, panel, axis, {{axis.left, area.max.y - em * 0.6F}, area.max});
   if (panel.range) {
     const float middle = axis.to_px((panel.range->begin_s + panel.range->end_s) / 2);

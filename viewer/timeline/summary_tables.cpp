@@ -12,15 +12,15 @@ namespace {
 
 // A figure above a thin bar that is filled to `share`.
 void bar_cell(const std::string& text, double share, Color color) {
-  constexpr float kBar_px = 3;
+  const float bar_px = line_px(3);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const float top = at.y + ImGui::GetTextLineHeight() + 1;
+  const float top = at.y + ImGui::GetTextLineHeight() + line_px();
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList& draw = *ImGui::GetWindowDrawList();
-  draw.AddRectFilled({at.x, top}, {at.x + width, top + kBar_px}, to_u32(theme::kLine, 0.6F), 1);
+  draw.AddRectFilled({at.x, top}, {at.x + width, top + bar_px}, to_u32(theme::kLine, 0.6F), 1);
   if (filled >= 1) {
-    draw.AddRectFilled({at.x, top}, {at.x + filled, top + kBar_px}, to_u32(color), 1);
+    draw.AddRectFilled({at.x, top}, {at.x + filled, top + bar_px}, to_u32(color), 1);
   }
   const float room = width - ImGui::CalcTextSize(text.c_str()).x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(room, 0.0F));
@@ -156,7 +156,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const float width = std::max(fonts.text->FontSize * 23, (room - gap * (count - 1)) / count);
   const auto draw_small = [&](const auto& draw_table) {
     ImGui::PushFont(fonts.small);
-    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {5, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {line_px(5), line_px(4)});
     draw_table();
     ImGui::PopStyleVar();
     ImGui::PopFont();

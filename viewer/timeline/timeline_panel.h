@@ -69,6 +69,11 @@ struct Walk {
 struct OpTable {
   OpGrouping grouping = OpGrouping::kind;
   std::string pinned;  ///< op_key of the row that was clicked
+  /// What rows are sorted by. It goes over from a wide table to a narrow one, which are two tables
+  /// of ImGui.
+  unsigned sorted_column = 0;
+  bool is_ascending = false;
+  std::string drawn_as;  ///< the ImGui table of the frame before
   // Kept from frame to frame; see op_rows().
   std::vector<OpRow> rows;
   std::map<std::string, double> beside_s;  ///< by op_key: the total in the timeline beside

@@ -111,7 +111,7 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
   if (map.marked_row >= 0) {
     const float y = inner.min.y + row_px * static_cast<float>(map.marked_row);
     draw.AddRect({inner.min.x - 2, y - 1.5F}, {inner.max.x + 1, y + std::max(row_px, 2.0F) + 0.5F},
-                 to_u32(theme::kAccent), 2, 0, 2);
+                 to_u32(theme::kAccent), 2, 0, line_px(2));
   }
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (inner.contains(mouse) && ImGui::IsWindowHovered()) {
@@ -122,7 +122,7 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
     const ImVec2 corner{inner.min.x + column_px * static_cast<float>(hovered.column),
                         inner.min.y + row_px * static_cast<float>(hovered.row)};
     draw.AddRect(corner, {corner.x + column_px, corner.y + row_px}, to_u32(theme::kText), 0, 0,
-                 1.5F);
+                 line_px(1.5F));
   }
   return hovered;
 }
@@ -150,14 +150,14 @@ void draw_color_bar(const Fonts& fonts, const ColorBar& scale, Rect area) {
     const float y = place(tick.at);
     const bool hidden = std::abs(y - mean_y) < line || (scale.open_ended && y - bar.min.y < line);
     if (hidden) continue;  // the mean's or the topmost label stands there
-    draw.AddLine({bar.max.x, y}, {bar.max.x + 4, y}, to_u32(theme::kMuted));
+    draw_line(draw, {bar.max.x, y}, {bar.max.x + 4, y}, to_u32(theme::kMuted));
     draw_text(draw, *fonts.small, bar.max.x + 8, y, 0, theme::kMuted, tick.label);
   }
   if (scale.open_ended) {
     draw_text(draw, *fonts.small, bar.max.x + 8, bar.min.y, 0, theme::kMuted,
               grouped(scale.most, 0) + " +");
   }
-  draw.AddLine({bar.min.x - 3, mean_y}, {bar.max.x + 4, mean_y}, to_u32(theme::kText), 1.5F);
+  draw_line(draw, {bar.min.x - 3, mean_y}, {bar.max.x + 4, mean_y}, to_u32(theme::kText), 1.5F);
   draw_text(draw, *fonts.small, bar.max.x + 8, mean_y, 0, theme::kText,
             "mean " + grouped(scale.mean, 0));
   draw_text(draw, *fonts.small, area.min.x, area.min.y + line * 2.2F, 0, theme::kMuted,

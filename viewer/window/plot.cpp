@@ -63,13 +63,13 @@ void draw_grid(ImDrawList& draw, const Fonts& fonts, const Axes& axes) {
   const int most_y = std::max(2, static_cast<int>(axes.inner.height() / (line * 2.6F)));
   for (const Tick& tick : place_ticks(axes.y.low, axes.y.high, most_y)) {
     const float y = std::round(axes.place_y(tick.at));
-    draw.AddLine({axes.inner.min.x, y}, {axes.inner.max.x, y}, grid);
+    draw_line(draw, {axes.inner.min.x, y}, {axes.inner.max.x, y}, grid);
     draw_text(draw, *fonts.small, axes.inner.min.x - line * 0.5F, y, 1, theme::kMuted, tick.label);
   }
   const int most_x = std::max(2, static_cast<int>(axes.inner.width() / (line * 6)));
   for (const Tick& tick : place_ticks(axes.x.low, axes.x.high, most_x)) {
     const float x = std::round(axes.place_x(tick.at));
-    draw.AddLine({x, axes.inner.max.y}, {x, axes.inner.max.y + 4}, to_u32(theme::kLine));
+    draw_line(draw, {x, axes.inner.max.y}, {x, axes.inner.max.y + 4}, to_u32(theme::kLine));
     draw_text(draw, *fonts.small, x, axes.inner.max.y + line * 0.95F, 0.5F, theme::kMuted,
               tick.label);
   }
@@ -83,11 +83,11 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
       const std::vector<ImVec2> line = thinned(points);
       // Not as one polyline, whose joints thin out where a line turns back on itself.
       for (std::size_t i = 1; i < line.size(); ++i) {
-        draw.AddLine(line[i - 1], line[i], color, 1.8F);
+        draw_line(draw, line[i - 1], line[i], color, 1.8F);
       }
     }
     if (series.dots || points.size() == 1) {
-      for (const ImVec2 point : points) draw.AddCircleFilled(point, 3, color);
+      for (const ImVec2 point : points) draw.AddCircleFilled(point, line_px(3), color);
     }
     points.clear();
   };
@@ -107,8 +107,8 @@ void draw_legend(ImDrawList& draw, const Fonts& fonts, std::span<const Series> n
   for (auto series = names.rbegin(); series != names.rend(); ++series) {
     const float width = text_width(*fonts.small, series->name);
     draw_text(draw, *fonts.small, right, y, 1, theme::kMuted, series->name);
-    draw.AddLine({right - width - line * 1.6F, y}, {right - width - line * 0.4F, y},
-                 to_u32(series->color), 2.5F);
+    draw_line(draw, {right - width - line * 1.6F, y}, {right - width - line * 0.4F, y},
+              to_u32(series->color), 2.5F);
     right -= width + line * 2.6F;
   }
 }
@@ -145,12 +145,12 @@ void show_values(const Fonts& fonts, const LineChart& chart, const Axes& axes, I
     if (!index || !std::isfinite(series.y[*index])) continue;
     if (text.empty()) text = fmt::format("{} {:g}", chart.x_label, series.x[*index]);
     text += fmt::format("\n{}: {:.5g}", series.name, series.y[*index]);
-    draw.AddCircleFilled({axes.place_x(series.x[*index]), axes.place_y(series.y[*index])}, 4,
-                         to_u32(series.color));
+    draw.AddCircleFilled({axes.place_x(series.x[*index]), axes.place_y(series.y[*index])},
+                         line_px(4), to_u32(series.color));
   }
   if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
-  draw.AddLine({mouse.x, axes.inner.min.y}, {mouse.x, axes.inner.max.y},
-               to_u32(theme::kMuted, 0.4F));
+  draw_line(draw, {mouse.x, axes.inner.min.y}, {mouse.x, axes.inner.max.y},
+            to_u32(theme::kMuted, 0.4F));
   static_cast<void>(fonts);
 }
 
@@ -230,7 +230,7 @@ std::optional<double> draw_line_chart(const Fonts& fonts, const LineChart& chart
   axes.y = axes.y.widened(0.06);
 
   draw_grid(draw, fonts, axes);
-  draw.AddLine({axes.inner.min.x, axes.inner.max.y}, axes.inner.max, to_u32(theme::kLine));
+  draw_line(draw, {axes.inner.min.x, axes.inner.max.y}, axes.inner.max, to_u32(theme::kLine));
   draw_text(draw, *fonts.small, (axes.inner.min.x + axes.inner.max.x) / 2, area.max.y - line * 0.6F,
             0.5F, theme::kMuted, chart.x_label);
   for (std::size_t i = 0; has_legend && i < legend.size(); ++i) {
@@ -242,7 +242,8 @@ std::optional<double> draw_line_chart(const Fonts& fonts, const LineChart& chart
                     {axes.inner.max.x + 3, axes.inner.max.y + 3}, true);
   if (chart.mark && chart.marked_x >= axes.x.low && chart.marked_x <= axes.x.high) {
     const float x = axes.place_x(chart.marked_x);
-    draw.AddLine({x, axes.inner.min.y}, {x, axes.inner.max.y}, to_u32(theme::kAccent, 0.6F), 1.5F);
+    draw_line(draw, {x, axes.inner.min.y}, {x, axes.inner.max.y}, to_u32(theme::kAccent, 0.6F),
+              1.5F);
   }
   for (const Series& series : chart.series) draw_series(draw, series, axes);
   draw.PopClipRect();

@@ -64,27 +64,27 @@ void draw_axes(ImDrawList& draw, const Fonts& fonts, const Plane& plane) {
   for (const Tick& tick : axis_ticks(plane.y, most_y)) {
     const double share = (tick.at - plane.y.low) / (plane.y.high - plane.y.low);
     const float y = std::round(inner.max.y - static_cast<float>(share) * inner.height());
-    draw.AddLine({inner.min.x, y}, {inner.max.x, y}, to_u32(theme::kLine, 0.6F));
+    draw_line(draw, {inner.min.x, y}, {inner.max.x, y}, to_u32(theme::kLine, 0.6F));
     draw_text(draw, *fonts.small, inner.min.x - line * 0.5F, y, 1, theme::kMuted, tick.label);
   }
   const int most_x = std::max(2, static_cast<int>(inner.width() / (line * 6)));
   for (const Tick& tick : axis_ticks(plane.x, most_x)) {
     const double share = (tick.at - plane.x.low) / (plane.x.high - plane.x.low);
     const float x = std::round(inner.min.x + static_cast<float>(share) * inner.width());
-    draw.AddLine({x, inner.max.y}, {x, inner.max.y + 4}, to_u32(theme::kLine));
+    draw_line(draw, {x, inner.max.y}, {x, inner.max.y + 4}, to_u32(theme::kLine));
     draw_text(draw, *fonts.small, x, inner.max.y + line * 0.95F, 0.5F, theme::kMuted, tick.label);
   }
-  draw.AddLine({inner.min.x, inner.max.y}, inner.max, to_u32(theme::kLine));
+  draw_line(draw, {inner.min.x, inner.max.y}, inner.max, to_u32(theme::kLine));
 }
 
 void dashed(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color) {
   const float dx = to.x - from.x, dy = to.y - from.y;
   const float length = std::sqrt(dx * dx + dy * dy);
-  constexpr float kDash_px = 6;
-  for (float at = 0; at < length; at += 2 * kDash_px) {
-    const float end = std::min(at + kDash_px, length);
-    draw.AddLine({from.x + dx * at / length, from.y + dy * at / length},
-                 {from.x + dx * end / length, from.y + dy * end / length}, color, 1.5F);
+  const float dash = line_px(6);
+  for (float at = 0; at < length; at += 2 * dash) {
+    const float end = std::min(at + dash, length);
+    draw_line(draw, {from.x + dx * at / length, from.y + dy * at / length},
+              {from.x + dx * end / length, from.y + dy * end / length}, color, 1.5F);
   }
 }
 
@@ -111,15 +111,16 @@ void draw_helping_lines(ImDrawList& draw, const Fonts& fonts, const ScatterChart
     dashed(draw, {inner.min.x, y}, {inner.max.x, y}, to_u32(theme::kBad));
   }
   for (std::size_t i = 1; i < chart.line.size(); ++i) {
-    draw.AddLine(plane.at(chart.line[i - 1].first, chart.line[i - 1].second),
-                 plane.at(chart.line[i].first, chart.line[i].second), to_u32(theme::kAccent, 0.8F),
-                 1.6F);
+    draw_line(draw, plane.at(chart.line[i - 1].first, chart.line[i - 1].second),
+              plane.at(chart.line[i].first, chart.line[i].second), to_u32(theme::kAccent, 0.8F),
+              1.6F);
   }
   for (const double marked : chart.marked_x) {
     if (!plane.x.drawable(marked)) continue;
     const float x = inner.min.x + plane.x.place(marked) * inner.width();
-    draw.AddTriangleFilled({x - 4, inner.max.y + 1}, {x + 4, inner.max.y + 1}, {x, inner.max.y - 6},
-                           to_u32(theme::kWarning));
+    const float half = line_px(4);
+    draw.AddTriangleFilled({x - half, inner.max.y + 1}, {x + half, inner.max.y + 1},
+                           {x, inner.max.y - 1.5F * half}, to_u32(theme::kWarning));
   }
 }
 
@@ -127,18 +128,20 @@ void draw_point(ImDrawList& draw, const ScatterPoint& point, const Plane& plane,
   const ImVec2 at = plane.at(point.x, point.y);
   const ImU32 color = to_u32(point.color), faint = to_u32(point.color, 0.55F);
   if (point.x_range) {
-    draw.AddLine({plane.at(point.x_range->first, point.y).x, at.y},
-                 {plane.at(point.x_range->second, point.y).x, at.y}, faint, 1.4F);
+    draw_line(draw, {plane.at(point.x_range->first, point.y).x, at.y},
+              {plane.at(point.x_range->second, point.y).x, at.y}, faint, 1.4F);
   }
   if (point.y_range) {
     const float top = plane.at(point.x, point.y_range->second).y;
     const float bottom = plane.at(point.x, point.y_range->first).y;
-    draw.AddLine({at.x, top}, {at.x, bottom}, faint, 1.4F);
-    for (const float y : {top, bottom}) draw.AddLine({at.x - 3, y}, {at.x + 3, y}, faint, 1.4F);
+    draw_line(draw, {at.x, top}, {at.x, bottom}, faint, 1.4F);
+    const float cap = line_px(3);
+    for (const float y : {top, bottom})
+      draw_line(draw, {at.x - cap, y}, {at.x + cap, y}, faint, 1.4F);
   }
-  const float radius = hovered ? 6.0F : 4.0F;
+  const float radius = line_px(hovered ? 6 : 4);
   if (point.hollow) {
-    draw.AddCircle(at, radius, color, 0, 1.6F);
+    draw.AddCircle(at, radius, color, 0, line_px(1.6F));
   } else {
     draw.AddCircleFilled(at, radius, color);
   }

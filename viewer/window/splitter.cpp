@@ -24,7 +24,7 @@ float drag_edge(const char* name, Rect edge) {
   const bool active = ImGui::IsItemActive();
   if (active || ImGui::IsItemHovered()) {
     ImGui::SetMouseCursor(upright ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-    ImGui::GetWindowDrawList()->AddLine(edge.min, edge.max, to_u32(theme::kAccent), 2);
+    draw_line(*ImGui::GetWindowDrawList(), edge.min, edge.max, to_u32(theme::kAccent), 2);
   }
   ImGui::End();
   ImGui::PopStyleVar(2);

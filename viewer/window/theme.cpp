@@ -1,6 +1,8 @@
 #include "viewer/window/theme.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -132,7 +134,19 @@ void apply_style(float scale) {
   set(ImGuiCol_TextSelectedBg, kAccent, 0.35F);
   set(ImGuiCol_NavHighlight, kAccent, 0.0F);
   style.ScaleAllSizes(scale);
+  style.FrameBorderSize = style.PopupBorderSize = std::max(1.0F, std::round(scale));
   ImGui::GetStyle() = style;
+}
+
+float line_px(float at_96_dpi) { return at_96_dpi * ImGui::GetStyle().PopupBorderSize; }
+
+void draw_line(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color, float at_96_dpi) {
+  const float width = line_px(at_96_dpi);
+  // ImDrawList puts the middle of a line into the middle of a pixel. Lines of 2 px would have
+  // blurred edges there.
+  const bool is_even = width == std::floor(width) && static_cast<int>(width) % 2 == 0;
+  const float shift = is_even && at_96_dpi == 1 ? 0.5F : 0;
+  draw.AddLine({from.x + shift, from.y + shift}, {to.x + shift, to.y + shift}, color, width);
 }
 
 Color status_color(const char* status) {

@@ -36,6 +36,13 @@ Fonts load_fonts(ImFontAtlas& atlas, float scale);
 
 void apply_style(float scale);
 
+/// A width that is `at_96_dpi` px at scale 1, in the px of the style's scale: whole px per px, so
+/// that edges stay sharp.
+float line_px(float at_96_dpi = 1);
+
+/// A line so wide. ImDrawList's own are as thin on any screen.
+void draw_line(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color, float at_96_dpi = 1);
+
 /// The colour of a run's or trial's status: done, running, everything else.
 Color status_color(const char* status);
 

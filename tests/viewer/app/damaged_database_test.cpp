@@ -17,6 +17,9 @@
 #include "tests/viewer/headless.h"
 #include "tests/viewer/synthetic_database.h"
 #include "viewer/app/app.h"
+#include "viewer/report/page.h"
+#include "viewer/report/study_facts.h"
+#include "viewer/report/tables.h"
 #include "viewer/timeline/timeline_panel.h"
 
 /// Databases that no program of ours would write: awkward values, missing rows, damaged bytes. All
@@ -81,7 +84,19 @@ class DamagedDatabase : public ::testing::Test {
     }
   }
 
-  // Every panel and table, for each run, with a span selected.
+  // The words and tables of a report on the study of the selected run. Its pictures are the panels.
+  static void report_on(Session& session) {
+    try {
+      const StudyFacts facts = gather_study(session);
+      const std::vector<CsvTable> tables = csv_tables(session.connection, facts);
+      EXPECT_THAT(report_page(facts, {}, tables, session.connection.path()),
+                  testing::HasSubstr("</html>"));
+    } catch (const db::Error& error) {  // refused with a reason
+      EXPECT_STRNE(error.what(), "");
+    }
+  }
+
+  // Every panel and table, for each run, with a span selected, and every report.
   void draw_all(const std::string& path) {
     const db::Connection connection = db::open_reader(path);
     App app{open_session(connection, {})};
@@ -104,6 +119,7 @@ class DamagedDatabase : public ::testing::Test {
       if (first == app.session.timelines.end() || first->second.lanes.empty()) continue;
       app.states.of<TimelinePanel>().selected = StackPosition{0, {0, 0}};
       frame();
+      report_on(app.session);
     }
   }
 

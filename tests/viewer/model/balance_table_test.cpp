@@ -37,5 +37,14 @@ TEST(BalanceTable, WhatIsNotThereHasNoFigures) {
   EXPECT_EQ(BalanceTable{}.of(1, 1).tokens, 0);
 }
 
+TEST(BalanceTable, TheLeastEvenLayerIsFoundAmongThoseThatTell) {
+  db::BalanceOverview even = row(1, 3, 8), uneven = row(1, 5, 8), unknown = row(1, 7, 8);
+  even.max_over_mean = 1.1, uneven.max_over_mean = 1.7;
+  const BalanceTable table = build_balance_table({even, uneven, unknown, row(2, 3, 8)});
+  ASSERT_NE(least_even(table, 0), nullptr);
+  EXPECT_EQ(least_even(table, 0)->layer, 5);
+  EXPECT_EQ(least_even(table, 1), nullptr) << "no row of that iteration tells";
+}
+
 }  // namespace
 }  // namespace viewer::balance_table_test

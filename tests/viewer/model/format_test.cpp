@@ -23,8 +23,11 @@ TEST(Format, LongDurationsCountMinutesAndHours) {
 
 TEST(Format, BytesArePowersOf1024AndRatesPowersOf1000) {
   EXPECT_EQ(bytes_text(512), "512 B");
-  EXPECT_EQ(bytes_text(1 << 20), "1.05 MB");
-  EXPECT_EQ(bytes_text(25e9), "25.0 GB") << "of one system with bandwidth_text";
+  EXPECT_EQ(bytes_text(1 << 20), "1.00 MiB");
+  EXPECT_EQ(bytes_text(1023), "1,023 B");
+  EXPECT_EQ(bytes_text(1023.8 * 1024), "1.00 MiB");
+  EXPECT_EQ(bytes_text(4.5 * (1LL << 40)), "4.50 TiB");
+  EXPECT_EQ(bytes_text(25e9), "23.3 GiB") << "as moe-db prints it";
   EXPECT_EQ(bandwidth_text(2e9, 1), "2.00 GB/s");
   EXPECT_EQ(bandwidth_text(2e6, 0.1), "20.0 MB/s");
   EXPECT_EQ(bandwidth_text(25e3, 0.1), "250 kB/s");

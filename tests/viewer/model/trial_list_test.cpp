@@ -43,6 +43,15 @@ TEST_F(TrialListTest, LeavesOutWhatWasOnlyPlannedUnlessAskedFor) {
   EXPECT_EQ(ids(listed_trials(catalog, {"", false, ""})), (std::vector<std::int64_t>{1, 2, 3, 4}));
 }
 
+TEST_F(TrialListTest, CountsThePlansThatTheFilterHides) {
+  EXPECT_EQ(hidden_planned(catalog, {}), 1U);
+  EXPECT_EQ(hidden_text(1), "1 trial was only planned and is hidden");
+  EXPECT_EQ(hidden_text(12), "12 trials were only planned and are hidden");
+  EXPECT_EQ(hidden_text(0), "");
+  EXPECT_EQ(hidden_planned(catalog, {"", false, ""}), 0U) << "they are listed";
+  EXPECT_EQ(hidden_planned(catalog, {"joint", true, ""}), 0U) << "no word of it";
+}
+
 TEST_F(TrialListTest, FindsAllWordsIgnoringCase) {
   EXPECT_EQ(ids(listed_trials(catalog, {"JOINT done", true, ""})), (std::vector<std::int64_t>{3}));
   EXPECT_TRUE(listed_trials(catalog, {"joint planned", false, ""}).empty());

@@ -84,12 +84,47 @@ TEST_F(LoadsTest, BarsOfRanksSayWhatPlacementDid) {
   ranks.places.insert(ranks.places.begin() + 2, {1, iteration, layer, 1, 0, 1});
   std::sort(ranks.places.begin(), ranks.places.end(),
             [](const db::ExpertPlace& a, const db::ExpertPlace& b) { return a.rank < b.rank; });
+  app.states.of<LoadPanel>().layer = 0;
   EXPECT_TRUE(is_drawn("asked 2.67"));
   EXPECT_TRUE(is_drawn("kept 2.50"));
   EXPECT_TRUE(is_drawn("placed 1.45"));
   EXPECT_TRUE(is_drawn("expert 0 of rank 0, also on 1"));
   app.states.of<LoadPanel>().layer = 1;
   EXPECT_FALSE(is_drawn("Tokens of ranks")) << "nothing is stored of that layer";
+}
+
+TEST_F(LoadsTest, OpensOnTheLeastEvenLayerOfEachRunUntilOneIsChosen) {
+  App app = open(ids.sequential_run, "loads");
+  const auto draw = [&] { draw_app(app); };
+  const auto& panel = app.states.of<LoadPanel>();
+  headless.frame(draw);
+  const BalanceTable& table = app.session.run.balances;
+  const db::BalanceOverview* worst = least_even(table, table.iterations.size() - 1);
+  ASSERT_NE(worst, nullptr);
+  EXPECT_EQ(app.session.run.loads.layers[panel.layer], worst->layer);
+  // Another run, of which another layer is the least even.
+  const auto show = [&](std::size_t layer) {
+    ++app.session.run.run_id;
+    for (std::size_t l = 0; l < table.layers.size(); ++l) {
+      const std::size_t row = (table.iterations.size() - 1) * table.layers.size() + l;
+      app.session.run.balances.rows[row].max_over_mean = l == layer ? 9 : 1;
+    }
+    headless.frame(draw);
+  };
+  show(0);
+  EXPECT_EQ(panel.layer, 0U);
+  show(2);
+  EXPECT_EQ(panel.layer, 2U);
+  const auto row = drawn_place("Balance,");
+  ASSERT_TRUE(row);
+  for (float y = row->y; y < row->y + 120 && !panel.is_layer_chosen; y += 8) {
+    headless.click({row->x, y}, draw);
+  }
+  ASSERT_TRUE(panel.is_layer_chosen);
+  const std::size_t chosen = panel.layer;
+  EXPECT_NE(chosen, 2U);
+  show(2);
+  EXPECT_EQ(panel.layer, chosen) << "the same layer of another run";
 }
 
 TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {

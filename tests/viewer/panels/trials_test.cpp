@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/viewer/app/open_app.h"
@@ -29,6 +30,31 @@ TEST_F(TrialsPanelTest, ShowsMeasuredTrialsAndBothCharts) {
   EXPECT_THAT(texts, Contains(HasSubstr("chunks 4/3")));
   EXPECT_THAT(texts, Contains(HasSubstr("out_of")));
   EXPECT_THAT(texts, Not(Contains(HasSubstr("planned "))));
+}
+
+TEST_F(TrialsPanelTest, SaysHowManyPlansItHidesAndShowsThemByAClick) {
+  App app = open(ids.study_run, "trials");
+  const auto planned =
+      std::count_if(app.session.catalog.trials.begin(), app.session.catalog.trials.end(),
+                    [](const TrialRow& row) { return row.trial.status == "planned"; });
+  ASSERT_GT(planned, 0);
+  settle(app);
+  EXPECT_THAT(drawn_texts(), Contains(HasSubstr(std::to_string(planned) + " trial")));
+  EXPECT_THAT(drawn_texts(), Not(Contains("planned")));
+  const auto button = drawn_place("Show");
+  ASSERT_TRUE(button);
+  headless.click(*button, [&] { draw_app(app); });
+  settle(app);
+  EXPECT_THAT(drawn_texts(), Contains("planned"));
+  EXPECT_THAT(drawn_texts(), Not(Contains(HasSubstr("hidden"))));
+}
+
+TEST_F(TrialsPanelTest, WhereNothingWasTrainedPlansAreShown) {
+  App app = open(ids.study_run, "trials");
+  for (TrialRow& row : app.session.catalog.trials) row.trial.status = "planned";
+  settle(app);
+  EXPECT_THAT(drawn_texts(), Contains("planned"));
+  EXPECT_THAT(drawn_texts(), Not(Contains(HasSubstr("hidden"))));
 }
 
 TEST_F(TrialsPanelTest, AClickOnARowStacksItsTimelines) {

@@ -121,6 +121,15 @@ TEST_F(ReportTest, PageHoldsItsPicturesAndRefersToNothingElsewhere) {
   EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
+TEST_F(ReportTest, PlansAreCountedBesideMeasuredTrialsAndListedAlone) {
+  Session session = open(ids.study_run);
+  const auto page = [&] { return report_page(gather_study(session), {}, {}, "a.db"); };
+  EXPECT_THAT(page(), HasSubstr("1 more was predicted only"));
+  for (TrialRow& row : session.catalog.trials) row.trial.status = "planned";
+  EXPECT_THAT(page(), HasSubstr("<td data-name=\"predicted\">"));
+  EXPECT_THAT(page(), Not(HasSubstr("predicted only")));
+}
+
 TEST_F(ReportTest, TablesHaveTheRowsOfTheStudy) {
   Session session = open(ids.study_run);
   const StudyFacts facts = gather_study(session);

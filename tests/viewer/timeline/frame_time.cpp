@@ -3,6 +3,7 @@
 //     build/release/bin/frame_time                               # a million spans
 //     MOE_VIEW_SPANS=10000000 build/release/bin/frame_time       # as many as are asked for
 //     MOE_VIEW_RANKS=512 build/release/bin/frame_time            # on so many ranks, not on 32
+// F5 in a database of one's own: MOE_VIEW_DATABASE=F frame_time --benchmark_filter=read_again
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -11,14 +12,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/connection.h"
+#include "db/statement.h"
 #include "db/store.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/synthetic_timeline.h"
 #include "viewer/model/load.h"
+#include "viewer/model/session.h"
 #include "viewer/model/timeline_loader.h"
 #include "viewer/timeline/rank_view.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -259,6 +264,120 @@ void mark_range(benchmark::State& state) {
   frames.report(state);
 }
 BENCHMARK(mark_range)->Unit(benchmark::kMillisecond);
+
+// Esc gives up a marked range and a selected span: the figures of all of it are drawn again.
+void escape(benchmark::State& state) {
+  constexpr int kEscape = 256;  // GLFW's code
+  Frames frames;
+  frames.draw();
+  const double end_s = loaded().extent.end_s;
+  double slowest_s = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    frames.panel.range = TimeRange{0.1 * end_s, 0.6 * end_s};
+    frames.panel.selected = StackPosition{0, {0, 0}};
+    frames.draw();
+    state.ResumeTiming();
+    frames.slowest_s = 0;
+    ImGui::GetIO().KeysDown[kEscape] = true;
+    frames.draw();
+    ImGui::GetIO().KeysDown[kEscape] = false;
+    frames.draw();
+    slowest_s = std::max(slowest_s, frames.slowest_s);
+    if (frames.panel.range || frames.panel.selected) state.SkipWithError("Esc gave up nothing");
+  }
+  state.counters["slowest_ms"] = slowest_s * 1e3;
+}
+BENCHMARK(escape)->Unit(benchmark::kMillisecond);
+
+/// The window's session on a file; frames are drawn while its timelines are read.
+struct OpenSession {
+  db::Connection connection;
+  Session session;
+  Headless headless;
+  TimelinePanel panel;
+  int changes = -1;
+  double slowest_s = 0;
+
+  explicit OpenSession(const std::string& path, std::vector<std::int64_t> timelines)
+      : connection(db::open_reader(path)),
+        session(open_session(connection, {{}, std::move(timelines)}, true)) {
+    ImGui::GetIO().DisplaySize = {kWidth, kHeight};
+  }
+
+  std::vector<StackEntry> stack() const {
+    std::vector<StackEntry> entries;
+    for (const std::int64_t id : session.stacked) {
+      const auto found = session.timelines.find(id);
+      if (found != session.timelines.end()) entries.push_back({&found->second, "many", "", ""});
+    }
+    return entries;
+  }
+  // A frame, with what came from the loaders before it. `before` belongs to the frame.
+  void draw(const std::function<void()>& before = [] {}) {
+    const Clock::time_point begin = Clock::now();
+    before();
+    deliver(session);
+    std::vector<StackEntry> entries = stack();
+    const int now = session.arrivals + session.stack_changes;
+    if (std::exchange(changes, now) != now) panel = {};  // as the window forgets its figures
+    headless.frame([&] {
+      ImGui::SetNextWindowPos({0, 0});
+      ImGui::SetNextWindowSize({kWidth, kHeight});
+      ImGui::Begin("test", nullptr, ImGuiWindowFlags_NoDecoration);
+      panel.is_due = panel.is_index_stopped = false;
+      if (stack_extent(entries).length_s() > 0) {
+        choose_rows(panel, entries);
+        draw_timelines(panel, headless.fonts, entries, {{0, 0}, {kWidth, kHeight}});
+      }
+      ImGui::End();
+    });
+    slowest_s = std::max(slowest_s, seconds_since(begin));
+  }
+  void draw_until_complete() {
+    do draw();
+    while (!session.loaders.empty());
+  }
+};
+
+// F5: the database is read again. Where the shown timeline has changed (state.range(0)), it is
+// loaded anew beside the frames. A file that is given is only read.
+void read_again(benchmark::State& state) {
+  const char* given = std::getenv("MOE_VIEW_DATABASE");
+  const bool is_changed = state.range(0) == 1;
+  if (given != nullptr && is_changed) {
+    state.SkipWithError("a database that is given is not changed");
+    return;
+  }
+  OpenSession open(given != nullptr ? given : stored().path(),
+                   given != nullptr ? std::vector<std::int64_t>{} : std::vector{stored().info.id});
+  open.draw_until_complete();
+  double slowest_s = 0, all_s = 0;
+  int label = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    if (is_changed) {
+      const db::Connection writer = db::open_writer(stored().path());
+      db::Statement(writer, "UPDATE timeline SET label = 'again " + std::to_string(++label) + "'")
+          .run();
+    }
+    open.slowest_s = 0;
+    state.ResumeTiming();
+    const Clock::time_point begin = Clock::now();
+    open.draw([&] { reload(open.session); });
+    open.draw_until_complete();
+    all_s = std::max(all_s, seconds_since(begin));
+    slowest_s = std::max(slowest_s, open.slowest_s);
+  }
+  state.counters["slowest_ms"] = slowest_s * 1e3;
+  state.counters["longest_s"] = all_s;
+}
+BENCHMARK(read_again)
+    ->ArgName("changed")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(3);
 
 }  // namespace
 }  // namespace viewer

@@ -15,6 +15,8 @@
 namespace viewer::memory_strip_test {
 namespace {
 
+constexpr std::int64_t kMiB = 1 << 20;
+
 db::Allocation allocation(int rank, int tensor, std::int64_t offset, std::int64_t bytes) {
   db::Allocation row;
   row.rank = rank;
@@ -32,20 +34,19 @@ db::Allocation passing(int rank, int tensor, std::int64_t offset, std::int64_t b
   return row;
 }
 
-// Two ranks of four seconds. Rank 1 holds 3 MB from 1 to 2 s beside weights of 1 MB, rank 0 less.
+// Two ranks of four seconds. Rank 1 holds 3 MiB from 1 to 2 s beside weights of 1 MiB, rank 0 less.
 class MemoryStrip : public ::testing::Test {
  protected:
   MemoryStrip() {
-    db::TimelineMemory memory{
-        {{1, 0, "weights", "parameter", "device"},
-         {1, 1, "hidden", "activation", "device"},
-         {1, 2, "late", "activation", "device"}},
-        {allocation(0, 0, 0, 1'000'000), passing(0, 1, 1'000'000, 500'000, 0, 0, 0, 1),
-         allocation(1, 0, 0, 1'000'000), passing(1, 1, 1'000'000, 3'000'000, 2, 2, 1, 2),
-         passing(1, 2, 1'000'000, 200'000, 3, 3, 3, 4)}};
+    db::TimelineMemory memory{{{1, 0, "weights", "parameter", "device"},
+                               {1, 1, "hidden", "activation", "device"},
+                               {1, 2, "late", "activation", "device"}},
+                              {allocation(0, 0, 0, kMiB), passing(0, 1, kMiB, kMiB / 2, 0, 0, 0, 1),
+                               allocation(1, 0, 0, kMiB), passing(1, 1, kMiB, 3 * kMiB, 2, 2, 1, 2),
+                               passing(1, 2, kMiB, kMiB / 5, 3, 3, 3, 4)}};
     std::vector<db::RunRank> ranks(1);
     ranks[0].rank = 1;
-    ranks[0].measured_peak_bytes = 3'900'000;
+    ranks[0].measured_peak_bytes = 39 * kMiB / 10;
     table = build_memory_table(memory, ranks);
     stack[0].memory = &table;
     panel.figures = Figures::memory;
@@ -90,9 +91,9 @@ class MemoryStrip : public ::testing::Test {
 };
 
 TEST_F(MemoryStrip, ShowsTheFullestRankAndWhatStandsAtItsPeak) {
-  EXPECT_TRUE(is_drawn("peak 4.00 MB"));
-  EXPECT_TRUE(is_drawn("planned 4.00 MB"));
-  EXPECT_TRUE(is_drawn("touched 3.90 MB"));
+  EXPECT_TRUE(is_drawn("peak 4.00 MiB"));
+  EXPECT_TRUE(is_drawn("planned 4.00 MiB"));
+  EXPECT_TRUE(is_drawn("touched 3.90 MiB"));
   EXPECT_TRUE(is_drawn("rank 1 (fullest)"));
   EXPECT_TRUE(is_drawn("hidden"));
   EXPECT_TRUE(is_drawn("parameters (1 tensor)"));
@@ -102,10 +103,10 @@ TEST_F(MemoryStrip, ShowsTheFullestRankAndWhatStandsAtItsPeak) {
 
 TEST_F(MemoryStrip, ARankIsChosen) {
   panel.memory.rank = 0;
-  EXPECT_TRUE(is_drawn("peak 1.50 MB"));
+  EXPECT_TRUE(is_drawn("peak 1.50 MiB"));
   EXPECT_FALSE(is_drawn("touched")) << "nothing is known of rank 0";
   panel.memory.rank = 17;
-  EXPECT_TRUE(is_drawn("peak 4.00 MB")) << "there is no rank 17: the fullest";
+  EXPECT_TRUE(is_drawn("peak 4.00 MiB")) << "there is no rank 17: the fullest";
 }
 
 TEST_F(MemoryStrip, AClickAsksWhatStandsAtThatMoment) {
@@ -121,7 +122,7 @@ TEST_F(MemoryStrip, AClickAsksWhatStandsAtThatMoment) {
   }
   ASSERT_TRUE(panel.memory.hovered);
   EXPECT_NEAR(panel.memory.hovered->at_s, 3.5, 0.02);
-  EXPECT_TRUE(is_drawn("1.20 MB in use at 3.")) << "the tooltip";
+  EXPECT_TRUE(is_drawn("1.20 MiB in use at 3.")) << "the tooltip";
   headless.click(at(3.5), draw);
   ASSERT_TRUE(panel.memory.chosen);
   EXPECT_EQ(panel.figures, Figures::memory);

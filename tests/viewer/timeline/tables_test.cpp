@@ -218,6 +218,68 @@ TEST_F(TablesTest, AnyTwoOfThreeTimelinesAreCompared) {
   EXPECT_EQ(compared_pair(panel, stack), (std::array<std::size_t, 2>{0, 1}));
 }
 
+TEST_F(TablesTest, FiguresOfDifferencesAreWholeInANarrowPanel) {
+  float width = 0;
+  draw = [&] {
+    ImGui::SetNextWindowPos({0, 500});
+    ImGui::SetNextWindowSize({width, 400});
+    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_figures(panel, headless.fonts, stack);
+    ImGui::End();
+  };
+  for (const float wide :
+       {1400.0F, 700.0F, 580.0F, 460.0F}) {  // 580: of 1280 beside a selected span
+    width = wide;
+    show(Figures::differences);
+    EXPECT_TRUE(is_drawn("difference")) << wide;
+    EXPECT_EQ(cut_glyphs(), 0) << wide;
+    EXPECT_EQ(is_drawn("first"), wide > 500) << wide;
+  }
+}
+
+TEST_F(TablesTest, AClickOnAHeaderSortsByItAtAnyWidth) {
+  float width = 1400;
+  draw = [&] {
+    ImGui::SetNextWindowPos({0, 500});
+    ImGui::SetNextWindowSize({width, 400});
+    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_figures(panel, headless.fonts, stack);
+    ImGui::End();
+  };
+  // The name of the first row: columns are drawn one after the other, each below its header.
+  const auto first_row = [&] {
+    ImGui::GetIO().MousePos = {1, 1};
+    show(Figures::ops);
+    const std::vector<std::string> texts = drawn_texts();
+    const auto after = std::find(texts.rbegin(), texts.rend(), "op").base();
+    return after == texts.end() ? "" : *after;
+  };
+  const auto most = [&](double OpRow::*figure) {
+    const std::vector<OpRow>& rows = op_rows(panel, stack);
+    return std::max_element(rows.begin(), rows.end(),
+                            [&](const OpRow& a, const OpRow& b) { return a.*figure < b.*figure; })
+        ->name;
+  };
+  EXPECT_EQ(first_row(), most(&OpRow::total_s));
+  ASSERT_NE(most(&OpRow::total_s), most(&OpRow::exposed_s));
+  const auto click = [&](const char* header) {
+    const auto place = drawn_place(header);
+    ASSERT_TRUE(place) << header;
+    headless.click(*place, draw);
+  };
+  click("exposed");
+  EXPECT_EQ(first_row(), most(&OpRow::exposed_s));
+  width = 580;  // a span is selected in a window of 1280
+  EXPECT_EQ(first_row(), most(&OpRow::exposed_s)) << "the narrow table is sorted alike";
+  click("total");
+  EXPECT_EQ(first_row(), most(&OpRow::total_s));
+  click("exposed");
+  EXPECT_EQ(first_row(), most(&OpRow::exposed_s));
+  click("total");
+  width = 1400;
+  EXPECT_EQ(first_row(), most(&OpRow::total_s)) << "and the wide one again";
+}
+
 TEST_F(TablesTest, AMarkedRangeLimitsTheRows) {
   show(Figures::ops);
   const auto total = [&] {

@@ -35,6 +35,22 @@ TEST(Plot, ElidedTextFitsAndWholeTextStaysWhole) {
   EXPECT_EQ(elided(font, text, 10), "");
 }
 
+TEST(Plot, LinesAreAsWideAsTheScaleAsksFor) {
+  Headless headless;
+  for (const float scale : {1.0F, 2.0F, 3.0F}) {
+    apply_style(scale);
+    inside_window(headless, [] {
+      draw_line(*ImGui::GetForegroundDrawList(), {100, 10}, {100, 200}, to_u32(theme::kWarning));
+    });
+    const std::vector<Stretch> drawn = drawn_columns(theme::kWarning);
+    ASSERT_EQ(drawn.size(), 1U) << scale;
+    // ImGui draws lines with a fringe of half a pixel, or a pixel, at either side.
+    EXPECT_NEAR(drawn[0].second - drawn[0].first, scale, 2.1) << scale;
+    EXPECT_NEAR((drawn[0].first + drawn[0].second) / 2, scale == 2 ? 101 : 100.5, 0.01) << scale;
+    EXPECT_EQ(line_px(2), 2 * scale);
+  }
+}
+
 // The stretches of x that the line covers in a chart 1000 px wide.
 class LineTest : public ::testing::Test {
  protected:
