@@ -24,9 +24,7 @@ class CudaBackend : public Backend {
     use_device();
     streams_.reserve(kStreamCount);
     for (int stream = 0; stream < kStreamCount; ++stream) {
-      const bool first = stream == static_cast<int>(Stream::inter_node) ||
-                         stream == static_cast<int>(Stream::intra_node);
-      streams_.emplace_back(waits_, first);
+      streams_.emplace_back(waits_, static_cast<Stream>(stream));
     }
     at(Stream::compute).blas();
     at(Stream::compute).make_blas_memory();

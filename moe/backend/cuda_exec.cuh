@@ -8,6 +8,7 @@
 
 #include "moe/backend/cuda_launch.cuh"
 #include "moe/backend/cuda_pack.cuh"
+#include "moe/backend/cuda_registers.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/bf16.h"
@@ -28,7 +29,8 @@ inline constexpr std::int64_t kWarpWidth = 1024;
 inline constexpr std::int64_t kNarrowWidth = 2048;
 
 template <int threads, int block, class F>
-__global__ void __launch_bounds__(block) rows_kernel(std::int64_t count, F f) {
+__global__ void __launch_bounds__(block, least_blocks<F>(block))
+    rows_kernel(std::int64_t count, F f) {
   constexpr int teams = block / threads;
   DeviceTeam<threads> team;
   const std::int64_t first = std::int64_t{blockIdx.x} * teams + threadIdx.x / threads;
@@ -47,7 +49,7 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
 }
 
 template <class Out, class F, class... In>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, least_blocks<F>(kBlockThreads))
     map_kernel(std::int64_t count, Out* out, F f, const In*... in) {
   map_elements(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
                std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);

@@ -27,9 +27,10 @@ struct Staging {
 /// stream.
 class DeviceStream {
  public:
-  /// `first`: blocks of its kernels start before those of other streams that wait for room on the
-  /// device. Streams of communication are, since other ranks wait for them too.
-  DeviceStream(DeviceWaits& waits, bool first) : waits_(&waits) {
+  /// Blocks of kernels of communication start before those of other streams that wait for room on
+  /// the device, since other ranks wait for them too.
+  DeviceStream(DeviceWaits& waits, Stream which) : waits_(&waits) {
+    const bool first = which == Stream::inter_node || which == Stream::intra_node;
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
     cudaStream_t stream = nullptr;

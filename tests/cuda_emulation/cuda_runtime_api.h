@@ -78,9 +78,10 @@ cudaError_t cudaFreeHost(void* memory);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
-/// Priorities are taken and change nothing: no stream waits for another's blocks.
+/// No stream waits for another's blocks: priorities change how late work runs (stream_queue.h).
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);

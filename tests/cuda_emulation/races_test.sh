@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# usage: races_test.sh BUILD: the tests of the device in software with its module under the thread sanitizer, in which
-# each CUDA thread is a fiber of its own. Fails on any race.
+# usage: races_test.sh BUILD [PART...]: the tests of the device in software with its module under the thread sanitizer, in
+# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, trainings, nccl; all of them by default.
 set -euo pipefail
 build=$1
+shift
 cmake --build "$build" --target moelab_cuda_race_checked cuda_emulation_race_test -- --quiet
 export TSAN_OPTIONS='halt_on_error=1 exitcode=66'
 # The sanitizer knows only address spaces of little randomness.
@@ -20,13 +21,31 @@ for racing in IsGreedySoThatMissingBarriersShow IsGreedyAcrossTwoReductions Copi
   [[ $(own "Emulation.$racing") == 66 ]] || { cat "$build/races.log"; echo "FAILED: $racing: its race is not seen"; exit 1; }
 done
 
-library=$(gcc -print-file-name=libtsan.so)
+library=$(readlink -f "$(gcc -print-file-name=libtsan.so)")
 module=$(find "$build" -path '*race_checked/libmoelab_cuda_emulated.so' -print -quit)
-# races DEVICES FILTER: tests of the product. The program itself is not instrumented.
-races() {
-  MOELAB_EMULATED_DEVICES=$1 MOELAB_CUDA_MODULE=$module LD_PRELOAD=$(readlink -f "$library") "${plain[@]}" \
-    "$build/bin/gpu_test" --gtest_brief=1 --gtest_filter="$2"
-}
+# races "PART DEVICES FILTER": tests of the product, a line or the sanitizer's report. The program itself is not instrumented.
 # Every stream of a device has a thousand fibers, for which the sanitizer has room on two devices.
-races 2 'NcclCommunicator.*:*OverNccl*'
-races 1 "${RACES_FILTER:-CudaKernels.InDouble*:*CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*}"
+races() {
+  local part devices filter begin=$SECONDS
+  read -r part devices filter <<< "$1"
+  if MOELAB_EMULATED_DEVICES=$devices MOELAB_CUDA_MODULE=$module LD_PRELOAD=$library setarch "$(uname -m)" -R \
+    "$build/bin/gpu_test" --gtest_brief=1 --gtest_filter="$filter" > "$build/races.$part.log" 2>&1; then
+    echo "$part: $(grep -oE 'PASSED.*|SKIPPED.*' "$build/races.$part.log" | tr '\n' ' ')in $((SECONDS - begin)) s, no race"
+  else
+    cat "$build/races.$part.log"
+    echo "FAILED: $part"
+    return 1
+  fi
+}
+export build library module
+export -f races
+chosen() {  # the parts that are named, or all
+  while read -r part rest; do
+    if (($# == 0)) || [[ " $* " == *" $part "* ]]; then echo "$part $rest"; fi
+  done
+}
+chosen "$@" << 'PARTS' | xargs -P "$(nproc)" -I PART bash -c 'races "$1"' races PART
+kernels 1 CudaKernels.InDouble*
+trainings 1 *CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*
+nccl 2 NcclCommunicator.*:*OverNccl*
+PARTS

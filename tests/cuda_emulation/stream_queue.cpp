@@ -11,11 +11,11 @@
 
 namespace moelab::cuda_emulation {
 
-StreamQueue::StreamQueue(int in_device, std::uint64_t number, bool first)
+StreamQueue::StreamQueue(int in_device, std::uint64_t number, bool goes_first)
     : device(in_device),
+      first(goes_first),
       lateness_(Random(seed() + (number << 32)).next()),
-      number_(number),
-      first_(first) {}
+      number_(number) {}
 
 std::uint64_t StreamQueue::add(std::string name, std::function<void()> work) {
   auto tag = std::make_unique<char>();
@@ -110,10 +110,10 @@ bool StreamQueue::take(Work& work) {
 /// `done_ + 1` is the place of the work at the front.
 void StreamQueue::hold_back(std::unique_lock<std::mutex>& lock) {
   if (order() == Order::first_to_last) return;
-  std::chrono::microseconds longest(first_ ? 50'000 : 2000);
+  std::chrono::microseconds longest(first ? 50'000 : 2000);
   if (order() == Order::drawn) {
     if (lateness_.below(4) != 0) return;
-    longest = std::chrono::microseconds(lateness_.below(first_ ? 20'000 : 500));
+    longest = std::chrono::microseconds(lateness_.below(first ? 20'000 : 500));
   }
   changed_.wait_for(lock, longest, [&] { return closing_ || demanded_ > done_; });
 }

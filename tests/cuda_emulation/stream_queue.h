@@ -23,7 +23,7 @@ namespace moelab::cuda_emulation {
 /// for far longer: a priority promises nothing, and what overtakes communication would show.
 class StreamQueue {
  public:
-  StreamQueue(int device, std::uint64_t number, bool first);
+  StreamQueue(int in_device, std::uint64_t number, bool goes_first);
 
   /// Its place in the stream, from 1 on.
   std::uint64_t add(std::string name, std::function<void()> work);
@@ -44,6 +44,7 @@ class StreamQueue {
   std::uint64_t draw();
 
   const int device;
+  const bool first;  ///< of a higher priority
 
  private:
   struct Work {
@@ -65,7 +66,6 @@ class StreamQueue {
   std::array<char, 64> tags_{};  ///< for the thread sanitizer: what came before a place was done
   Random lateness_;              ///< of the stream's thread
   const std::uint64_t number_;
-  const bool first_;  ///< of a higher priority
 };
 
 }  // namespace moelab::cuda_emulation

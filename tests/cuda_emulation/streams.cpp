@@ -169,6 +169,8 @@ cudaError_t cudaDeviceSynchronize() {
 
 namespace {
 
+constexpr int kGreatestPriority = -5;
+
 cudaError_t create_stream(cudaStream_t* stream, bool first) {
   return runtime_call([&] {
     const std::lock_guard lock(emulation::handles().mutex);
@@ -193,12 +195,19 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
-  *greatest = -5;
+  *greatest = kGreatestPriority;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
   return create_stream(stream, priority < 0);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return runtime_call([&] {
+    *priority = emulation::queue_of(stream)->first ? kGreatestPriority : 0;
+    return cudaSuccess;
+  });
 }
 
 /// Returns at once, as CUDA does: work that is left goes on without the handle.

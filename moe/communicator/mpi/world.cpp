@@ -102,12 +102,14 @@ struct ProcessComm {
 const ProcessComm& process_comm(double start_limit_s) {
   static ProcessComm process;
   if (process.comm != MPI_COMM_NULL) return process;
+  const bool initialized = is_initialized();
+  // Before the first thread: others read the environment without a lock.
+  if (!initialized) set_transport_defaults();
   const StartWatch watch(start_limit_s);
   int level = MPI_THREAD_SERIALIZED;
-  if (is_initialized()) {
+  if (initialized) {
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
   } else {
-    set_transport_defaults();
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
   }
   if (level < MPI_THREAD_SERIALIZED) {

@@ -1,0 +1,66 @@
+#pragma once
+
+/// Bodies whose threads need more registers than nvcc gives them. It prefers more blocks at a time
+/// to registers and has these spill; tests/cuda_spills says which do.
+namespace moe {
+
+template <class Real>
+struct ChooseTokensBody;
+template <class Stored>
+struct CrossEntropyGradientBody;
+template <class Curve, class Stored>
+struct CurveGradient;
+template <class Curve, class Stored>
+struct CurveValue;
+template <class Stored>
+struct GatedSiluValue;
+template <class Real>
+struct LoadBalancingLossGradientBody;
+template <class Stored>
+struct PermuteBody;
+template <class Stored>
+struct PositionTableGradientBody;
+template <class Stored, class Norm>
+struct ResidualNormBody;
+template <class Stored>
+struct RotaryBody;
+template <class Real>
+struct RouterZLossGradientBody;
+template <class Real>
+struct SoftmaxGateGradientBody;
+
+template <class Body>
+inline constexpr bool kManyRegisters = false;
+template <class Real>
+inline constexpr bool kManyRegisters<ChooseTokensBody<Real>> = true;
+template <>
+inline constexpr bool kManyRegisters<CrossEntropyGradientBody<double>> = true;
+template <class Curve>
+inline constexpr bool kManyRegisters<CurveGradient<Curve, double>> = true;
+template <class Curve>
+inline constexpr bool kManyRegisters<CurveValue<Curve, double>> = true;
+template <>
+inline constexpr bool kManyRegisters<GatedSiluValue<double>> = true;
+template <>
+inline constexpr bool kManyRegisters<LoadBalancingLossGradientBody<double>> = true;
+template <class Stored>
+inline constexpr bool kManyRegisters<PermuteBody<Stored>> = true;
+template <>
+inline constexpr bool kManyRegisters<PositionTableGradientBody<double>> = true;
+template <class Norm>
+inline constexpr bool kManyRegisters<ResidualNormBody<float, Norm>> = true;
+template <class Stored>
+inline constexpr bool kManyRegisters<RotaryBody<Stored>> = true;
+template <>
+inline constexpr bool kManyRegisters<RouterZLossGradientBody<double>> = true;
+template <>
+inline constexpr bool kManyRegisters<SoftmaxGateGradientBody<double>> = true;
+
+/// The blocks of `threads` that a multiprocessor has at a time, at least: half of the threads that
+/// fit, with 64 registers each. 0 leaves the choice to nvcc.
+template <class Body>
+constexpr int least_blocks(int threads) {
+  return kManyRegisters<Body> ? 1024 / threads : 0;
+}
+
+}  // namespace moe
