@@ -110,8 +110,12 @@ void paint_asked(const Canvas& canvas, TimelinePanel& panel, std::span<const Sta
   if (!panel.selected) return;
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
   const AxisMap map = axis_map(timeline, panel.own_axis, stack_extent(stack));
+  // Arrows from what is left of the view do not cross the names of the lanes.
+  canvas.draw.PushClipRect({canvas.axis.left, canvas.area.min.y},
+                           {canvas.axis.right, canvas.area.max.y}, true);
   paint_partners(canvas, panel, timeline, map, layout);
   paint_causes(canvas, panel, timeline, map, layout);
+  canvas.draw.PopClipRect();
 }
 
 void paint_path(const Canvas& canvas, TimelinePanel& panel, std::span<const StackEntry> stack,
