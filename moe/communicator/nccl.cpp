@@ -107,7 +107,7 @@ class NcclCommunicator : public Communicator {
     try {
       family_.settle(member_, code, "ncclCommSplit", call);
     } catch (...) {
-      made.release();  // it may still be written to
+      static_cast<void>(made.release());  // it may still be written to
       throw;
     }
     {
