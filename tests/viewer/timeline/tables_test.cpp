@@ -237,7 +237,8 @@ TEST_F(TablesTest, FiguresOfDifferencesAreWholeInANarrowPanel) {
       return std::count(texts.begin(), texts.end(), name);
     };
     EXPECT_EQ(columns("difference"), 2) << wide;
-    if (wide != 580) EXPECT_EQ(columns("first"), wide > 1000 ? 2 : wide > 600 ? 1 : 0) << wide;
+    if (wide == 580) continue;  // whether the ops have both figures depends on the font
+    EXPECT_EQ(columns("first"), wide > 1000 ? 2 : wide > 600 ? 1 : 0) << wide;
   }
 }
 
