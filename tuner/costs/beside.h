@@ -33,6 +33,7 @@ struct BesideSeconds {
 struct Observation {
   Sample sample;
   BesideSeconds beside;  ///< parts of sample.seconds
+  int rank = 0;          ///< of the rank that computed or copied
 };
 
 /// The speeds of one occupation while another is at work.

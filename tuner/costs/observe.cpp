@@ -240,7 +240,8 @@ class ObservedIteration {
       sample.seconds = had != nullptr ? had->of(interval) : span.duration_s;
       // The overlap is the same share of the processor time that the op had as of its span.
       seen.compute[key].push_back(
-          {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s)});
+          {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s),
+           static_cast<int>(rank)});
     }
   }
 

@@ -1,5 +1,7 @@
 #include "tuner/study/compute_slowdown.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,7 @@ struct Seconds {
     measured += other.measured;
     expected += other.expected;
   }
+  double ratio(double where_none) const { return expected > 0 ? measured / expected : where_none; }
 };
 
 const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const std::string& kind) {
@@ -26,22 +29,36 @@ const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const 
   return fit == costs.fits.end() ? nullptr : &fit->second;
 }
 
-/// The seconds of the observations that were alone.
-Seconds seconds_alone(const std::vector<Observation>& observations, const LinearFit& fit,
-                      bool ranks_share_processors) {
-  Seconds sum;
+/// The observations of one shape on one rank that were alone.
+struct Alone {
+  Seconds seconds;
   std::vector<double> ratios;
+};
+
+/// By rank; all under rank 0 where they share processors.
+std::map<int, Alone> alone_by_rank(const std::vector<Observation>& observations,
+                                   const LinearFit& fit, bool ranks_share_processors) {
+  std::map<int, Alone> by_rank;
   for (const Observation& observation : observations) {
     const Sample& sample = observation.sample;
     if (observation.beside.any > kAlone * sample.seconds) continue;
     const double expected = seconds_of(fit, sample.calls, sample.units);
     if (!(expected > 0)) continue;
-    sum.add({sample.seconds, expected});
-    ratios.push_back(sample.seconds / expected);
+    Alone& alone = by_rank[ranks_share_processors ? 0 : observation.rank];
+    alone.seconds.add({sample.seconds, expected});
+    alone.ratios.push_back(sample.seconds / expected);
   }
-  if (!ratios.empty() && !ranks_share_processors) sum.measured = sum.expected * db::median(ratios);
-  return sum;
+  return by_rank;
 }
+
+struct RankSeconds {
+  Seconds by_flops, by_bytes;
+  Seconds all() const {
+    Seconds sum = by_flops;
+    sum.add(by_bytes);
+    return sum;
+  }
+};
 
 std::string_view kind_of(std::string_view key) { return key.substr(0, key.find('[')); }
 
@@ -65,22 +82,23 @@ LinearFit times(LinearFit fit, double factor) {
 
 std::optional<ComputeSlowdown> compute_slowdown(const Observations& seen, const CostModel& costs,
                                                 bool ranks_share_processors) {
-  Seconds by_flops, by_bytes;
+  std::map<int, RankSeconds> ranks;
   for (const auto& [shape, observations] : seen.compute) {
     const std::string& kind = seen.kind_of.at(shape);
     const LinearFit* fit = fit_of(costs, shape, kind);
     if (seen.copies.at(kind) || fit == nullptr) continue;
-    (seen.by_flops.at(kind) ? by_flops : by_bytes)
-        .add(seconds_alone(observations, *fit, ranks_share_processors));
+    for (auto& [rank, alone] : alone_by_rank(observations, *fit, ranks_share_processors)) {
+      Seconds seconds = alone.seconds;
+      if (!ranks_share_processors) seconds.measured = seconds.expected * db::median(alone.ratios);
+      (seen.by_flops.at(kind) ? ranks[rank].by_flops : ranks[rank].by_bytes).add(seconds);
+    }
   }
-  Seconds all = by_flops;
-  all.add(by_bytes);
-  if (!(all.expected > 0)) return std::nullopt;
-  const double of_all = all.measured / all.expected;
-  const auto ratio = [&](const Seconds& seconds) {
-    return seconds.expected > 0 ? seconds.measured / seconds.expected : of_all;
-  };
-  return ComputeSlowdown{ratio(by_flops), ratio(by_bytes), of_all};
+  if (ranks.empty()) return std::nullopt;
+  const auto slowest = std::ranges::max_element(
+      ranks, {}, [](const auto& rank) { return rank.second.all().ratio(1); });
+  const double all = slowest->second.all().ratio(1);
+  return ComputeSlowdown{slowest->second.by_flops.ratio(all), slowest->second.by_bytes.ratio(all),
+                         all};
 }
 
 CostModel slowed(CostModel costs, const ComputeSlowdown& slowdown, const Observations& seen) {

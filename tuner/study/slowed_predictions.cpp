@@ -1,6 +1,5 @@
 #include "tuner/study/slowed_predictions.h"
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -19,12 +18,6 @@
 namespace tuner {
 namespace {
 
-/// A repeat of the trials that took turns in it.
-struct SlowedRepeat {
-  double slowdown = 1;  ///< of all computation
-  CostModel costs;
-};
-
 bool has_spans(const db::Connection& connection, std::int64_t run_id) {
   db::TimelineFilter filter;
   filter.run_id = run_id;
@@ -32,25 +25,26 @@ bool has_spans(const db::Connection& connection, std::int64_t run_id) {
   return !db::load_timelines(connection, filter).empty();
 }
 
-std::optional<SlowedRepeat> slowed_repeat(const db::Connection& connection,
-                                          const std::vector<std::int64_t>& runs,
-                                          const moe::Model& model, const Situation& profiled) {
+/// A run that was slowed, and the costs with that.
+struct SlowedRun {
+  double slowdown = 1;  ///< of all computation
+  CostModel costs;
+};
+
+std::optional<SlowedRun> slowed_run(const db::Connection& connection, std::int64_t run_id,
+                                    const moe::Model& model, const Situation& profiled) {
+  const db::Run run = db::load_run(connection, run_id);
+  if (!run.schedule_id || !has_spans(connection, run_id)) return std::nullopt;
+  MeasuredRuns measured;
+  add_run(connection, model, profiled.groups, profiled.program, run, measured);
+  const auto shared = shared_processors(db::load_run_ranks(connection, run_id));
   Observations seen;
-  bool ranks_share = false;
-  for (const std::int64_t id : runs) {
-    const db::Run run = db::load_run(connection, id);
-    if (!run.schedule_id || !has_spans(connection, id)) continue;
-    MeasuredRuns measured;
-    add_run(connection, model, profiled.groups, profiled.program, run, measured);
-    const auto shared = shared_processors(db::load_run_ranks(connection, id));
-    ranks_share = ranks_share || !shared.empty();
-    for (const MeasuredIteration& iteration : measured.iterations) {
-      observe(iteration, profiled.groups, shared, profiled.costs.device, seen);
-    }
+  for (const MeasuredIteration& iteration : measured.iterations) {
+    observe(iteration, profiled.groups, shared, profiled.costs.device, seen);
   }
-  const auto slowdown = compute_slowdown(seen, profiled.costs, ranks_share);
+  const auto slowdown = compute_slowdown(seen, profiled.costs, !shared.empty());
   if (!slowdown) return std::nullopt;
-  return SlowedRepeat{slowdown->all, slowed(profiled.costs, *slowdown, seen)};
+  return SlowedRun{slowdown->all, slowed(profiled.costs, *slowdown, seen)};
 }
 
 double predicted_s(const Situation& profiled, const CostModel& costs,
@@ -64,33 +58,17 @@ double predicted_s(const Situation& profiled, const CostModel& costs,
 
 void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
                               const moe::Model& model, const Situation& profiled) {
-  std::vector<db::Trial> trials;
-  std::map<std::int64_t, std::vector<int>> repeats_of;  // trial -> numbers
-  std::map<int, std::vector<std::int64_t>> runs_of;     // repeat -> runs
-  for (db::Trial& trial : db::load_trials(connection, study_id)) {
-    if (trial.status != "done") continue;
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
-      if (!repeat.run_id) continue;
-      repeats_of[trial.id].push_back(repeat.repeat);
-      runs_of[repeat.repeat].push_back(*repeat.run_id);
-    }
-    trials.push_back(std::move(trial));
-  }
-  std::map<int, SlowedRepeat> repeats;
-  for (const auto& [number, runs] : runs_of) {
-    auto repeat = slowed_repeat(connection, runs, model, profiled);
-    if (repeat) repeats.emplace(number, std::move(*repeat));
-  }
   db::Transaction transaction(connection, "store how slowly trials computed");
-  for (const db::Trial& trial : trials) {
+  for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =
         moe::schedule_from_json(db::load_schedule(connection, trial.schedule_id).json);
     std::vector<double> slowdowns, seconds;
-    for (const int number : repeats_of[trial.id]) {
-      const auto repeat = repeats.find(number);
-      if (repeat == repeats.end()) continue;
-      slowdowns.push_back(repeat->second.slowdown);
-      seconds.push_back(predicted_s(profiled, repeat->second.costs, schedule));
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      if (!repeat.run_id) continue;
+      const auto run = slowed_run(connection, *repeat.run_id, model, profiled);
+      if (!run) continue;
+      slowdowns.push_back(run->slowdown);
+      seconds.push_back(predicted_s(profiled, run->costs, schedule));
     }
     if (slowdowns.empty()) continue;
     db::set_slowdown(connection, trial.id, db::median(slowdowns), db::median(seconds));

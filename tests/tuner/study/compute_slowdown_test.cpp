@@ -52,6 +52,13 @@ TEST_F(ComputeSlowdownTest, IsTheMedianOfOpsAloneWeighedBySeconds) {
   EXPECT_DOUBLE_EQ(slowdown->all, (30 * 1.2 + 10) / 40) << "copies are no computation";
 }
 
+TEST_F(ComputeSlowdownTest, IsOfTheRankThatWasSlowedMost) {
+  seen.compute["linear[4x4]"] = {alone(10, 11), alone(10, 11), alone(10, 14), alone(10, 14)};
+  for (int i : {2, 3}) seen.compute["linear[4x4]"][i].rank = 1;
+  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, false)->all, 1.4);
+  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->all, 1.25);
+}
+
 TEST_F(ComputeSlowdownTest, CountsSumsWhereRanksShareProcessors) {
   seen.compute["linear[4x4]"] = {alone(10, 5), alone(10, 6), alone(10, 25)};
   EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->by_flops, 36 / 30.0);
