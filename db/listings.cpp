@@ -84,7 +84,8 @@ Listing studies() {
           "within_deviation: share of the trials measured within one predicted deviation; 68% is "
           "expected.\n"
           "compute_slowdown: how many times as long computation took alone in the trials as in the "
-          "profile. mean_ and worst_slowed_prediction_error: of predictions that know of it."};
+          "profile, on the rank that was slowed most. mean_ and worst_slowed_prediction_error: of "
+          "predictions made again with computation so slow."};
 }
 
 Listing fits() {

@@ -219,7 +219,8 @@ struct Trial {
   std::string tied_with = {};
   /// measured_s without what the machine did to the repeats: to be compared with that of others.
   std::optional<double> comparable_s = {};
-  /// How many times as long computation took alone in its repeats as the study's profile says.
+  /// How many times as long computation took alone in its repeats as in the study's profile, on the
+  /// rank that was slowed most.
   std::optional<double> compute_slowdown = {};
   /// What the profile predicts with computation so slow.
   std::optional<double> predicted_slowed_s = {};
@@ -247,7 +248,7 @@ struct PredictionQuality {
   std::optional<double> regret;
   /// The share of the trials that were measured within one deviation of their prediction.
   std::optional<double> within_deviation;
-  /// How many times as long computation took alone in the trials as in the profile: the median.
+  /// The median of the trials' compute_slowdown.
   std::optional<double> compute_slowdown = {};
   /// mean_error and worst_error of predictions with computation so slow.
   std::optional<double> mean_slowed_error = {}, worst_slowed_error = {};

@@ -204,9 +204,9 @@ CREATE TABLE study (
 -- trials that the repeats do not tell from this one, ", " between their planners. comparable_s:
 -- measured_s without what the machine did to the repeats, as if all trials of the study had been
 -- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
--- compute_slowdown: how many times as long computation took alone in the trial's repeats, on the
--- rank that was slowed most, as the study's profile says. predicted_slowed_s: what the profile predicts with computation so slow. Both
--- are NULL until the study has ended, and where no repeat has spans.
+-- compute_slowdown: how many times as long computation took alone in the trial's repeats as in the
+-- study's profile, on the rank that was slowed most. predicted_slowed_s: what the profile predicts
+-- with computation so slow. Both are NULL until the study has ended, and where no repeat has spans.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,

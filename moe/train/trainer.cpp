@@ -223,7 +223,9 @@ class Training {
       outliers_ = options.resume->index.outliers;
     }
     if (options.checkpoint && !options.only_evaluates) {
-      checkpoints_.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
+      CheckpointOptions kept = *options.checkpoint;
+      if (options.resume) kept.goes_on_from = options.resume->index.iteration;
+      checkpoints_.emplace(std::move(kept), groups, world, options.run.time_limit_s,
                            observer.checkpoint);
     }
     if (tells()) observer.schedule(first_, schedule_, scheduled_);

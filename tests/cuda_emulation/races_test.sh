@@ -4,6 +4,15 @@
 set -euo pipefail
 build=$1
 shift
+# PART DEVICES FILTER: tests of the product.
+parts='kernels 1 CudaKernels.InDouble*
+trainings 1 *CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*
+nccl 2 NcclCommunicator.*:*OverNccl*'
+for part in "$@"; do
+  known=$(cut -d ' ' -f 1 <<< "$parts")
+  grep -qxF -e "$part" <<< "$known" ||
+    { echo "races_test.sh: unknown part '$part'; known are: ${known//$'\n'/, }" >&2; exit 2; }
+done
 cmake --build "$build" --target moelab_cuda_race_checked cuda_emulation_race_test -- --quiet
 export TSAN_OPTIONS='halt_on_error=1 exitcode=66'
 # The sanitizer knows only address spaces of little randomness.
@@ -44,8 +53,4 @@ chosen() {  # the parts that are named, or all
     if (($# == 0)) || [[ " $* " == *" $part "* ]]; then echo "$part $rest"; fi
   done
 }
-chosen "$@" << 'PARTS' | xargs -P "$(nproc)" -I PART bash -c 'races "$1"' races PART
-kernels 1 CudaKernels.InDouble*
-trainings 1 *CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*
-nccl 2 NcclCommunicator.*:*OverNccl*
-PARTS
+chosen "$@" <<< "$parts" | xargs -P "$(nproc)" -I PART bash -c 'races "$1"' races PART

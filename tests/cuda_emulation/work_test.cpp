@@ -78,7 +78,8 @@ class CountingTeam {
   std::int64_t threads_;
 };
 
-/// Launches as CudaExec does, on CountingTeam.
+/// Runs one row after the other on CountingTeam: a narrow row on the loops of a warp, any other on
+/// those of kBlockThreads, where CudaExec gives rows of kFewLongRows kMostThreads.
 class CountingExec {
  public:
   static constexpr std::int64_t kSlotTile = moe::CudaExec::kSlotTile;
@@ -168,13 +169,13 @@ CountingExec selection(std::int64_t tokens, int experts) {
   return exec;
 }
 
-TEST(Work, OfSlotsIsDividedByTokensToo) {
+TEST(Work, OfGivingSlotsIsSharedByMoreTeamsWhereThereAreMoreTokens) {
   constexpr int experts = 8;
   const CountingExec few = selection(4096, experts), many = selection(16384, experts);
   EXPECT_LE(many.longest, few.longest) << "more tokens are more teams";
 }
 
-TEST(Work, OfOffsetsIsATeams) {
+TEST(Work, OfSummingOffsetsUpIsOneScanOverAllExperts) {
   constexpr int experts = 600;
   const CountingExec exec = selection(16, experts);
   EXPECT_EQ(exec.scans.back(), experts) << "the last launch sums the counts of experts up";

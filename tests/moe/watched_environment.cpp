@@ -49,3 +49,7 @@ extern "C" int putenv(char* text) noexcept {
   look(text, __builtin_return_address(0));
   return real<int(char*)>("putenv")(text);
 }
+extern "C" int clearenv() noexcept {
+  look("every variable", __builtin_return_address(0));
+  return real<int()>("clearenv")();
+}

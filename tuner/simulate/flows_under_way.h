@@ -27,6 +27,8 @@ class FlowsUnderWay {
   /// Keeps references to all arguments.
   FlowsUnderWay(const moe::Groups& groups, const std::vector<OpCost>& costs,
                 const Cluster& cluster);
+  FlowsUnderWay(const FlowsUnderWay&) = delete;  ///< as SharedLinks
+  FlowsUnderWay& operator=(const FlowsUnderWay&) = delete;
 
   /// When the next flows, those that end together, have ended; infinity where none moves, or until
   /// rates are shared anew.

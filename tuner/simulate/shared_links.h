@@ -40,8 +40,12 @@ class SharedLinks {
 
   /// Keeps references to all arguments.
   SharedLinks(const std::vector<OpCost>& costs, const moe::Groups& groups, const Cluster& cluster);
+  /// filling_ refers to speeds_.
+  SharedLinks(const SharedLinks&) = delete;
+  SharedLinks& operator=(const SharedLinks&) = delete;
 
-  /// Sets the rates of all flows. Flows that were given rates before still hold them.
+  /// Sets the rates of all flows. Expects that nobody changed rates since the last call, else
+  /// forget().
   void share(std::list<MovingCall>& calls, std::span<Flow> pairs, const Speed& speed);
   /// Someone else has set rates.
   void forget();

@@ -1,6 +1,5 @@
 #include "tuner/study/compute_slowdown.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -80,8 +79,8 @@ LinearFit times(LinearFit fit, double factor) {
 
 }  // namespace
 
-std::optional<ComputeSlowdown> compute_slowdown(const Observations& seen, const CostModel& costs,
-                                                bool ranks_share_processors) {
+std::map<int, ComputeSlowdown> against_costs(const Observations& seen, const CostModel& costs,
+                                             bool ranks_share_processors) {
   std::map<int, RankSeconds> ranks;
   for (const auto& [shape, observations] : seen.compute) {
     const std::string& kind = seen.kind_of.at(shape);
@@ -93,12 +92,26 @@ std::optional<ComputeSlowdown> compute_slowdown(const Observations& seen, const 
       (seen.by_flops.at(kind) ? ranks[rank].by_flops : ranks[rank].by_bytes).add(seconds);
     }
   }
-  if (ranks.empty()) return std::nullopt;
-  const auto slowest = std::ranges::max_element(
-      ranks, {}, [](const auto& rank) { return rank.second.all().ratio(1); });
-  const double all = slowest->second.all().ratio(1);
-  return ComputeSlowdown{slowest->second.by_flops.ratio(all), slowest->second.by_bytes.ratio(all),
-                         all};
+  std::map<int, ComputeSlowdown> result;
+  for (const auto& [rank, seconds] : ranks) {
+    const double all = seconds.all().ratio(1);
+    result[rank] = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
+  }
+  return result;
+}
+
+std::optional<ComputeSlowdown> compute_slowdown(const std::map<int, ComputeSlowdown>& trials,
+                                                const std::map<int, ComputeSlowdown>& profile) {
+  std::optional<ComputeSlowdown> most;
+  for (const auto& [rank, trial] : trials) {
+    const auto before = profile.find(rank);
+    if (before == profile.end()) continue;
+    const ComputeSlowdown& base = before->second;
+    const ComputeSlowdown slowdown{trial.by_flops / base.by_flops, trial.by_bytes / base.by_bytes,
+                                   trial.all / base.all};
+    if (!most || slowdown.all > most->all) most = slowdown;
+  }
+  return most;
 }
 
 CostModel slowed(CostModel costs, const ComputeSlowdown& slowdown, const Observations& seen) {

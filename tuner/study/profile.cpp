@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,5 +1,6 @@
 #include "tuner/study/slowed_predictions.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/passes/schedule.h"
+#include "tuner/costs/cluster.h"
 #include "tuner/costs/observe.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/compute_slowdown.h"
@@ -25,27 +27,49 @@ bool has_spans(const db::Connection& connection, std::int64_t run_id) {
   return !db::load_timelines(connection, filter).empty();
 }
 
+/// Adds what a run's spans show, if it has any. False where its ranks have processors of their own.
+bool observe_run(const db::Connection& connection, std::int64_t run_id, const moe::Model& model,
+                 const Situation& profiled, Observations& seen) {
+  const db::Run run = db::load_run(connection, run_id);
+  if (!run.schedule_id || !has_spans(connection, run_id)) return false;
+  MeasuredRuns measured;
+  add_run(connection, model, profiled.groups, profiled.program, run, measured);
+  const auto contended = contended_processors(
+      shared_processors(db::load_run_ranks(connection, run_id)), profiled.groups.ranks);
+  for (const MeasuredIteration& iteration : measured.iterations) {
+    observe(iteration, profiled.groups, contended, profiled.costs.device, seen);
+  }
+  return !contended.empty();
+}
+
+/// What a study's trials are compared with, and how.
+struct Comparison {
+  const db::Connection& connection;
+  const moe::Model& model;
+  const Situation& profiled;
+  std::map<int, ComputeSlowdown> profile;  ///< its runs against its costs
+};
+
 /// A run that was slowed, and the costs with that.
 struct SlowedRun {
   double slowdown = 1;  ///< of all computation
   CostModel costs;
 };
 
-std::optional<SlowedRun> slowed_run(const db::Connection& connection, std::int64_t run_id,
-                                    const moe::Model& model, const Situation& profiled) {
-  const db::Run run = db::load_run(connection, run_id);
-  if (!run.schedule_id || !has_spans(connection, run_id)) return std::nullopt;
-  MeasuredRuns measured;
-  add_run(connection, model, profiled.groups, profiled.program, run, measured);
-  const auto shared = shared_processors(db::load_run_ranks(connection, run_id));
+std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id) {
   Observations seen;
-  for (const MeasuredIteration& iteration : measured.iterations) {
-    observe(iteration, profiled.groups, shared, profiled.costs.device, seen);
-  }
-  const auto slowdown = compute_slowdown(seen, profiled.costs, !shared.empty());
+  const bool contended = observe_run(with.connection, run_id, with.model, with.profiled, seen);
+  const CostModel& costs = with.profiled.costs;
+  const auto slowdown = compute_slowdown(against_costs(seen, costs, contended), with.profile);
   if (!slowdown) return std::nullopt;
-  return SlowedRun{slowdown->all, slowed(profiled.costs, *slowdown, seen)};
+  return SlowedRun{slowdown->all, slowed(costs, *slowdown, seen)};
 }
+
+/// What is stored of a trial.
+struct SlowedTrial {
+  std::int64_t id = 0;
+  double slowdown = 1, predicted_s = 0;
+};
 
 double predicted_s(const Situation& profiled, const CostModel& costs,
                    const moe::Schedule& schedule) {
@@ -57,21 +81,36 @@ double predicted_s(const Situation& profiled, const CostModel& costs,
 }  // namespace
 
 void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
-                              const moe::Model& model, const Situation& profiled) {
-  db::Transaction transaction(connection, "store how slowly trials computed");
+                              const moe::Model& model, const Situation& profiled,
+                              const std::vector<std::int64_t>& profile_runs,
+                              const std::function<void()>& go_on) {
+  Observations seen;
+  bool contended = false;
+  for (const std::int64_t run : profile_runs) {
+    go_on();
+    contended = observe_run(connection, run, model, profiled, seen) || contended;
+  }
+  const Comparison with{connection, model, profiled,
+                        against_costs(seen, profiled.costs, contended)};
+  std::vector<SlowedTrial> slowed_trials;
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =
         moe::schedule_from_json(db::load_schedule(connection, trial.schedule_id).json);
     std::vector<double> slowdowns, seconds;
     for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
       if (!repeat.run_id) continue;
-      const auto run = slowed_run(connection, *repeat.run_id, model, profiled);
+      go_on();
+      const auto run = slowed_run(with, *repeat.run_id);
       if (!run) continue;
       slowdowns.push_back(run->slowdown);
       seconds.push_back(predicted_s(profiled, run->costs, schedule));
     }
     if (slowdowns.empty()) continue;
-    db::set_slowdown(connection, trial.id, db::median(slowdowns), db::median(seconds));
+    slowed_trials.push_back({trial.id, db::median(slowdowns), db::median(seconds)});
+  }
+  db::Transaction transaction(connection, "store how slowly trials computed");
+  for (const SlowedTrial& trial : slowed_trials) {
+    db::set_slowdown(connection, trial.id, trial.slowdown, trial.predicted_s);
   }
   transaction.commit();
 }

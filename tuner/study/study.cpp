@@ -82,6 +82,7 @@ class StudyRun {
         predict_all();
         measure();
       }
+      judge_slowdown();
     } catch (const moe::Stopped& stopped) {
       db::requeue_stale_trials(connection_, study_.id, 0);
       db::finish_run(connection_, run_id_, "killed", stopped.what());
@@ -92,7 +93,6 @@ class StudyRun {
       db::finish_run(connection_, run_id_, "failed", error.what());
       throw;
     }
-    judge_slowdown();
     for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
     say_where_nothing_fits();
     db::finish_run(connection_, run_id_, "done", warning_);
@@ -427,17 +427,23 @@ class StudyRun {
 
   // --- 5. conclude --------------------------------------------------------------------------
 
-  /// Compares how fast trials computed with the profile, without what refinements added to it.
+  /// Compares how fast trials computed with the profile, without what refinements added to it. A
+  /// study whose stored runs do not tell ends without this figure.
   void judge_slowdown() {
-    stay_alive();
-    CostModel costs = machine_.costs;
-    if (!refinements_of(study_).empty()) {
-      costs = profile_from_runs(connection_, options_.model, layout_text(), profile_runs_)
-                  .machine.costs;
+    go_on();
+    try {
+      CostModel costs = machine_.costs;
+      if (!refinements_of(study_).empty()) {
+        costs = profile_from_runs(connection_, options_.model, layout_text(), profile_runs_)
+                    .machine.costs;
+      }
+      Situation profiled{program_, groups_, typical_, costs, planned_cluster_};
+      profiled.routings = routings_;
+      store_slowed_predictions(connection_, study_.id, options_.model, profiled, profile_runs_,
+                               [this] { go_on(); });
+    } catch (const db::Error& error) {
+      options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
     }
-    Situation profiled{program_, groups_, typical_, costs, planned_cluster_};
-    profiled.routings = routings_;
-    store_slowed_predictions(connection_, study_.id, options_.model, profiled);
   }
 
   const StudyOptions& options_;

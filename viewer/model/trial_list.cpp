@@ -82,6 +82,12 @@ std::vector<const TrialRow*> listed_trials(const Catalog& catalog, const TrialFi
   return listed;
 }
 
+bool has_trained(const Catalog& catalog, const std::string& study) {
+  return std::any_of(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& row) {
+    return row.trial.status != kPlannedStatus && (study.empty() || row.study == study);
+  });
+}
+
 std::size_t hidden_planned(const Catalog& catalog, const TrialFilter& filter) {
   if (!filter.hides_planned) return 0;
   TrialFilter all = filter;

@@ -20,6 +20,9 @@ struct TrialFilter {
 /// The trials that the filter lets through, in the catalog's order.
 std::vector<const TrialRow*> listed_trials(const Catalog& catalog, const TrialFilter& filter);
 
+/// Whether a trial of the study was more than planned; of any study where `study` is empty.
+bool has_trained(const Catalog& catalog, const std::string& study);
+
 /// How many trials are not listed only because they were not trained.
 std::size_t hidden_planned(const Catalog& catalog, const TrialFilter& filter);
 

@@ -72,15 +72,14 @@ void choose_layer(LoadPanel& panel, std::size_t layer) {
 void refresh(LoadPanel& panel, const RunData& run) {
   const std::size_t iterations = shown_iterations(run).size(), layers = shown_layers(run).size();
   if (panel.shown_run == run.run_id && panel.shown_iterations == iterations) return;
-  const bool is_other_run = panel.shown_run != run.run_id;
   panel.shown_run = run.run_id;
   panel.shown_iterations = iterations;
   panel.playing = false;
   panel.iteration = iterations == 0 ? 0 : iterations - 1;
-  if (is_other_run && !panel.is_layer_chosen && iterations > 0) {
+  if (!panel.is_layer_chosen && iterations > 0) {
     panel.layer = hottest_layer(run, shown_iterations(run)[panel.iteration]);
   }
-  panel.layer = std::min(panel.layer, layers == 0 ? 0 : layers - 1);
+  if (layers > 0) panel.layer = std::min(panel.layer, layers - 1);
   rescale(panel, run);
 }
 

@@ -12,7 +12,7 @@ struct LoadPanel {
   std::size_t iteration =
       0;  ///< index among those with stored loads, or among all where none are stored
   std::size_t layer = 0;         ///< index among the MoE layers
-  bool is_layer_chosen = false;  ///< by a person; else it is the least even one of each run
+  bool is_layer_chosen = false;  ///< by a person; else the least even one is shown
   bool playing = false;
   double until_next_s = 0;     ///< time left until the slider moves while playing
   bool asked = false;          ///< what the gates asked for, not what was kept

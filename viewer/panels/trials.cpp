@@ -35,8 +35,8 @@ constexpr std::array kTrialKeys = {
 
 struct TrialPanel {
   TrialFilter filter;
-  bool is_opened = false;    // then the filter is as a person left it
-  int catalog_changes = -1;  // of the session when the repeats were read
+  bool is_hiding_chosen = false;  // by a person; else plans are hidden where others were trained
+  int catalog_changes = -1;       // of the session when the repeats were read
   std::map<std::int64_t, std::pair<double, double>> repeats;  // shortest and longest, by trial
 };
 
@@ -284,7 +284,9 @@ void draw_hidden(TrialPanel& panel, std::size_t hidden) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextDisabled("%s.", hidden_text(hidden).c_str());
   ImGui::SameLine();
-  if (ImGui::SmallButton(hidden == 1 ? "Show it" : "Show them")) panel.filter.hides_planned = false;
+  if (!ImGui::SmallButton(hidden == 1 ? "Show it" : "Show them")) return;
+  panel.filter.hides_planned = false;
+  panel.is_hiding_chosen = true;
 }
 
 void draw_trial_filter(TrialPanel& panel, const Catalog& catalog) {
@@ -303,7 +305,13 @@ void draw_trial_filter(TrialPanel& panel, const Catalog& catalog) {
     ImGui::EndCombo();
   }
   ImGui::SameLine();
-  ImGui::Checkbox("hide what was only planned", &panel.filter.hides_planned);
+  // Where nothing was trained yet, plans are all there is.
+  if (!panel.is_hiding_chosen) {
+    panel.filter.hides_planned = has_trained(catalog, panel.filter.study);
+  }
+  if (ImGui::Checkbox("hide what was only planned", &panel.filter.hides_planned)) {
+    panel.is_hiding_chosen = true;
+  }
   ImGui::SameLine();
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##trials", "filter: words of planner, parameters, status ...",
@@ -321,10 +329,6 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
     return;
   }
   read_repeats(panel, session);
-  if (!std::exchange(panel.is_opened,
-                     true)) {  // where nothing was trained yet, plans are all there is
-    panel.filter.hides_planned = !listed_trials(session.catalog, panel.filter).empty();
-  }
   draw_trial_filter(panel, session.catalog);
   std::vector<const TrialRow*> rows = listed_trials(session.catalog, panel.filter);
   const float row_px = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;

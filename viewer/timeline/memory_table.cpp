@@ -34,7 +34,7 @@ void draw_rank_choice(TimelinePanel& panel, const MemoryTable& table, const Rank
   ImGui::EndCombo();
 }
 
-// "peak 212 MB at 34.2 ms, of 230 MB planned, 230 MB touched; 12 MB on the host".
+// "peak 212 MiB at 34.2 ms; 230 MiB planned, 230 MiB touched; on the host 12.0 MiB".
 std::string peak_text(const RankMemory& rank) {
   std::string text =
       fmt::format("peak {} at {}; {} planned", bytes_text(rank.device.peak.bytes),

@@ -85,7 +85,11 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
       completed_(std::move(completed)) {
   std::string error;
   try {
-    if (world.rank == 0) lock_ = prepare_folder(options_.directory);
+    if (world.rank == 0) {
+      // The other ranks wait no longer than a call may.
+      lock_ = prepare_folder(options_.directory, options_.goes_on_from,
+                             std::min(FolderLock::kPatience_s, time_limit_s / 4));
+    }
   } catch (const std::exception& failure) {
     error = failure.what();
   }

@@ -22,6 +22,7 @@ struct CheckpointOptions {
   std::filesystem::path directory;  ///< every rank sees the same folder there
   int every = 0;                    ///< iterations between checkpoints; 0 = only at the end
   int keep = 2;                     ///< how many of the last ones are kept; 0 = all
+  int goes_on_from = 0;             ///< the iteration of the checkpoint resumed from; 0 = none
   /// What the training is, with its first schedule; the rest of the index is filled in.
   CheckpointIndex about;
 };

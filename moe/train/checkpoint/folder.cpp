@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "moe/errors.h"
 #include "moe/train/checkpoint/written_file.h"
 
 namespace moe {
@@ -54,9 +55,17 @@ std::vector<int> checkpoints_in(const std::filesystem::path& directory) {
   return iterations;
 }
 
-std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& directory) {
+std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& directory, int last,
+                                           double patience_s) {
   make_folder(directory);
-  auto lock = std::make_unique<FolderLock>(directory);
+  auto lock = std::make_unique<FolderLock>(directory, patience_s);
+  if (const auto complete = checkpoints_in(directory);
+      !complete.empty() && complete.back() > last) {
+    throw InputError(
+        fmt::format("{}: another training has written the checkpoint of iteration {} "
+                    "meanwhile: begin again",
+                    directory.string(), complete.back()));
+  }
   std::vector<std::filesystem::path> left;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();

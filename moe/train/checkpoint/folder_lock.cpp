@@ -32,11 +32,19 @@ std::string this_process() {
   return fmt::format("process {} on {}", getpid(), host.data());
 }
 
+/// -1 where there is neither a file to open nor one to make.
+int open_lock(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Another user's file: to lock it takes no right to write.
+  return descriptor >= 0 ? descriptor : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
 }  // namespace
 
 FolderLock::FolderLock(const std::filesystem::path& directory, double patience_s)
-    : descriptor_(open((directory / kFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) return;  // the first file of a checkpoint will say why
+    : descriptor_(open_lock((directory / kFile).string())) {
+  if (descriptor_ < 0)
+    return;  // a folder that nothing can be written to, as its first file will say
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return;  // no locks there
@@ -53,7 +61,7 @@ FolderLock::FolderLock(const std::filesystem::path& directory, double patience_s
   const std::string text = this_process();
   if (ftruncate(descriptor_, 0) != 0 ||
       pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    // A full disk: the lock holds all the same, and another training names no process.
+    // A full disk, or another user's file: the lock holds all the same.
   }
 }
 

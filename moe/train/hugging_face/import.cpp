@@ -245,7 +245,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   ImportReport report{{}, configured.family, directory / kModelFile, 0};
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
-  const auto lock = prepare_folder(directory);
+  const auto lock = prepare_folder(directory, 0);
   const std::filesystem::path unfinished = report.model_file.string() + ".partial";
   report.model = write_model_file(text, unfinished);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);

@@ -45,29 +45,34 @@ TEST_F(ComputeSlowdownTest, IsTheMedianOfOpsAloneWeighedBySeconds) {
                                  beside_another(10, 500)};
   seen.compute["gelu[8]"] = {alone(20, 10)};
   seen.compute["fetch_rows[8]"] = {alone(1, 1000)};
-  const auto slowdown = compute_slowdown(seen, costs, false);
-  ASSERT_TRUE(slowdown);
-  EXPECT_DOUBLE_EQ(slowdown->by_flops, 1.2) << "the median, without the op beside another";
-  EXPECT_DOUBLE_EQ(slowdown->by_bytes, 1);
-  EXPECT_DOUBLE_EQ(slowdown->all, (30 * 1.2 + 10) / 40) << "copies are no computation";
+  const auto ranks = against_costs(seen, costs, false);
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_DOUBLE_EQ(ranks.at(0).by_flops, 1.2) << "the median, without the op beside another";
+  EXPECT_DOUBLE_EQ(ranks.at(0).by_bytes, 1);
+  EXPECT_DOUBLE_EQ(ranks.at(0).all, (30 * 1.2 + 10) / 40) << "copies are no computation";
 }
 
 TEST_F(ComputeSlowdownTest, IsOfTheRankThatWasSlowedMost) {
   seen.compute["linear[4x4]"] = {alone(10, 11), alone(10, 11), alone(10, 14), alone(10, 14)};
   for (int i : {2, 3}) seen.compute["linear[4x4]"][i].rank = 1;
-  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, false)->all, 1.4);
-  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->all, 1.25);
+  const auto ranks = against_costs(seen, costs, false);
+  EXPECT_DOUBLE_EQ(compute_slowdown(ranks, {{0, {}}, {1, {}}})->all, 1.4);
+  // The one that is always slower has not been slowed.
+  EXPECT_DOUBLE_EQ(compute_slowdown(ranks, {{0, {1, 1, 1}}, {1, {1.4, 1.4, 1.4}}})->all, 1.1);
+  EXPECT_FALSE(compute_slowdown(ranks, {{2, {}}}));
+  EXPECT_DOUBLE_EQ(against_costs(seen, costs, true).at(0).all, 1.25) << "all ranks together";
 }
 
 TEST_F(ComputeSlowdownTest, CountsSumsWhereRanksShareProcessors) {
   seen.compute["linear[4x4]"] = {alone(10, 5), alone(10, 6), alone(10, 25)};
-  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->by_flops, 36 / 30.0);
-  EXPECT_DOUBLE_EQ(compute_slowdown(seen, costs, true)->by_bytes, 36 / 30.0) << "none of its own";
+  EXPECT_DOUBLE_EQ(against_costs(seen, costs, true).at(0).by_flops, 36 / 30.0);
+  EXPECT_DOUBLE_EQ(against_costs(seen, costs, true).at(0).by_bytes, 36 / 30.0) << "none of its own";
 }
 
 TEST_F(ComputeSlowdownTest, IsNoneWhereNoOpWasAlone) {
   seen.compute["linear[4x4]"] = {beside_another(10, 12)};
-  EXPECT_FALSE(compute_slowdown(seen, costs, false));
+  EXPECT_TRUE(against_costs(seen, costs, false).empty());
+  EXPECT_FALSE(compute_slowdown({}, {}));
 }
 
 TEST_F(ComputeSlowdownTest, SlowsComputationAlone) {

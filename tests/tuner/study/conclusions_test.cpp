@@ -80,7 +80,8 @@ TEST_F(ConclusionsTest, SayHowMuchSlowerTrialsComputedThanTheProfile) {
   db::set_slowdown(connection, fsmoe, 1.2, 0.97);
   EXPECT_THAT(store_conclusions(connection, study).back(),
               testing::StartsWith("computation took 1.25 times as long in the trials as in the "
-                                  "profile; predictions that know of it: mean error 2"));
+                                  "profile, on the rank that was slowed most; predicted again "
+                                  "with computation so slow: mean error 2"));
   db::Query rows(connection,
                  "SELECT compute_slowdown, mean_slowed_prediction_error, "
                  "worst_slowed_prediction_error FROM study_view");

@@ -43,6 +43,14 @@ TEST_F(TrialListTest, LeavesOutWhatWasOnlyPlannedUnlessAskedFor) {
   EXPECT_EQ(ids(listed_trials(catalog, {"", false, ""})), (std::vector<std::int64_t>{1, 2, 3, 4}));
 }
 
+TEST_F(TrialListTest, TellsWhetherAStudyHasMoreThanPlans) {
+  catalog.trials[3].study = "another";  // the one that was only planned
+  EXPECT_TRUE(has_trained(catalog, "a study"));
+  EXPECT_FALSE(has_trained(catalog, "another"));
+  EXPECT_TRUE(has_trained(catalog, "")) << "any study";
+  EXPECT_FALSE(has_trained({}, ""));
+}
+
 TEST_F(TrialListTest, CountsThePlansThatTheFilterHides) {
   EXPECT_EQ(hidden_planned(catalog, {}), 1U);
   EXPECT_EQ(hidden_text(1), "1 trial was only planned and is hidden");

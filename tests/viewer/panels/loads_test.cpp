@@ -127,6 +127,41 @@ TEST_F(LoadsTest, OpensOnTheLeastEvenLayerOfEachRunUntilOneIsChosen) {
   EXPECT_EQ(panel.layer, chosen) << "the same layer of another run";
 }
 
+TEST_F(LoadsTest, FollowsTheLeastEvenLayerOfARunUntilOneIsChosen) {
+  App app = open(ids.sequential_run, "loads");
+  auto& panel = app.states.of<LoadPanel>();
+  const RunData complete = app.session.run;
+  // The run after so many iterations, in the last of which this layer is the least even.
+  const auto follow = [&](std::size_t iterations, std::size_t layer) {
+    RunData& run = app.session.run;
+    run = complete;
+    run.loads = {};
+    run.asked = {};
+    if (iterations == 0) run.balances = {};
+    const std::size_t layers = run.balances.layers.size();
+    run.balances.iterations.resize(iterations);
+    run.balances.rows.resize(iterations * layers);
+    for (std::size_t l = 0; l < layers; ++l) {
+      run.balances.rows[(iterations - 1) * layers + l].max_over_mean = l == layer ? 9 : 1;
+    }
+    headless.frame([&] { draw_app(app); });
+  };
+  follow(0, 0);
+  EXPECT_EQ(panel.shown_run, complete.run_id);
+  EXPECT_EQ(panel.shown_iterations, 0U);
+  follow(10, 2);
+  EXPECT_EQ(panel.layer, 2U) << "its first loads";
+  follow(20, 0);
+  EXPECT_EQ(panel.layer, 0U) << "of the last iteration";
+  panel.layer = 1;
+  panel.is_layer_chosen = true;
+  follow(30, 2);
+  EXPECT_EQ(panel.layer, 1U);
+  follow(0, 0);
+  follow(10, 2);
+  EXPECT_EQ(panel.layer, 1U) << "no loads in between";
+}
+
 TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {
   App app = open(ids.sequential_run, "loads");
   std::vector<db::Load> rows;

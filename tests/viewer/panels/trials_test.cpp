@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "tests/viewer/app/open_app.h"
 #include "tests/viewer/drawn.h"
@@ -18,6 +19,14 @@ class TrialsPanelTest : public ::testing::Test, public OpenApp {
  protected:
   void settle(App& app, int frames = 4) {
     for (int i = 0; i < frames; ++i) headless.frame([&] { draw_app(app); });
+  }
+
+  // `glyphs` is the begin of a drawn text without its spaces: see drawn_place.
+  void click_on(App& app, const std::string& glyphs) {
+    const auto place = drawn_place(glyphs);
+    ASSERT_TRUE(place) << glyphs;
+    headless.click(*place, [&] { draw_app(app); });
+    settle(app);
   }
 };
 
@@ -55,6 +64,44 @@ TEST_F(TrialsPanelTest, WhereNothingWasTrainedPlansAreShown) {
   settle(app);
   EXPECT_THAT(drawn_texts(), Contains("planned"));
   EXPECT_THAT(drawn_texts(), Not(Contains(HasSubstr("hidden"))));
+}
+
+TEST_F(TrialsPanelTest, PlansAreHiddenOnceOthersWereTrained) {
+  App app = open(ids.study_run, "trials");
+  const std::vector<TrialRow> trained = app.session.catalog.trials;
+  for (TrialRow& row : app.session.catalog.trials) row.trial.status = "planned";
+  settle(app);
+  ASSERT_THAT(drawn_texts(), Contains("planned"));
+  app.session.catalog.trials = trained;
+  settle(app);
+  EXPECT_THAT(drawn_texts(), Not(Contains("planned")));
+  EXPECT_THAT(drawn_texts(), Contains(HasSubstr("hidden")));
+}
+
+TEST_F(TrialsPanelTest, PlansOfAStudyThatHasNothingElseAreShown) {
+  App app = open(ids.study_run, "trials");
+  for (TrialRow& row : app.session.catalog.trials) {
+    if (row.trial.status == "planned") row.study = "untrained";
+  }
+  settle(app);
+  ASSERT_THAT(drawn_texts(), Not(Contains("planned")));
+  click_on(app, "allstudies");
+  click_on(app, "untrained");  // drawn in the list of studies only, as its trials are hidden
+  EXPECT_THAT(drawn_texts(), Contains("planned"));
+  EXPECT_THAT(drawn_texts(), Not(Contains(HasSubstr("No trial is listed"))));
+}
+
+TEST_F(TrialsPanelTest, PlansStayHiddenOrShownAsAPersonChose) {
+  App app = open(ids.study_run, "trials");
+  settle(app);
+  click_on(app, "hidewhat");
+  EXPECT_THAT(drawn_texts(), Contains("planned"));
+  click_on(app, "hidewhat");
+  EXPECT_THAT(drawn_texts(), Not(Contains("planned")));
+  for (TrialRow& row : app.session.catalog.trials) row.trial.status = "planned";
+  settle(app);
+  EXPECT_THAT(drawn_texts(), Not(Contains("planned")));
+  EXPECT_THAT(drawn_texts(), Contains(HasSubstr("No trial is listed")));
 }
 
 TEST_F(TrialsPanelTest, AClickOnARowStacksItsTimelines) {

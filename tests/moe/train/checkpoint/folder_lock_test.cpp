@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "moe/errors.h"
@@ -24,7 +25,7 @@ TEST(FolderLock, IsOfOneTrainingAtATime) {
                   testing::HasSubstr(fmt::format("process {} on ", getpid()))));
   first.reset();
   EXPECT_NO_THROW(FolderLock(folder.path(), 0));
-  const auto prepared = prepare_folder(folder.path());
+  const auto prepared = prepare_folder(folder.path(), 0);
   EXPECT_THROW(FolderLock(folder.path(), 0), InputError);
 }
 
@@ -46,6 +47,14 @@ TEST(FolderLock, EndsWithItsProcessHoweverThatEnds) {
   EXPECT_NO_THROW(FolderLock(folder.path(), 0));
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST(FolderLock, RefusesACheckpointThatWasWrittenMeanwhile) {
+  const db::TemporaryDirectory folder;
+  std::filesystem::create_directory(checkpoint_folder(folder.path(), 20));
+  EXPECT_NO_THROW((void)prepare_folder(folder.path(), 20));
+  EXPECT_THAT([&] { (void)prepare_folder(folder.path(), 10); },
+              testing::ThrowsMessage<InputError>(testing::HasSubstr("iteration 20 meanwhile")));
 }
 
 }  // namespace
