@@ -127,7 +127,6 @@ MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_v
                               group.world_ranks[group.rank], what_, group.failure),
                   group.stop_signal);
   }
-  throw_if_another_gave_up();
 }
 
 MpiMessages::~MpiMessages() {
@@ -373,7 +372,7 @@ void MpiMessages::wait(int begin, int end) {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_look > kNoticeInterval) {
       last_look = now;
-      throw_if_another_gave_up();
+      throw_if_another_gave_up(begin, end);
     }
     if (std::chrono::duration<double>(now - start_).count() > call_.time_limit_s) {
       fail_at_limit(begin, end);
@@ -381,23 +380,30 @@ void MpiMessages::wait(int begin, int end) {
   }
 }
 
-void MpiMessages::throw_if_another_gave_up() {
+bool MpiMessages::is_told(MPI_Status& status) const {
+  const std::lock_guard lock(mpi_mutex());
+  int there = 0;
+  check_mpi(
+      MPI_Iprobe(MPI_ANY_SOURCE, tag_of(group_, Channel::gave_up), group_.comm, &there, &status),
+      "MPI_Iprobe");
+  return there != 0;
+}
+
+void MpiMessages::throw_if_another_gave_up(int& begin, int end) {
   // mpirun, when a rank has died, leaves the others a second from its SIGTERM to its SIGKILL.
   if (stop_signal() == SIGTERM && seconds_since_stop() > 0.3 && !finishes_together()) {
     throw Interrupted(fmt::format("rank {}: {} cannot finish: this process was asked to end ({})",
                                   group_.world_ranks[group_.rank], what_, stop_reason(SIGTERM)),
                       SIGTERM);
   }
+  MPI_Status status;
+  if (!is_told(status)) return;
+  // What it sent before it gave up counts: all ranks may just have agreed to end.
+  if (test_all(begin, end)) return;
   std::string notice;
   int sender = 0;
   {
     const std::lock_guard lock(mpi_mutex());
-    int there = 0;
-    MPI_Status status;
-    check_mpi(
-        MPI_Iprobe(MPI_ANY_SOURCE, tag_of(group_, Channel::gave_up), group_.comm, &there, &status),
-        "MPI_Iprobe");
-    if (!there) return;
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
     notice.resize(bytes);

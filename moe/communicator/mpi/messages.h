@@ -85,7 +85,8 @@ int abandoned_messages();
 /// MPI gets it when its last byte would have come through both.
 class MpiMessages {
  public:
-  /// Throws CommunicationError if the group failed before, or if another member gave up.
+  /// Throws CommunicationError if the group failed before. A member that gave up since is noticed
+  /// by wait(), because messages that it sent before count.
   MpiMessages(MpiGroup& group, const CallContext& call, std::string_view collective);
   ~MpiMessages();
   MpiMessages(const MpiMessages&) = delete;
@@ -164,7 +165,10 @@ class MpiMessages {
   bool test_all(int& begin, int end);
   bool is_near(int peer) const;
   double next_sleep_s() const;
-  void throw_if_another_gave_up();
+  /// Where another member gave up, and messages [begin, end) are still missing from it or others.
+  void throw_if_another_gave_up(int& begin, int end);
+  /// True where a member's word that it gave up is there and not yet read.
+  bool is_told(MPI_Status& status) const;
   [[noreturn]] void fail_at_limit(int begin, int end);
 
   MpiGroup& group_;
