@@ -36,6 +36,11 @@ struct Observation {
   int rank = 0;          ///< of the rank that computed or copied
 };
 
+inline bool is_alone(const Observation& observation) {
+  const double beside_s = std::max(observation.beside.any, observation.beside.same_link);
+  return beside_s <= kAlone * observation.sample.seconds;
+}
+
 /// The speeds of one occupation while another is at work.
 class Beside {
  public:

@@ -37,10 +37,7 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
                                 Typical typical = Typical::median) {
   std::vector<Sample> alone;
   for (const Observation& observation : observations) {
-    const double beside_s = std::max(observation.beside.any, observation.beside.same_link);
-    if (beside_s <= kAlone * observation.sample.seconds) {
-      alone.push_back(observation.sample);
-    }
+    if (is_alone(observation)) alone.push_back(observation.sample);
   }
   std::sort(alone.begin(), alone.end(), [](const Sample& a, const Sample& b) {
     return std::tie(a.units, a.calls, a.seconds) < std::tie(b.units, b.calls, b.seconds);

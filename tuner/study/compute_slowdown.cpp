@@ -40,7 +40,7 @@ std::map<int, Alone> alone_by_rank(const std::vector<Observation>& observations,
   std::map<int, Alone> by_rank;
   for (const Observation& observation : observations) {
     const Sample& sample = observation.sample;
-    if (observation.beside.any > kAlone * sample.seconds) continue;
+    if (!is_alone(observation)) continue;
     const double expected = seconds_of(fit, sample.calls, sample.units);
     if (!(expected > 0)) continue;
     Alone& alone = by_rank[ranks_share_processors ? 0 : observation.rank];

@@ -38,12 +38,8 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
   return result;
 }
 
-void add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+bool add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
              const moe::Program& whole, const db::Run& run, MeasuredRuns& measured) {
-  const bool routes = !moe::row_handling(whole).empty();
-  const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
-  measured.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
-  const moe::Program& program = measured.programs.back();
   db::TimelineFilter filter;
   filter.run_id = run.id;
   filter.kind = db::kMeasured;
@@ -51,9 +47,11 @@ void add_run(const db::Connection& connection, const moe::Model& model, const mo
   if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
     std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
   }
-  if (timelines.empty()) {
-    throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", run.id));
-  }
+  if (timelines.empty()) return false;
+  const bool routes = !moe::row_handling(whole).empty();
+  const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
+  measured.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
+  const moe::Program& program = measured.programs.back();
   for (const db::Timeline& timeline : timelines) {
     moe::Routing routing;
     if (routes) {
@@ -65,6 +63,7 @@ void add_run(const db::Connection& connection, const moe::Model& model, const mo
     measured.routings.push_back(std::move(routing));
     measured.runs.push_back(measured.programs.size() - 1);
   }
+  return true;
 }
 
 }  // namespace tuner

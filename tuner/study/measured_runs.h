@@ -24,9 +24,9 @@ struct MeasuredRuns {
 };
 
 /// Adds the measured timelines of a run with a stored schedule, without warm-up iterations where
-/// there are others. `whole`: the iteration of `model` that schedules are applied to. Throws
-/// db::Error where the run has no measured timeline, or where one is not of this model.
-void add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+/// there are others. False where it has none. `whole`: the iteration of `model` that schedules are
+/// applied to. Throws db::Error where a timeline is not of this model.
+bool add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
              const moe::Program& whole, const db::Run& run, MeasuredRuns& measured);
 
 /// Reads a stored timeline, with its spans by rank and op as the runner made it.

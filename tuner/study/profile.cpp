@@ -165,7 +165,10 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
                                         run.ranks, first.id, first.ranks));
     }
-    add_run(connection, model, profile.groups, whole, run, profiled);
+    if (!add_run(connection, model, profile.groups, whole, run, profiled)) {
+      throw db::Error(db::ErrorKind::not_found,
+                      fmt::format("run {}: no measured timeline", run.id));
+    }
   }
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();

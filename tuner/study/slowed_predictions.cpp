@@ -20,20 +20,15 @@
 namespace tuner {
 namespace {
 
-bool has_spans(const db::Connection& connection, std::int64_t run_id) {
-  db::TimelineFilter filter;
-  filter.run_id = run_id;
-  filter.kind = db::kMeasured;
-  return !db::load_timelines(connection, filter).empty();
-}
-
 /// Adds what a run's spans show, if it has any. False where its ranks have processors of their own.
 bool observe_run(const db::Connection& connection, std::int64_t run_id, const moe::Model& model,
                  const Situation& profiled, Observations& seen) {
   const db::Run run = db::load_run(connection, run_id);
-  if (!run.schedule_id || !has_spans(connection, run_id)) return false;
   MeasuredRuns measured;
-  add_run(connection, model, profiled.groups, profiled.program, run, measured);
+  if (!run.schedule_id ||
+      !add_run(connection, model, profiled.groups, profiled.program, run, measured)) {
+    return false;
+  }
   const auto contended = contended_processors(
       shared_processors(db::load_run_ranks(connection, run_id)), profiled.groups.ranks);
   for (const MeasuredIteration& iteration : measured.iterations) {

@@ -235,8 +235,10 @@ class StudyRun {
 
   // --- 2. predict ---------------------------------------------------------------------------
 
-  Situation situation() const {
-    Situation all{program_, groups_, typical_, machine_.costs, planned_cluster_};
+  Situation situation() const { return situation(machine_.costs); }
+  /// With other costs, which have to live as long.
+  Situation situation(const CostModel& costs) const {
+    Situation all{program_, groups_, typical_, costs, planned_cluster_};
     all.routings = routings_;
     return all;
   }
@@ -437,10 +439,8 @@ class StudyRun {
         costs = profile_from_runs(connection_, options_.model, layout_text(), profile_runs_)
                     .machine.costs;
       }
-      Situation profiled{program_, groups_, typical_, costs, planned_cluster_};
-      profiled.routings = routings_;
-      store_slowed_predictions(connection_, study_.id, options_.model, profiled, profile_runs_,
-                               [this] { go_on(); });
+      store_slowed_predictions(connection_, study_.id, options_.model, situation(costs),
+                               profile_runs_, [this] { go_on(); });
     } catch (const db::Error& error) {
       options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
     }

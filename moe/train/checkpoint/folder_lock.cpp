@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "moe/communicator/node_name.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -24,12 +25,6 @@ std::string text_of(int descriptor) {
   std::array<char, 256> text{};
   const ssize_t read = pread(descriptor, text.data(), text.size(), 0);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(read, 0))};
-}
-
-std::string this_process() {
-  std::array<char, 128> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("process {} on {}", getpid(), host.data());
 }
 
 /// -1 where there is neither a file to open nor one to make.
@@ -58,7 +53,7 @@ FolderLock::FolderLock(const std::filesystem::path& directory, double patience_s
     }
     std::this_thread::sleep_for(kPause);
   }
-  const std::string text = this_process();
+  const std::string text = fmt::format("process {} on {}", getpid(), node_name());
   if (ftruncate(descriptor_, 0) != 0 ||
       pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     // A full disk, or another user's file: the lock holds all the same.

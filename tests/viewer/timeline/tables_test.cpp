@@ -34,6 +34,13 @@ class TablesTest : public ::testing::Test {
     headless.frame(draw);
     headless.frame(draw);
   }
+  void draw_below(float width) {
+    ImGui::SetNextWindowPos({0, 500});
+    ImGui::SetNextWindowSize({width, 400});
+    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
+    draw_figures(panel, headless.fonts, stack);
+    ImGui::End();
+  }
   Headless headless;
   Timeline first = random_timeline(1), second = random_timeline(2, 2);
   std::vector<StackEntry> stack{{&first, "one", "", ""}, {&second, "two", "", ""}};
@@ -44,11 +51,7 @@ class TablesTest : public ::testing::Test {
     ImGui::Begin("lanes", nullptr, ImGuiWindowFlags_NoDecoration);
     draw_timelines(panel, headless.fonts, stack, {{0, 0}, {1400, 500}});
     ImGui::End();
-    ImGui::SetNextWindowPos({0, 500});
-    ImGui::SetNextWindowSize({1400, 400});
-    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
-    draw_figures(panel, headless.fonts, stack);
-    ImGui::End();
+    draw_below(1400);
   };
 };
 
@@ -220,13 +223,7 @@ TEST_F(TablesTest, AnyTwoOfThreeTimelinesAreCompared) {
 
 TEST_F(TablesTest, FiguresOfDifferencesAreWholeInANarrowPanel) {
   float width = 0;
-  draw = [&] {
-    ImGui::SetNextWindowPos({0, 500});
-    ImGui::SetNextWindowSize({width, 400});
-    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
-    draw_figures(panel, headless.fonts, stack);
-    ImGui::End();
-  };
+  draw = [&] { draw_below(width); };
   // 580 px are beside a selected span in a window of 1280.
   for (const float wide : {1400.0F, 660.0F, 580.0F, 500.0F}) {
     width = wide;
@@ -244,13 +241,7 @@ TEST_F(TablesTest, FiguresOfDifferencesAreWholeInANarrowPanel) {
 
 TEST_F(TablesTest, AClickOnAHeaderSortsByItAtAnyWidth) {
   float width = 1400;
-  draw = [&] {
-    ImGui::SetNextWindowPos({0, 500});
-    ImGui::SetNextWindowSize({width, 400});
-    ImGui::Begin("below", nullptr, ImGuiWindowFlags_NoDecoration);
-    draw_figures(panel, headless.fonts, stack);
-    ImGui::End();
-  };
+  draw = [&] { draw_below(width); };
   // The name of the first row: columns are drawn one after the other, each below its header.
   const auto first_row = [&] {
     ImGui::GetIO().MousePos = {1, 1};
