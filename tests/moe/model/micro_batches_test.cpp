@@ -30,7 +30,7 @@ TEST(MicroBatches, DropTheTokensOfTheWholeBatchWhereCapacityGroupsLieWithinThem)
   Model model = small_model(DType::f64);
   model.capacity_factor = 0.75;
   const Outcome whole = train_small(model, {}, 1, 1);
-  ASSERT_GT(whole.dropped, 0);
+  ASSERT_GT(whole.dropped.back(), 0);
   model.micro_batches = 4;
   EXPECT_EQ(train_small(model, {}, 1, 1).dropped, whole.dropped);
 }

@@ -100,9 +100,12 @@ std::string violation(const Draw& draw) {
       !(difference < gradient_tolerance(draw, reference, difference))) {
     text += "gradients differ by " + std::to_string(difference) + "\n";
   }
-  if (outcome.dropped != reference.dropped) {
-    text += "dropped " + std::to_string(outcome.dropped) + " copies instead of " +
-            std::to_string(reference.dropped) + "\n";
+  // After updates, rounding of fewer bits than f64's may send a token to another expert.
+  const std::size_t exact_steps = draw.model.dtype == DType::f64 ? kSteps : 1;
+  for (std::size_t step = 0; step < exact_steps; ++step) {
+    if (outcome.dropped.at(step) == reference.dropped.at(step)) continue;
+    text += "step " + std::to_string(step) + " dropped " + std::to_string(outcome.dropped[step]) +
+            " copies instead of " + std::to_string(reference.dropped[step]) + "\n";
   }
   return text;
 }
@@ -129,7 +132,10 @@ Draw shrink(Draw draw) {
       divided({2, 1, 1, 1}),
       divided({1, 1, 1, 1}),
       [](Draw& d) { d.later.reset(); },
-      [](Draw& d) { d.layout.pipeline = 1; },
+      [](Draw& d) {
+        d.layout.pipeline = 1;
+        d.node_of.clear();
+      },
       [](Draw& d) { d.layout.tensor = 1; },
       [](Draw& d) {
         d.layout.expert_sharded = 1;

@@ -153,6 +153,7 @@ RankOutcome train_rank(const Model& model, const Schedules& schedules, const Gro
     write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups),
                 static_cast<std::int32_t>(step + 1));
     outcome.last = runner.iterate(true);
+    outcome.dropped.push_back(outcome.last.dropped);
     outcome.time_error_s = backend.time_error_s();
     for (const TensorId loss : program.losses) {
       outcome.losses[step] += read_doubles(runner, loss)[0];
@@ -196,6 +197,7 @@ namespace {
 Outcome join_ranks(std::vector<RankOutcome> ranks, const Groups& groups, int steps) {
   Outcome outcome;
   outcome.losses.assign(steps, 0);
+  outcome.dropped.assign(steps, 0);
   outcome.auxiliary_losses = outcome.z_losses = outcome.losses;
   for (int rank = 0; rank < groups.ranks; ++rank) {
     RankOutcome& one = ranks[static_cast<std::size_t>(rank)];
@@ -216,7 +218,9 @@ Outcome join_ranks(std::vector<RankOutcome> ranks, const Groups& groups, int ste
     outcome.timeline.ranks.push_back(std::move(one.last.spans));
     outcome.time_error_s = std::max(outcome.time_error_s, one.time_error_s);
     if (rank_in_stage(groups, rank) > 0) continue;
-    outcome.dropped += one.last.dropped;
+    for (std::size_t step = 0; step < one.dropped.size(); ++step) {
+      outcome.dropped.at(step) += one.dropped[step];
+    }
     std::ranges::move(one.last.routing.layers, std::back_inserter(outcome.routing.layers));
   }
   return outcome;

@@ -28,11 +28,11 @@ struct Outcome {
   std::map<std::string, std::vector<double>> state;
   std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step
   std::vector<std::int64_t> planned_host_peaks,
-      touched_host_peaks;    ///< the same for offloaded activations
-  Timeline timeline;         ///< last step, each rank's own clock
-  Routing routing;           ///< last step
-  std::int64_t dropped = 0;  ///< last step
-  double time_error_s = 0;   ///< of the timeline, the largest of all ranks
+      touched_host_peaks;             ///< the same for offloaded activations
+  Timeline timeline;                  ///< last step, each rank's own clock
+  Routing routing;                    ///< last step
+  std::vector<std::int64_t> dropped;  ///< copies, by step
+  double time_error_s = 0;            ///< of the timeline, the largest of all ranks
 };
 
 /// Schedules by step; the last one stays in force.
@@ -51,6 +51,7 @@ struct TensorPart {
 struct RankOutcome {
   std::vector<double> losses, auxiliary_losses, z_losses;  ///< its share, by step
   std::vector<double> gradient_norms;                      ///< of all ranks, by step
+  std::vector<std::int64_t> dropped;                       ///< copies of its tokens, by step
   std::vector<TensorPart> gradients;                       ///< of the first step
   std::vector<TensorPart> state;                           ///< after the last
   IterationResult last;
