@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "db/error.h"
 #include "db/load.h"
@@ -52,6 +55,27 @@ constexpr double kAtOnce_s = 0.03;
 Clock::time_point at_once() {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kAtOnce_s));
+}
+
+// Takes out the timelines that `which` is true of. Freeing the memory of a large one takes longer
+// than a frame: where the session loads beside the frames, it frees beside them, too.
+template <typename Which>
+std::size_t give_up(Session& session, std::map<std::int64_t, Timeline>& from, const Which& which) {
+  std::vector<Timeline> taken;
+  for (auto of = from.begin(); of != from.end();) {
+    const bool goes = which(*of);
+    if (goes) taken.push_back(std::move(of->second));
+    of = goes ? from.erase(of) : std::next(of);
+  }
+  const std::size_t count = taken.size();
+  if (session.in_background && count > 0) {
+    const auto old = std::make_shared<std::vector<Timeline>>(std::move(taken));
+    try {
+      session.given_up = std::async(std::launch::async, [old] { old->clear(); });
+    } catch (const std::system_error&) {  // there may be no more threads: then it is freed here
+    }
+  }
+  return count;
 }
 
 // Begins to load a timeline beside the frames; one that is small is complete at once.
@@ -105,8 +129,9 @@ void load_stack_until(Session& session, Clock::time_point at_once_until) {
   std::erase_if(session.loaders, [&](const auto& of) {
     return !is_stacked(session, of.first) && !is_beside(session, of.first);
   });
-  std::erase_if(session.timelines, [&](const auto& of) { return !is_stacked(session, of.first); });
-  std::erase_if(session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
+  give_up(session, session.timelines,
+          [&](const auto& of) { return !is_stacked(session, of.first); });
+  give_up(session, session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
   guarded(session, [&] {
     for (const std::int64_t id : session.stacked) {
       const db::Timeline* info = find_timeline(session.catalog, id);
@@ -209,10 +234,10 @@ void reload(Session& session) {
       return changed(of.first, being_loaded(session, of.first).info);
     });
     const std::size_t others =
-        std::erase_if(session.timelines,
-                      [&](const auto& of) { return changed(of.first, of.second.info); }) +
-        std::erase_if(session.beside,
-                      [&](const auto& of) { return changed(of.first, of.second.info); });
+        give_up(session, session.timelines,
+                [&](const auto& of) { return changed(of.first, of.second.info); }) +
+        give_up(session, session.beside,
+                [&](const auto& of) { return changed(of.first, of.second.info); });
     if (others > 0) ++session.stack_changes;
     if (session.selected_run != 0) session.run = load_shown(session);
   });
