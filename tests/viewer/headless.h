@@ -13,18 +13,18 @@ namespace viewer {
 
 class Headless {
  public:
-  Headless() {
+  explicit Headless(float scale = 1) {
     ImGui::CreateContext();
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
     io.DisplaySize = {1600, 900};
     io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
     io.MousePos = {-1, -1};
-    fonts = load_fonts(*io.Fonts, 1);
+    fonts = load_fonts(*io.Fonts, scale);
     unsigned char* pixels = nullptr;
     int width = 0, height = 0;
     io.Fonts->GetTexDataAsAlpha8(&pixels, &width, &height);
-    apply_style(1);
+    apply_style(scale);
   }
   Headless(const Headless&) = delete;
   Headless& operator=(const Headless&) = delete;

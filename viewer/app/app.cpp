@@ -110,8 +110,8 @@ void draw_help(App& app) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ImGui::GetColorU32(ImGuiCol_PopupBg));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {line_px(24), line_px(18)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, line_px(8));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {scaled_px(24), scaled_px(18)});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, scaled_px(8));
   ImGui::Begin("keys", nullptr,
                ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoDecoration |
                    ImGuiWindowFlags_NoSavedSettings);

@@ -25,7 +25,7 @@ constexpr double kKeepEvery_s = 5;
 
 std::string absolute_path(const std::string& path) {
   std::error_code error;
-  const fs::path absolute = fs::weakly_canonical(path, error);
+  const fs::path absolute = fs::weakly_canonical(fs::absolute(path, error), error);
   return error ? path : absolute.string();
 }
 
@@ -195,10 +195,14 @@ App* shown_app(Workspace& workspace) {
 
 void open_database(Workspace& workspace, const std::string& path, const Opening& opening) {
   const std::string absolute = absolute_path(path);
-  for (std::size_t tab = 0; tab < workspace.open.size(); ++tab) {
-    if (absolute_path(workspace.open[tab]->connection.path()) != absolute) continue;
-    workspace.active = tab;
-    return;
+  const auto tab = std::find_if(
+      workspace.open.begin(), workspace.open.end(),
+      [&](const auto& open) { return absolute_path(open->connection.path()) == absolute; });
+  if (tab != workspace.open.end()) {
+    workspace.active = static_cast<std::size_t>(tab - workspace.open.begin());
+    const std::optional<DatabaseWatch>& watch = (*tab)->app.watch;
+    if (!watch || !watch->is_replaced()) return;
+    keep(workspace, **tab);
   }
   auto database = std::make_unique<OpenDatabase>(path, opening.start);
   if (!opening.panel.empty()) show_panel(database->app, opening.panel);
@@ -208,6 +212,10 @@ void open_database(Workspace& workspace, const std::string& path, const Opening&
   if (last != nullptr && !opening.is_asked) show_again(database->app, *last);
   if (!workspace.problem.empty())
     database->app.session.problem = std::exchange(workspace.problem, {});
+  if (tab != workspace.open.end()) {  // its file is another one now
+    *tab = std::move(database);
+    return;
+  }
   workspace.open.push_back(std::move(database));
   workspace.active = workspace.open.size() - 1;
 }

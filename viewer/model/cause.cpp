@@ -1,9 +1,14 @@
 #include "viewer/model/cause.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "viewer/model/format.h"
+#include "viewer/model/op_label.h"
 
 namespace viewer {
 
@@ -66,6 +71,16 @@ std::optional<SpanPosition> released_by(const Timeline& timeline, const SpanInde
   return std::nullopt;
 }
 
+// ", which ran experts down 4/4", and for how long where that was not nearly all of the waiting.
+std::string hold_text(const Timeline& timeline, const Hold& hold, double waiting_s) {
+  constexpr double kNearlyAll = 0.9;
+  std::string text = ", which ran " + op_label(op_at(timeline, hold.at));
+  if (hold.seconds > 0 && hold.seconds < kNearlyAll * waiting_s) {
+    text += fmt::format(" for {} of it", duration_text(hold.seconds, 3));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view reason_name(Reason reason) {
@@ -105,6 +120,46 @@ std::vector<Cause> causes_of(const Timeline& timeline, const SpanIndex& index, S
   std::stable_sort(causes.begin(), causes.end(),
                    [](const Cause& a, const Cause& b) { return a.at_s > b.at_s; });
   return causes;
+}
+
+std::optional<Hold> held_up_by(const Timeline& timeline, const SpanIndex& index, SpanPosition at,
+                               double from_s) {
+  std::optional<Hold> longest;
+  double until_s = span_at(timeline, at).start_s;
+  while (longest == std::nullopt || until_s > from_s) {
+    const std::optional<SpanPosition> before =
+        knows_causes(timeline) ? released_by(timeline, index, at) : kept_by(timeline, at);
+    if (!before) break;
+    const LaneSpan& span = span_at(timeline, *before);
+    const double seconds = std::min(span.end_s, until_s) - std::max(span.start_s, from_s);
+    if (!longest || seconds > longest->seconds) longest = Hold{*before, std::max(seconds, 0.0)};
+    if (!(span.start_s < until_s))
+      break;  // a span without a length, or clocks that lead in a circle
+    until_s = span.start_s;
+    at = *before;
+  }
+  return longest;
+}
+
+std::string waiting_text(const Timeline& timeline, const SpanIndex& index, SpanPosition at) {
+  const std::optional<Collective> collective = collective_at(timeline, index, at);
+  if (!collective || collective->parts.size() < 2) return "";
+  const SpanPosition last = collective->parts[collective->last];
+  const double waiting_s = waiting_of(timeline, *collective, at).length_s();
+  if (waiting_s > 0) {
+    const std::optional<Hold> hold =
+        held_up_by(timeline, index, last, span_at(timeline, at).start_s);
+    return fmt::format("waited {} for rank {}{}", duration_text(waiting_s, 3),
+                       rank_at(timeline, last), hold ? hold_text(timeline, *hold, waiting_s) : "");
+  }
+  double longest_s = 0;
+  int longest = 0;
+  for (const SpanPosition part : collective->parts) {
+    const double part_s = waiting_of(timeline, *collective, part).length_s();
+    if (part_s > longest_s) longest_s = part_s, longest = rank_at(timeline, part);
+  }
+  if (!(longest_s > 0)) return "all ranks began together";
+  return fmt::format("last to begin; rank {} waited {}", longest, duration_text(longest_s, 3));
 }
 
 std::vector<PathStep> critical_path(const Timeline& timeline, const SpanIndex& index) {

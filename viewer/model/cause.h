@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,24 @@ struct Cause {
 /// The causes of a span, the last to happen first: the span before it on its stream, the ops that
 /// it waits for and, for a communication whose last rank is another, that rank's part of it.
 std::vector<Cause> causes_of(const Timeline& timeline, const SpanIndex& index, SpanPosition at);
+
+/// What a rank did while others waited for it.
+struct Hold {
+  SpanPosition at;
+  double seconds = 0;  ///< its part of the time that they waited
+};
+
+/// What kept a rank from beginning the communication `at`, which others wait for since `from_s`:
+/// of the spans that led to it, back from it by the cause that ended last, the one that took most
+/// of that time. Where the causes are not known, they are the spans of the rank that ended last.
+/// None where nothing ran before.
+std::optional<Hold> held_up_by(const Timeline& timeline, const SpanIndex& index, SpanPosition at,
+                               double from_s);
+
+/// "waited 4.1 ms for rank 1, which ran experts down 4/4", and "for 2.2 ms of it" where other spans
+/// ran, too. "last to begin: rank 0 waited 4.1 ms longest" for the last rank; empty where only one
+/// rank takes part.
+std::string waiting_text(const Timeline& timeline, const SpanIndex& index, SpanPosition at);
 
 /// True where the timeline says which ops wait for which. Without that, causes_of knows streams and
 /// rendezvous only, and there is no critical path.

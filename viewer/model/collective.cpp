@@ -1,14 +1,10 @@
 #include "viewer/model/collective.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "viewer/model/activity.h"
-#include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
 
 namespace viewer {
 
@@ -92,27 +88,6 @@ std::optional<SpanPosition> kept_by(const Timeline& timeline, SpanPosition at) {
     if (!last || key(before) > key(*last)) last = before;
   }
   return last;
-}
-
-std::string waiting_text(const Timeline& timeline, const SpanIndex& index, SpanPosition at) {
-  const std::optional<Collective> collective = collective_at(timeline, index, at);
-  if (!collective || collective->parts.size() < 2) return "";
-  const SpanPosition last = collective->parts[collective->last];
-  const double waiting_s = waiting_of(timeline, *collective, at).length_s();
-  if (waiting_s > 0) {
-    const std::optional<SpanPosition> before = kept_by(timeline, last);
-    return fmt::format("waited {} for rank {}{}", duration_text(waiting_s, 3),
-                       rank_at(timeline, last),
-                       before ? ", which ran " + op_label(op_at(timeline, *before)) : "");
-  }
-  double longest_s = 0;
-  int longest = 0;
-  for (const SpanPosition part : collective->parts) {
-    const double part_s = waiting_of(timeline, *collective, part).length_s();
-    if (part_s > longest_s) longest_s = part_s, longest = rank_at(timeline, part);
-  }
-  if (!(longest_s > 0)) return "all ranks began together";
-  return fmt::format("last to begin; rank {} waited {}", longest, duration_text(longest_s, 3));
 }
 
 std::vector<Lateness> lateness(const Timeline& timeline, const SpanIndex& index, TimeRange range) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "viewer/model/span_index.h"
@@ -33,10 +32,6 @@ TimeRange waiting_of(const Timeline& timeline, const Collective& collective, Spa
 /// ended before `at` began, the one that ended last, a computation where there are several. None
 /// where nothing ran before.
 std::optional<SpanPosition> kept_by(const Timeline& timeline, SpanPosition at);
-
-/// "waited 4.1 ms for rank 1, which ran experts down 4/4". "last to begin: rank 0 waited 4.1 ms
-/// longest" for the last rank; empty where only one rank takes part.
-std::string waiting_text(const Timeline& timeline, const SpanIndex& index, SpanPosition at);
 
 /// How late a rank came to the communications of a range of time.
 struct Lateness {

@@ -28,11 +28,15 @@ DatabaseWatch::DatabaseWatch(const db::Connection& connection)
       file_(file_of(connection.path())),
       version_(data_version(connection)) {}
 
-DatabaseChange DatabaseWatch::look() {
+bool DatabaseWatch::is_replaced() const {
   const std::optional<FileId> now = file_of(connection_->path());
+  return file_ && now && *now != *file_;
+}
+
+DatabaseChange DatabaseWatch::look() {
   DatabaseChange change = DatabaseChange::none;
-  if (file_ && !now) change = DatabaseChange::gone;
-  if (file_ && now && *now != *file_) change = DatabaseChange::replaced;
+  if (file_ && !file_of(connection_->path())) change = DatabaseChange::gone;
+  if (is_replaced()) change = DatabaseChange::replaced;
   if (change != DatabaseChange::none) {
     return std::exchange(last_, change) == change ? DatabaseChange::none : change;
   }

@@ -25,6 +25,8 @@ class DatabaseWatch {
   /// Costs two system calls and no reading of rows. A file that is gone or replaced is said once.
   /// Throws db::Error.
   DatabaseChange look();
+  /// Whether another file has the path now.
+  bool is_replaced() const;
 
  private:
   using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, number on it

@@ -1,11 +1,11 @@
 #include "viewer/model/exposure.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "viewer/model/activity.h"
+#include "viewer/model/cause.h"
 #include "viewer/model/collective.h"
 #include "viewer/model/op_label.h"
 #include "viewer/model/op_table.h"
@@ -46,11 +46,6 @@ RankWork::const_iterator ending_after(const RankWork& work, double time_s) {
                               [&](const Computed& c) { return c.end_s <= time_s; });
 }
 
-std::string computed_before(const Timeline& timeline, const RankWork& work, double time_s) {
-  const auto after = ending_after(work, time_s);
-  return after == work.begin() ? "" : op_label(timeline.ops[std::prev(after)->op]);
-}
-
 std::string computed_after(const Timeline& timeline, const RankWork& work, double time_s) {
   const auto after = std::find_if(ending_after(work, time_s), work.end(),
                                   [&](const Computed& c) { return c.begin_s >= time_s; });
@@ -83,9 +78,9 @@ struct Waiting {
 void add_waiting(const Asked& asked, const Collective& collective, Waiting& waiting,
                  ExposedOp& op) {
   const SpanPosition last = collective.parts[collective.last];
-  const int last_rank = rank_at(asked.timeline, last);
-  double waiting_s = 0;
+  double waiting_s = 0, from_s = span_at(asked.timeline, last).start_s;
   for (const SpanPosition at : collective.parts) {
+    from_s = std::min(from_s, span_at(asked.timeline, at).start_s);
     waiting_s +=
         exposed_s(asked.timeline, asked.spans, at, waiting_of(asked.timeline, collective, at));
   }
@@ -93,8 +88,9 @@ void add_waiting(const Asked& asked, const Collective& collective, Waiting& wait
   op.waiting_s = waiting.sum_s;
   if (waiting_s <= waiting.longest_s) return;
   waiting.longest_s = waiting_s;
-  op.late = LateRank{last_rank, computed_before(asked.timeline, asked.work.at(last_rank),
-                                                span_at(asked.timeline, last).start_s)};
+  const std::optional<Hold> hold = held_up_by(asked.timeline, asked.spans, last, from_s);
+  op.late = LateRank{rank_at(asked.timeline, last),
+                     hold ? op_label(op_at(asked.timeline, hold->at)) : ""};
 }
 
 // What was computed after the spans of a row on most ranks.

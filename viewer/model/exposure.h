@@ -9,10 +9,10 @@
 /// Which ops of a timeline kept ranks from computing, and why. No drawing here.
 namespace viewer {
 
-/// The rank that all others waited for most, and what it ran until then.
+/// The rank that all others waited for most, and what it ran meanwhile.
 struct LateRank {
   int rank = 0;
-  std::string ran;  ///< label of the last op that computed on it before it arrived; may be empty
+  std::string ran;  ///< label of the op that held it up for most of that time; may be empty
 };
 
 /// One communication with all its chunks. Its seconds are means over the ranks of the timeline.

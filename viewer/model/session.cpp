@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "db/error.h"
 #include "db/load.h"
@@ -44,17 +47,46 @@ const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
   return found == catalog.timelines.end() ? nullptr : &*found;
 }
 
+using Clock = std::chrono::steady_clock;
+
 // What is loaded in this time is there with the first frame, which is to take less than 50 ms.
 constexpr double kAtOnce_s = 0.03;
 
+Clock::time_point at_once() {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kAtOnce_s));
+}
+
+// Takes out the timelines that `which` is true of. Freeing the memory of a large one takes longer
+// than a frame: where the session loads beside the frames, it frees beside them, too.
+template <typename Which>
+std::size_t give_up(Session& session, std::map<std::int64_t, Timeline>& from, const Which& which) {
+  std::vector<Timeline> taken;
+  for (auto of = from.begin(); of != from.end();) {
+    const bool goes = which(*of);
+    if (goes) taken.push_back(std::move(of->second));
+    of = goes ? from.erase(of) : std::next(of);
+  }
+  const std::size_t count = taken.size();
+  if (session.in_background && count > 0) {
+    const auto old = std::make_shared<std::vector<Timeline>>(std::move(taken));
+    try {
+      session.given_up = std::async(std::launch::async, [old] { old->clear(); });
+    } catch (const std::system_error&) {  // there may be no more threads: then it is freed here
+    }
+  }
+  return count;
+}
+
 // Begins to load a timeline beside the frames; one that is small is complete at once.
-void load_in_background(Session& session, const db::Timeline& info) {
+void load_in_background(Session& session, const db::Timeline& info,
+                        std::map<std::int64_t, Timeline>& into, Clock::time_point at_once_until) {
+  session.loaders.erase(info.id);  // of a timeline that was beside the stack and is stacked now
   auto loader = std::make_unique<TimelineLoader>(session.connection, info);
-  Timeline& timeline = session.timelines.insert_or_assign(info.id, loader->begun()).first->second;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kAtOnce_s);
+  Timeline& timeline = into.insert_or_assign(info.id, loader->begun()).first->second;
   loader->deliver(timeline);
-  while (!timeline.complete && std::chrono::steady_clock::now() < end) {
-    loader->wait(kAtOnce_s);
+  while (!timeline.complete && Clock::now() < at_once_until) {
+    loader->wait(std::chrono::duration<double>(at_once_until - Clock::now()).count());
     loader->deliver(timeline);
   }
   if (!timeline.complete) session.loaders.insert_or_assign(info.id, std::move(loader));
@@ -75,6 +107,12 @@ bool is_beside(const Session& session, std::int64_t id) {
   return std::any_of(session.stacked.begin(), session.stacked.end(), compared);
 }
 
+// What a loader appends to: a stacked timeline, or one beside them.
+Timeline& being_loaded(Session& session, std::int64_t id) {
+  const auto stacked = session.timelines.find(id);
+  return stacked != session.timelines.end() ? stacked->second : session.beside.at(id);
+}
+
 bool is_same(const db::Timeline& a, const db::Timeline& b) {
   return a.id == b.id && a.kind == b.kind && a.label == b.label && a.run_id == b.run_id &&
          a.trial_id == b.trial_id && a.iteration == b.iteration && a.duration_s == b.duration_s;
@@ -85,21 +123,22 @@ bool is_same(const db::Timeline& a, const db::Timeline& b) {
                   fmt::format("{}: there is no {} {}", session.connection.path(), what, id));
 }
 
-}  // namespace
-
-void load_stack(Session& session) {
+void load_stack_until(Session& session, Clock::time_point at_once_until) {
   bool changed = session.loaded_stack != session.stacked;
   session.loaded_stack = session.stacked;
-  std::erase_if(session.loaders, [&](const auto& of) { return !is_stacked(session, of.first); });
-  std::erase_if(session.timelines, [&](const auto& of) { return !is_stacked(session, of.first); });
-  std::erase_if(session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
+  std::erase_if(session.loaders, [&](const auto& of) {
+    return !is_stacked(session, of.first) && !is_beside(session, of.first);
+  });
+  give_up(session, session.timelines,
+          [&](const auto& of) { return !is_stacked(session, of.first); });
+  give_up(session, session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
   guarded(session, [&] {
     for (const std::int64_t id : session.stacked) {
       const db::Timeline* info = find_timeline(session.catalog, id);
       if (session.timelines.contains(id) || info == nullptr) continue;
       changed = true;
       if (session.in_background) {
-        load_in_background(session, *info);
+        load_in_background(session, *info, session.timelines, at_once_until);
       } else {
         session.timelines.emplace(id, load_timeline(session.connection, *info));
       }
@@ -108,15 +147,20 @@ void load_stack(Session& session) {
   if (changed) ++session.stack_changes;
 }
 
+}  // namespace
+
+void load_stack(Session& session) { load_stack_until(session, at_once()); }
+
 void deliver(Session& session) {
   for (auto loader = session.loaders.begin(); loader != session.loaders.end();) {
-    Timeline& timeline = session.timelines.at(loader->first);
+    const bool stacked = session.timelines.contains(loader->first);
+    Timeline& timeline = being_loaded(session, loader->first);
     bool failed = true;
     guarded(session, [&] {
-      if (loader->second->deliver(timeline)) ++session.arrivals;
+      if (loader->second->deliver(timeline) && stacked) ++session.arrivals;
       failed = false;
     });
-    if (timeline.complete) ++session.stack_changes;
+    if (timeline.complete && stacked) ++session.stack_changes;
     loader = timeline.complete || failed ? session.loaders.erase(loader) : std::next(loader);
   }
 }
@@ -129,11 +173,16 @@ const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
     return stacked->second.complete ? &stacked->second : nullptr;
   }
   if (!session.beside.contains(info->id)) {
-    guarded(session,
-            [&] { session.beside.emplace(info->id, load_timeline(session.connection, *info)); });
+    guarded(session, [&] {
+      if (session.in_background) {
+        load_in_background(session, *info, session.beside, at_once());
+      } else {
+        session.beside.emplace(info->id, load_timeline(session.connection, *info));
+      }
+    });
   }
   const auto loaded = session.beside.find(info->id);
-  return loaded == session.beside.end() ? nullptr : &loaded->second;
+  return loaded != session.beside.end() && loaded->second.complete ? &loaded->second : nullptr;
 }
 
 double clock_error_s(const Session& session, std::int64_t run_id) {
@@ -172,6 +221,7 @@ void select_trial(Session& session, std::int64_t trial_id) {
 }
 
 void reload(Session& session) {
+  const Clock::time_point at_once_until = at_once();  // giving up large timelines takes long, too
   session.problem.clear();
   guarded(session, [&] {
     session.catalog = load_catalog(session.connection);
@@ -181,13 +231,13 @@ void reload(Session& session) {
       return now == nullptr || !is_same(*now, loaded);
     };
     std::erase_if(session.loaders, [&](const auto& of) {
-      return changed(of.first, session.timelines.at(of.first).info);
+      return changed(of.first, being_loaded(session, of.first).info);
     });
     const std::size_t others =
-        std::erase_if(session.timelines,
-                      [&](const auto& of) { return changed(of.first, of.second.info); }) +
-        std::erase_if(session.beside,
-                      [&](const auto& of) { return changed(of.first, of.second.info); });
+        give_up(session, session.timelines,
+                [&](const auto& of) { return changed(of.first, of.second.info); }) +
+        give_up(session, session.beside,
+                [&](const auto& of) { return changed(of.first, of.second.info); });
     if (others > 0) ++session.stack_changes;
     if (session.selected_run != 0) session.run = load_shown(session);
   });
@@ -195,7 +245,7 @@ void reload(Session& session) {
   if (session.selected_run == 0 && first) {
     select_run(session, *first);
   } else {
-    load_stack(session);
+    load_stack_until(session, at_once_until);
   }
 }
 

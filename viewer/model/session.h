@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ struct Session {
   std::map<std::int64_t, std::unique_ptr<TimelineLoader>> loaders = {};  ///< of those, by id
   /// Timelines that are not stacked and that stacked ones are compared with, by id.
   std::map<std::int64_t, Timeline> beside = {};
+  std::future<void> given_up = {};  ///< frees timelines beside the frames
   std::optional<TimeRange> first_view =
       std::nullopt;  ///< part of the first stack to show, in axis seconds
   std::vector<std::int64_t> loaded_stack = {};  ///< `stacked` when it was last loaded
@@ -56,11 +58,12 @@ void select_trial(Session& session, std::int64_t trial_id);
 /// Loads the timelines that `stacked` names and forgets the others.
 void load_stack(Session& session);
 
-/// Appends the ranks of stacked timelines that have arrived. Called once a frame.
+/// Appends the ranks that have arrived of stacked timelines and of those beside them. Called once a
+/// frame.
 void deliver(Session& session);
 
-/// The timeline that a stacked one is compared with (see compared_with), loaded whole at the first
-/// call. Null where there is none, and while a stacked one is still loaded.
+/// The timeline that a stacked one is compared with (see compared_with), which is loaded from the
+/// first call on. Null where there is none, and while it is still loaded.
 const Timeline* load_beside(Session& session, const db::Timeline& timeline);
 
 /// The largest error of the clocks of a run's ranks; 0 where it is not known.

@@ -13,6 +13,7 @@
 
 #include "viewer/model/format.h"
 #include "viewer/window/table.h"
+#include "viewer/window/table_copy.h"
 
 namespace viewer {
 
@@ -73,6 +74,8 @@ struct BalanceColumn {
   std::string (*text)(const db::BalanceOverview&);
   Figure figure = nullptr;  // shown only where a row has it; null: always shown
 };
+
+constexpr float kAnyWidth_em = 1000;
 
 // The columns after that of the layer. A narrow table leaves out the last ones.
 std::vector<BalanceColumn> shown_columns(const BalanceTable& table, float width_em) {
@@ -141,9 +144,11 @@ int draw_balance_rows(const Fonts& fonts, const BalanceTable& table, LoadFocus f
   ImGui::PopFont();
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-  const std::vector<BalanceColumn> columns =
-      shown_columns(table, area.width() / fonts.text->FontSize);
-  if (ImGui::BeginTable("layers", static_cast<int>(columns.size()) + 1, kFlags)) {
+  const bool is_copied = TableCopy::copies_whole("layers", "layers, all columns");
+  const float width_em = is_copied ? kAnyWidth_em : area.width() / fonts.text->FontSize;
+  const std::vector<BalanceColumn> columns = shown_columns(table, width_em);
+  const char* id = is_copied ? "layers, all columns" : "layers";
+  if (ImGui::BeginTable(id, static_cast<int>(columns.size()) + 1, kFlags)) {
     ImGui::TableSetupScrollFreeze(0, 1);
     std::vector<const char*> names = {"layer"};
     ImGui::TableSetupColumn(names.front(), 0, 0.7F);

@@ -121,8 +121,9 @@ bool draw_fit(const db::Fit& fit, bool selected) {
   figure_cell(units_text(fit.min_units, fit.unit));
   figure_cell(units_text(fit.max_units, fit.unit));
   figure_cell(fmt::format("{}", fit.samples));
-  // A line through all samples cannot be off; older fits that had few did not say.
-  const bool tested = fit.samples > 2 || fit.relative_deviation;
+  // A line that its samples could not be off of has no deviation and an R2 of 0. Older fits have no
+  // deviation at all.
+  const bool tested = fit.relative_deviation || (fit.samples > 2 && fit.r2 != 0);
   figure_cell(tested ? r2_text(fit.r2) : "");
   if (doubtful) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
   figure_cell(tested ? percent_text(fit.max_relative_residual) : "");

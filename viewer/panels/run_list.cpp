@@ -116,7 +116,7 @@ bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeli
 bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   bool changed = false;
   const std::vector<const db::Timeline*> own = timelines_of(session.catalog, session.selected_run);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {line_px(3), line_px(2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {scaled_px(3), scaled_px(2)});
   for (const db::Timeline* timeline : own) {
     changed |= draw_timeline_choice(session, fonts, *timeline);
   }

@@ -86,8 +86,11 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
                      nullptr, 0, nullptr, nullptr});
     find_nodes(panel, session, info);
     if (shows_memory(panel)) stack.back().memory = memory(panel, session, info);
-    // Only the table of ops compares, and a timeline may be large.
-    if (panel.figures == Figures::ops) stack.back().beside = load_beside(session, info);
+    // Only the table of ops and a selected span are compared, and a timeline may be large.
+    const bool is_selected = panel.selected && panel.selected->stack + 1 == stack.size();
+    if (panel.figures == Figures::ops || is_selected) {
+      stack.back().beside = load_beside(session, info);
+    }
     if (panel.figures == Figures::collectives && info.kind == db::kMeasured && info.run_id) {
       stack.back().clock_error_s = clock_error(panel, session, *info.run_id);
     }

@@ -203,7 +203,7 @@ std::string waiting_text(const ExposedOp& op) {
       fmt::format(" {} of that passed before the last rank had come", time_text(*op.waiting_s));
   if (op.late) {
     text += fmt::format(": mostly rank {}", op.late->rank);
-    if (!op.late->ran.empty()) text += fmt::format(", which ran {} until then", op.late->ran);
+    if (!op.late->ran.empty()) text += fmt::format(", which ran {} meanwhile", op.late->ran);
   }
   return text + ".";
 }

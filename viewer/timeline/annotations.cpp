@@ -36,7 +36,7 @@ void draw_arrow(const Canvas& canvas, Point from, Point to, Color color, float t
   const ImU32 paint = to_u32(color);
   canvas.draw.AddBezierCubic({from.x, from.y}, {from.x + reach, from.y}, {to.x - reach, to.y},
                              {to.x, to.y}, paint, line_px(thickness));
-  const float head = line_px(4 + thickness);
+  const float head = scaled_px(4 + thickness);
   canvas.draw.AddTriangleFilled({to.x, to.y}, {to.x - head, to.y - head * 0.6F},
                                 {to.x - head, to.y + head * 0.6F}, paint);
 }
@@ -94,7 +94,7 @@ void paint_waiting(const Canvas& canvas, const LaneSpan& span, const AxisMap& ma
   if (x1 - x0 < 2) return;
   const float top = y + 1, bottom = y + height - 1, tall = bottom - top;
   canvas.draw.AddRectFilled({x0, top}, {x1, bottom}, to_u32(theme::kLane, 0.55F));
-  const float pitch = line_px(kHatch_px);
+  const float pitch = scaled_px(kHatch_px);
   const float begin = std::floor((x0 - tall) / pitch) * pitch;
   for (float at = begin; at < x1; at += pitch) {
     const float left = std::max(at, x0), right = std::min(at + tall, x1);

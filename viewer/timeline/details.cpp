@@ -96,6 +96,13 @@ std::string chunks_text(const WholeOp& op) {
   return op.spans.size() > 1 ? fmt::format("{} in {} chunks", text, op.spans.size()) : text;
 }
 
+// With how much longer it took than the selected one.
+std::string compared_text(const WholeOp& other, double own_s) {
+  std::string text = chunks_text(other);
+  if (own_s > 0) text += fmt::format("  ({:+.1f}%)", (other.duration_s / own_s - 1) * 100);
+  return text;
+}
+
 // What stands in parentheses begins a line where all does not fit into one.
 std::string broken(std::string text, float room) {
   const std::size_t at = text.rfind("  (");
@@ -178,6 +185,10 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const std::optional<WholeOp> own = counterpart_of_selected(panel, stack, panel.selected->stack);
   const double own_s = own ? own->duration_s : span.duration_s();
   if (own && own->spans.size() > 1) facts.push_back({"all chunks", chunks_text(*own)});
+  if (const std::optional<WholeOp> beside = beside_selected(panel, stack)) {
+    facts.push_back({timeline.info.kind == db::kPredicted ? "measured" : "predicted",
+                     compared_text(*beside, own_s)});
+  }
   draw_facts(facts, fonts, right);
   for (std::size_t s = 0; s < stack.size(); ++s) {
     if (s == panel.selected->stack) continue;
@@ -188,9 +199,7 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
         elided(*fonts.text, fmt::format("{}, {}", stack[s].timeline->info.kind, stack[s].title),
                ImGui::GetContentRegionAvail().x)
             .c_str());
-    std::string value = chunks_text(*other);
-    if (own_s > 0) value += fmt::format("  ({:+.1f}%)", (other->duration_s / own_s - 1) * 100);
-    draw_facts({{"", value}}, fonts, right);
+    draw_facts({{"", compared_text(*other, own_s)}}, fonts, right);
   }
   ask_about_selected(panel, stack);
   draw_facts(exposed_facts(timeline, panel.selected->at), fonts, right);

@@ -12,6 +12,7 @@
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/tables.h"
 #include "viewer/window/table.h"
+#include "viewer/window/table_copy.h"
 
 namespace viewer {
 
@@ -57,10 +58,12 @@ DifferenceLayout difference_layout(float room_px, float gap_px) {
   return {std::min(narrow_px, room_px / 2), false, ops_fit};
 }
 
+constexpr const char *kParts = "parts", *kNarrowParts = "parts, narrow";
+constexpr const char *kOps = "ops that differ", *kNarrowOps = "ops that differ, narrow";
+
 bool begin_difference_table(const char* id, const char* name, bool has_sides, float width_px) {
-  const std::string whole_id = fmt::format("{}{}", id, has_sides ? "" : ", narrow");
   const int columns = has_sides ? 4 : 2;
-  if (!ImGui::BeginTable(whole_id.c_str(), columns, kDifferenceFlags, {width_px, 0})) return false;
+  if (!ImGui::BeginTable(id, columns, kDifferenceFlags, {width_px, 0})) return false;
   std::vector<const char*> names = {name};
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthStretch);
@@ -77,7 +80,8 @@ bool begin_difference_table(const char* id, const char* name, bool has_sides, fl
 void draw_part_differences(const Fonts& fonts, const Differences& found,
                            const DifferenceLayout& layout) {
   const bool has_sides = layout.parts_have_sides;
-  if (!begin_difference_table("parts", "what a rank did", has_sides, layout.parts_px)) return;
+  const char* id = has_sides ? kParts : kNarrowParts;
+  if (!begin_difference_table(id, "what a rank did", has_sides, layout.parts_px)) return;
   double first_s = 0, second_s = 0;
   for (const PartDifference& part : found.parts) {
     first_s += part.first_s;
@@ -114,7 +118,7 @@ void draw_op_differences(TimelinePanel& panel, const Fonts& fonts,
                          std::span<const StackEntry> stack, const Differences& found,
                          bool has_sides) {
   const char* name = has_sides ? "op, its chunks summed, mean of ranks" : "op, chunks summed";
-  if (!begin_difference_table("ops that differ", name, has_sides, 0)) return;
+  if (!begin_difference_table(has_sides ? kOps : kNarrowOps, name, has_sides, 0)) return;
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(found.ops.size()));
   while (clipper.Step()) {
@@ -225,7 +229,9 @@ void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const 
   ImGui::TextDisabled("%s", elided(*fonts.text, shown, ImGui::GetContentRegionAvail().x).c_str());
   if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
   ImGui::PushFont(fonts.small);
-  const DifferenceLayout layout = difference_layout(ImGui::GetContentRegionAvail().x, em * 1.5F);
+  DifferenceLayout layout = difference_layout(ImGui::GetContentRegionAvail().x, em * 1.5F);
+  layout.parts_have_sides |= TableCopy::copies_whole(kNarrowParts, kParts);
+  layout.ops_have_sides |= TableCopy::copies_whole(kNarrowOps, kOps);
   draw_part_differences(fonts, *found, layout);
   ImGui::SameLine(0, em * 1.5F);
   draw_op_differences(panel, fonts, stack, *found, layout.ops_have_sides);

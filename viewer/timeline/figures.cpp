@@ -28,17 +28,27 @@ bool choice(const Fonts& fonts, const char* text, bool chosen) {
 void draw_focus(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
   const float em = fonts.text->FontSize;
   ImGui::SameLine(0, em * 2);
-  const float room =
-      ImGui::GetContentRegionAvail().x / static_cast<float>(stack.size()) - em * 1.5F;
+  const float gap = em * 1.5F, room = ImGui::GetContentRegionAvail().x;
+  const float share = room / static_cast<float>(stack.size()) - gap;
+  std::vector<std::string> names, shown;
+  float needed = -gap;
+  for (const StackEntry& entry : stack) {
+    const bool predicted = entry.timeline->info.kind == db::kPredicted;
+    names.push_back((predicted ? "predicted " : "") + entry.title);
+    needed += text_width(*fonts.bold, names.back()) + gap;
+  }
+  for (const std::string& name : names) {
+    shown.push_back(elided(*fonts.bold, name, needed <= room ? room : std::min(share, em * 20)));
+  }
+  // Where one has no room at all, they are counted from above.
+  const bool are_counted =
+      std::any_of(shown.begin(), shown.end(), [](const std::string& text) { return text.empty(); });
   for (std::size_t s = 0; s < stack.size(); ++s) {
-    const bool predicted = stack[s].timeline->info.kind == db::kPredicted;
-    const std::string name = (predicted ? "predicted " : "") + stack[s].title;
-    std::string shown = elided(*fonts.bold, name, std::min(room, em * 20));
-    if (shown.empty()) shown = std::to_string(s + 1);  // as counted from above
-    if (s > 0) ImGui::SameLine(0, em * 1.5F);
+    if (are_counted) shown[s] = std::to_string(s + 1);
+    if (s > 0) ImGui::SameLine(0, gap);
     ImGui::PushID(static_cast<int>(s));
-    if (choice(fonts, shown.c_str(), s == panel.focus)) panel.focus = s;
-    if (ImGui::IsItemHovered() && shown != name) ImGui::SetTooltip("%s", name.c_str());
+    if (choice(fonts, shown[s].c_str(), s == panel.focus)) panel.focus = s;
+    if (ImGui::IsItemHovered() && shown[s] != names[s]) ImGui::SetTooltip("%s", names[s].c_str());
     ImGui::PopID();
   }
 }

@@ -92,7 +92,7 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     ImGui::SetCursorPosX(left + indent);
     right = left + width_px;
   };
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, line_px(2)});
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, scaled_px(2)});
   const LegendItem* before = nullptr;
   for (const LegendItem& item : panel.legend) {
     const bool first = before == nullptr || before->activity != item.activity;

@@ -101,7 +101,7 @@ void paint_moment(const Canvas& canvas, const AxisMap& map, const BytesPixels& y
   if (x < canvas.axis.left || x > canvas.axis.right) return;
   const ImVec2 at{x, y.to_px(bytes_at(use, at_s))};
   draw_line(canvas.draw, {x, y.bottom}, at, to_u32(color), 1.5F);
-  canvas.draw.AddCircleFilled(at, line_px(3.5F), to_u32(color));
+  canvas.draw.AddCircleFilled(at, scaled_px(3.5F), to_u32(color));
 }
 
 // The lines' names at the right end of the strip, each in its colour.
@@ -160,7 +160,7 @@ void paint_strip(const Canvas& canvas, const TimelinePanel& panel, const StackEn
   }
   paint_level(canvas, y.to_px(rank.device.planned_bytes), theme::kWarning, 0);
   if (rank.touched_bytes)
-    paint_level(canvas, y.to_px(*rank.touched_bytes), theme::kGood, line_px(6));
+    paint_level(canvas, y.to_px(*rank.touched_bytes), theme::kGood, scaled_px(6));
   paint_moment(canvas, map, y, rank.device, rank.device.peak.at_s, theme::kText);
   const std::optional<StackMoment>& chosen = panel.memory.chosen;
   if (chosen && chosen->stack == strip.stack) {

@@ -13,6 +13,7 @@
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/tables.h"
 #include "viewer/window/table.h"
+#include "viewer/window/table_copy.h"
 
 namespace viewer {
 
@@ -127,14 +128,15 @@ void name_cell(const Fonts& fonts, const OpRow& row) {
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + size * 1.6F);
 }
 
-// The columns that a table of this width has room for.
-std::vector<OpColumn> columns_of(const StackEntry& entry, float width_em) {
-  constexpr float kWide_em = 66;
+constexpr float kWideOps_em = 66;
+
+// The columns of a table that has room for all, or for those that are asked for most.
+std::vector<OpColumn> columns_of(const StackEntry& entry, bool is_wide) {
   std::vector<OpColumn> columns = {kName,    kCount, kTotal, kBeside, kExposed,
                                    kWaiting, kMean,  kP50,   kP95,    kMax};
   std::erase_if(columns, [&](OpColumn column) {
     const bool spread = column == kMean || column == kP50 || column == kP95;
-    return (column == kBeside && entry.beside == nullptr) || (spread && width_em <= kWide_em);
+    return (column == kBeside && entry.beside == nullptr) || (spread && !is_wide);
   });
   return columns;
 }
@@ -180,9 +182,10 @@ void draw_rows(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEn
                                      ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingStretchProp |
                                      ImGuiTableFlags_NoBordersInBody | ImGuiTableFlags_PadOuterX;
   const float width_em = ImGui::GetContentRegionAvail().x / fonts.small->FontSize;
-  const std::vector<OpColumn> columns = columns_of(entry, width_em);
-  const std::string id = columns.size() > 8 ? "ops" : "ops, narrow";
-  if (!ImGui::BeginTable(id.c_str(), static_cast<int>(columns.size()), kFlags)) return;
+  const bool is_wide = width_em > kWideOps_em || TableCopy::copies_whole("ops, narrow", "ops");
+  const std::vector<OpColumn> columns = columns_of(entry, is_wide);
+  const char* id = is_wide ? "ops" : "ops, narrow";
+  if (!ImGui::BeginTable(id, static_cast<int>(columns.size()), kFlags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   std::vector<const char*> names;
   for (const OpColumn column : columns) {

@@ -12,7 +12,7 @@ namespace {
 
 // A figure above a thin bar that is filled to `share`.
 void bar_cell(const std::string& text, double share, Color color) {
-  const float bar_px = line_px(3);
+  const float bar_px = scaled_px(3);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const float top = at.y + ImGui::GetTextLineHeight() + line_px();
@@ -156,7 +156,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const float width = std::max(fonts.text->FontSize * 23, (room - gap * (count - 1)) / count);
   const auto draw_small = [&](const auto& draw_table) {
     ImGui::PushFont(fonts.small);
-    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {line_px(5), line_px(4)});
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {scaled_px(5), scaled_px(4)});
     draw_table();
     ImGui::PopStyleVar();
     ImGui::PopFont();

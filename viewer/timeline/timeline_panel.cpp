@@ -102,19 +102,41 @@ std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack) {
   return ids;
 }
 
+namespace {
+
+// Finds the selected op in the other timelines, once for each selection.
+void find_counterparts(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  const StackEntry& own = stack[panel.selected->stack];
+  const std::int64_t beside = own.beside != nullptr ? own.beside->info.id : 0;
+  if (panel.counterparts_of == panel.selected && panel.counterparts.size() == stack.size() &&
+      panel.counterpart_beside_of == beside) {
+    return;
+  }
+  const SpanPosition at = panel.selected->at;
+  panel.counterparts.clear();
+  for (const StackEntry& entry : stack) {
+    panel.counterparts.push_back(counterpart(*own.timeline, at, *entry.timeline));
+  }
+  panel.counterparts[panel.selected->stack] = whole_op(*own.timeline, at);
+  panel.counterpart_beside.reset();
+  if (beside != 0) panel.counterpart_beside = counterpart(*own.timeline, at, *own.beside);
+  panel.counterpart_beside_of = beside;
+  panel.counterparts_of = panel.selected;
+}
+
+}  // namespace
+
 std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
                                                std::span<const StackEntry> stack, std::size_t in) {
   if (!panel.selected) return std::nullopt;
-  if (panel.counterparts_of != panel.selected || panel.counterparts.size() != stack.size()) {
-    const Timeline& selected = *stack[panel.selected->stack].timeline;
-    panel.counterparts.clear();
-    for (const StackEntry& entry : stack) {
-      panel.counterparts.push_back(counterpart(selected, panel.selected->at, *entry.timeline));
-    }
-    panel.counterparts[panel.selected->stack] = whole_op(selected, panel.selected->at);
-    panel.counterparts_of = panel.selected;
-  }
+  find_counterparts(panel, stack);
   return panel.counterparts[in];
+}
+
+std::optional<WholeOp> beside_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  if (!panel.selected) return std::nullopt;
+  find_counterparts(panel, stack);
+  return panel.counterpart_beside;
 }
 
 const char* figures_title(Figures figures) {

@@ -181,6 +181,8 @@ struct TimelinePanel {
   std::vector<std::int64_t> legend_ids;
   /// [stacked timeline]: the op like the selected one.
   std::vector<std::optional<WholeOp>> counterparts;
+  std::optional<WholeOp> counterpart_beside;  ///< in what the selected timeline is compared with
+  std::int64_t counterpart_beside_of = 0;     ///< the id of that; 0 for none
   std::optional<StackPosition> counterparts_of;
   std::map<std::int64_t, SpanIndex> indices;            ///< [timeline id]
   std::map<std::int64_t, SpanIndexBuilder> unfinished;  ///< [timeline id]: indices in the making
@@ -227,6 +229,9 @@ const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& time
 /// The op of the selected span, with all its chunks, in timeline `in` of the stack.
 std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
                                                std::span<const StackEntry> stack, std::size_t in);
+
+/// The same in the timeline that the selected one is compared with (StackEntry::beside).
+std::optional<WholeOp> beside_selected(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 /// Whether the index of a timeline's spans is there. Where it is not, goes on making it for a few
 /// milliseconds (`at_once`: until it is there) and asks for another frame.

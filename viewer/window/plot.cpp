@@ -87,7 +87,7 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
       }
     }
     if (series.dots || points.size() == 1) {
-      for (const ImVec2 point : points) draw.AddCircleFilled(point, line_px(3), color);
+      for (const ImVec2 point : points) draw.AddCircleFilled(point, scaled_px(3), color);
     }
     points.clear();
   };
@@ -146,7 +146,7 @@ void show_values(const Fonts& fonts, const LineChart& chart, const Axes& axes, I
     if (text.empty()) text = fmt::format("{} {:g}", chart.x_label, series.x[*index]);
     text += fmt::format("\n{}: {:.5g}", series.name, series.y[*index]);
     draw.AddCircleFilled({axes.place_x(series.x[*index]), axes.place_y(series.y[*index])},
-                         line_px(4), to_u32(series.color));
+                         scaled_px(4), to_u32(series.color));
   }
   if (!text.empty()) ImGui::SetTooltip("%s", text.c_str());
   draw_line(draw, {mouse.x, axes.inner.min.y}, {mouse.x, axes.inner.max.y},

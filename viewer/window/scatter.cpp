@@ -80,7 +80,7 @@ void draw_axes(ImDrawList& draw, const Fonts& fonts, const Plane& plane) {
 void dashed(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color) {
   const float dx = to.x - from.x, dy = to.y - from.y;
   const float length = std::sqrt(dx * dx + dy * dy);
-  const float dash = line_px(6);
+  const float dash = scaled_px(6);
   for (float at = 0; at < length; at += 2 * dash) {
     const float end = std::min(at + dash, length);
     draw_line(draw, {from.x + dx * at / length, from.y + dy * at / length},
@@ -118,7 +118,7 @@ void draw_helping_lines(ImDrawList& draw, const Fonts& fonts, const ScatterChart
   for (const double marked : chart.marked_x) {
     if (!plane.x.drawable(marked)) continue;
     const float x = inner.min.x + plane.x.place(marked) * inner.width();
-    const float half = line_px(4);
+    const float half = scaled_px(4);
     draw.AddTriangleFilled({x - half, inner.max.y + 1}, {x + half, inner.max.y + 1},
                            {x, inner.max.y - 1.5F * half}, to_u32(theme::kWarning));
   }
@@ -135,11 +135,11 @@ void draw_point(ImDrawList& draw, const ScatterPoint& point, const Plane& plane,
     const float top = plane.at(point.x, point.y_range->second).y;
     const float bottom = plane.at(point.x, point.y_range->first).y;
     draw_line(draw, {at.x, top}, {at.x, bottom}, faint, 1.4F);
-    const float cap = line_px(3);
+    const float cap = scaled_px(3);
     for (const float y : {top, bottom})
       draw_line(draw, {at.x - cap, y}, {at.x + cap, y}, faint, 1.4F);
   }
-  const float radius = line_px(hovered ? 6 : 4);
+  const float radius = scaled_px(hovered ? 6 : 4);
   if (point.hollow) {
     draw.AddCircle(at, radius, color, 0, line_px(1.6F));
   } else {

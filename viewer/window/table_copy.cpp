@@ -73,18 +73,25 @@ bool TableCopy::request() {
     if (wanted_ != 0 && place.GetArea() >= smallest) continue;
     smallest = place.GetArea();
     wanted_ = table->ID;
-    columns_ = static_cast<std::size_t>(table->ColumnsCount);
   }
   return wanted_ != 0;
 }
 
 void TableCopy::begin() { ImGui::GetIO().UserData = wanted_ != 0 ? this : nullptr; }
 
+bool TableCopy::copies_whole(const char* narrow, const char* whole) {
+  auto* copy = static_cast<TableCopy*>(ImGui::GetIO().UserData);
+  if (copy == nullptr || copy->wanted_ != ImGui::GetID(narrow)) return false;
+  copy->wanted_ = ImGui::GetID(whole);
+  return true;
+}
+
 void TableCopy::on_header() {
   auto* copy = static_cast<TableCopy*>(ImGui::GetIO().UserData);
   const ImGuiTable* table = ImGui::GetCurrentContext()->CurrentTable;
   if (copy == nullptr || table == nullptr || table->ID != copy->wanted_) return;
   ImGui::LogToBuffer(0);
+  copy->columns_ = static_cast<std::size_t>(table->ColumnsCount);
   copy->writing_ = true;
 }
 

@@ -19,6 +19,9 @@ class TableCopy {
   void begin();
   std::optional<std::string> end();
 
+  /// For a table that leaves out columns where it is narrow: true in the frame that writes it down
+  /// after it was drawn as `narrow`. It is then drawn as `whole`, with all columns.
+  static bool copies_whole(const char* narrow, const char* whole);
   /// For header_row: starts writing down where this is the table that was asked for.
   static void on_header();
   /// For end_table: the table that was asked for is written down. The end of a window would drop

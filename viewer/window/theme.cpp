@@ -56,6 +56,10 @@ ImFont* add(ImFontAtlas& atlas, const std::optional<std::string>& file, float si
   return atlas.AddFontFromFileTTF(file->c_str(), size, &config, kGlyphs.data());
 }
 
+constexpr float kText_px = 14, kOwnText_px = 13;  // of the system's font and of ImGui's own
+
+bool has_symbols(const ImFont& font) { return font.FindGlyphNoFallback(0x2026) != nullptr; }
+
 ImVec4 vec4(Color color, float alpha = 1.0F) { return {color.r, color.g, color.b, alpha}; }
 
 }  // namespace
@@ -69,14 +73,14 @@ Fonts load_fonts(ImFontAtlas& atlas, float scale) {
   const std::optional<std::string> regular = find_font("DejaVuSans.ttf");
   const std::optional<std::string> heavy = find_font("DejaVuSans-Bold.ttf");
   Fonts fonts;
-  fonts.text = add(atlas, regular, 14 * scale);
+  fonts.text = add(atlas, regular, kText_px * scale);
   fonts.symbols = fonts.text != nullptr;
   if (fonts.text == nullptr) {
     ImFontConfig config;
-    config.SizePixels = 13 * scale;
+    config.SizePixels = kOwnText_px * scale;
     fonts.text = atlas.AddFontDefault(&config);
   }
-  fonts.bold = add(atlas, heavy, 14 * scale);
+  fonts.bold = add(atlas, heavy, kText_px * scale);
   if (fonts.bold == nullptr) fonts.bold = fonts.text;
   fonts.small = add(atlas, regular, 12 * scale);
   if (fonts.small == nullptr) fonts.small = fonts.text;
@@ -138,7 +142,12 @@ void apply_style(float scale) {
   ImGui::GetStyle() = style;
 }
 
-float line_px(float at_96_dpi) { return at_96_dpi * ImGui::GetStyle().PopupBorderSize; }
+float scaled_px(float at_96_dpi) {
+  const ImFont& text = *ImGui::GetIO().Fonts->Fonts.front();
+  return at_96_dpi * text.FontSize / (has_symbols(text) ? kText_px : kOwnText_px);
+}
+
+float line_px(float at_96_dpi) { return at_96_dpi * std::max(1.0F, std::round(scaled_px(1))); }
 
 void draw_line(ImDrawList& draw, ImVec2 from, ImVec2 to, ImU32 color, float at_96_dpi) {
   const float width = line_px(at_96_dpi);

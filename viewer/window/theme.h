@@ -36,8 +36,9 @@ Fonts load_fonts(ImFontAtlas& atlas, float scale);
 
 void apply_style(float scale);
 
-/// A width that is `at_96_dpi` px at scale 1, in the px of the style's scale: whole px per px, so
-/// that edges stay sharp.
+/// A length that is `at_96_dpi` px at scale 1, in px of the scale that the fonts are loaded for.
+float scaled_px(float at_96_dpi);
+/// The width of a line: whole px per px, so that edges stay sharp.
 float line_px(float at_96_dpi = 1);
 
 /// A line so wide. ImDrawList's own are as thin on any screen.

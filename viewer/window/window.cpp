@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "viewer/window/input_order.h"
 #include "viewer/window/key_taps.h"
 
 namespace viewer {
@@ -119,6 +120,8 @@ struct Window::Context {
       ImGui_ImplGlfw_InitForOpenGL(window, true);
       glfwSetWindowUserPointer(window, this);
       glfwSetKeyCallback(window, &Context::on_key);
+      glfwSetCharCallback(window, &Context::on_character);
+      glfwSetMouseButtonCallback(window, &Context::on_button);
       glfwSetDropCallback(window, &Context::on_drop);
     }
     ImGui_ImplOpenGL3_Init("#version 330 core");
@@ -134,12 +137,16 @@ struct Window::Context {
     glfwTerminate();
   }
 
-  // Passes on the releases of keys that were only tapped.
-  void release_taps() {
+  // After a frame: passes on the releases of keys that were only tapped, and keys that came after a
+  // click that has been drawn.
+  void pass_kept() {
     for (const int key : taps.end_frame()) {
       ImGui_ImplGlfw_KeyCallback(window, key, 0, GLFW_RELEASE, 0);
     }
+    for (const KeyEvent& event : order.end_frame()) pass(event);
   }
+  // Whether keys or buttons came since this was asked last.
+  bool has_input() { return std::exchange(input, false); }
 
   GLFWwindow* window = nullptr;      // null where pictures are drawn without a display
   std::vector<std::string> dropped;  // files, since the last frame
@@ -151,9 +158,29 @@ struct Window::Context {
   }
 
   static void on_key(GLFWwindow* window, int key, int scancode, int action, int mods) {
+    static_cast<Context*>(glfwGetWindowUserPointer(window))
+        ->receive({key, scancode, action, mods, 0});
+  }
+  static void on_character(GLFWwindow* window, unsigned character) {
+    static_cast<Context*>(glfwGetWindowUserPointer(window))->receive({0, 0, 0, 0, character});
+  }
+  static void on_button(GLFWwindow* window, int button, int action, int mods) {
     auto& context = *static_cast<Context*>(glfwGetWindowUserPointer(window));
-    if (action != GLFW_REPEAT && !context.taps.passes(key, action == GLFW_PRESS)) return;
-    ImGui_ImplGlfw_KeyCallback(window, key, scancode, action, mods);
+    context.input = true;
+    context.order.on_button(action == GLFW_PRESS);
+    ImGui_ImplGlfw_MouseButtonCallback(window, button, action, mods);
+  }
+
+  void receive(const KeyEvent& event) {
+    input = true;
+    if (order.passes(event)) pass(event);
+  }
+  void pass(const KeyEvent& event) {
+    input = true;
+    if (event.character != 0) return ImGui_ImplGlfw_CharCallback(window, event.character);
+    const bool is_press = event.action == GLFW_PRESS;
+    if (event.action != GLFW_REPEAT && !taps.passes(event.key, is_press)) return;
+    ImGui_ImplGlfw_KeyCallback(window, event.key, event.scancode, event.action, event.mods);
   }
 
   void open_offscreen() {
@@ -174,6 +201,8 @@ struct Window::Context {
   }
 
   KeyTaps taps;
+  InputOrder order;
+  bool input = false;
   std::optional<OffscreenContext> offscreen;
   std::string no_offscreen;  // why there is none
 };
@@ -219,8 +248,9 @@ void Window::run(const FrameLoop& loop) {
     draw_frame(loop.draw, width, height);
     if (loop.wants_picture()) loop.keep(read_pixels(width, height));
     glfwSwapBuffers(window);
-    context_->release_taps();
-    due = loop.is_animating() ? kFramesAfterEvent : due - 1;
+    const bool is_busy = context_->has_input() || loop.is_animating();
+    due = is_busy ? kFramesAfterEvent : due - 1;
+    context_->pass_kept();
     // Where the driver does not wait for the screen, animation must not spin.
     const double left_s = kFrame_s - (glfwGetTime() - begin_s);
     if (due > 0 && left_s > 0) glfwWaitEventsTimeout(left_s);

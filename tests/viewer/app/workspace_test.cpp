@@ -75,6 +75,36 @@ TEST_F(WorkspaceTest, EachFileHasATabAndKeysStepAndClose) {
   EXPECT_THAT(drawn_texts(), Contains(HasSubstr("Drop a database")));
 }
 
+TEST_F(WorkspaceTest, AFileThatWasReplacedIsReadWhereItIsOpenedAgain) {
+  Workspace workspace = make_workspace({});
+  open_database(workspace, path("two.db"), {});
+  open_database(workspace, path("one.db"), {});
+  { const db::Connection connection = db::open_writer(path("new.db")); }
+  fs::rename(path("new.db"), path("one.db"));
+  ASSERT_FALSE(shown_app(workspace)->session.catalog.runs.empty());
+  workspace.active = 0;
+  open_picked(workspace, path("one.db"));
+  EXPECT_EQ(workspace.problem, "");
+  EXPECT_EQ(workspace.open.size(), 2U) << "in the tab that it had";
+  EXPECT_EQ(workspace.active, 1U);
+  EXPECT_TRUE(shown_app(workspace)->session.catalog.runs.empty());
+  frames(workspace);
+}
+
+TEST_F(WorkspaceTest, AFileThatIsGoneIsKnownByTheSamePath) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder);
+  Workspace workspace = make_workspace(memory());
+  open_database(workspace, "one.db", {});
+  frames(workspace);
+  keep_views(workspace);
+  fs::remove(path("one.db"));
+  keep_views(workspace);
+  fs::current_path(before);
+  ASSERT_EQ(workspace.last.views.size(), 1U);
+  EXPECT_EQ(workspace.last.views.front().path, fs::weakly_canonical(folder / "one.db").string());
+}
+
 TEST_F(WorkspaceTest, AFileThatCannotBeOpenedIsSaidAndTheOthersStay) {
   Workspace workspace = make_workspace({});
   open_picked(workspace, path("none.db"));

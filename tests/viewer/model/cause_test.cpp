@@ -92,6 +92,54 @@ TEST(Cause, ThePathIsOfTheLengthOfTheTimeline) {
   }
 }
 
+// Rank 0:  compute  a 0-0.5, b 0.5-0.8, c 0.8-1
+//          network          dispatch 1-8
+// Rank 1:  compute  a 0-2, b 2-5, c 5-6
+//          network          send 0.5-5, dispatch 6-8
+Timeline held_up(std::vector<db::OpEdge> edges) {
+  const auto op = [](int number, const char* name, const char* activity) {
+    db::TimelineOp row;
+    row.op = number;
+    row.name = row.kind = name;
+    row.activity = activity;
+    row.stream = row.activity == "computation" ? "compute" : "inter_node";
+    if (row.name == "dispatch") row.group_kind = "expert";
+    return row;
+  };
+  Timeline timeline = build_timeline(
+      {},
+      {op(0, "a", "computation"), op(1, "b", "computation"), op(2, "c", "computation"),
+       op(3, "dispatch", "communication"), op(4, "send", "communication")},
+      {{1, 0, 0, 0, 0.5, 0, 0},
+       {1, 0, 1, 0.5, 0.3, 0, 0},
+       {1, 0, 2, 0.8, 0.2, 0, 0},
+       {1, 0, 3, 1, 7, 0, 0},
+       {1, 1, 0, 0, 2, 0, 0},
+       {1, 1, 1, 2, 3, 0, 0},
+       {1, 1, 2, 5, 1, 0, 0},
+       {1, 1, 4, 0.5, 4.5, 0, 0},
+       {1, 1, 3, 6, 2, 0, 0}});
+  link_ops(timeline, edges, {{1, "expert", 0, 0}, {1, "expert", 1, 0}});
+  return timeline;
+}
+
+constexpr SpanPosition kWaiting{1, 0};
+
+TEST(Cause, WhatTheLastRankRanIsTheLongestOnTheWayToItsPart) {
+  const char* text = "waited 5.00 s for rank 1, which ran b for 3.00 s of it";
+  const Timeline timeline = held_up({{1, 1, 0}, {1, 2, 1}, {1, 3, 2}});
+  EXPECT_EQ(waiting_text(timeline, index_spans(timeline), kWaiting), text);
+  const Timeline without = held_up({});
+  EXPECT_FALSE(knows_causes(without));
+  EXPECT_EQ(waiting_text(without, index_spans(without), kWaiting), text);
+}
+
+TEST(Cause, WhatRanBesideTheWayToTheLastPartDidNotHoldItUp) {
+  const Timeline timeline = held_up({{1, 1, 0}, {1, 2, 4}, {1, 3, 2}});
+  EXPECT_EQ(waiting_text(timeline, index_spans(timeline), kWaiting),
+            "waited 5.00 s for rank 1, which ran send for 4.00 s of it");
+}
+
 TEST(Cause, WithoutEdgesThereIsNoPathAndStreamsAreKnown) {
   Timeline timeline = two_ranks();
   timeline.waits_for.clear();

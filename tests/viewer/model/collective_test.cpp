@@ -4,6 +4,7 @@
 
 #include "tests/viewer/lanes.h"
 #include "tests/viewer/random_timeline.h"
+#include "viewer/model/cause.h"
 
 namespace viewer::collective_test {
 namespace {

@@ -125,6 +125,45 @@ TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
   EXPECT_EQ(session.problem, "");
 }
 
+TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrames) {
+  db::Timeline measured = info, predicted = info;
+  {
+    db::Connection writer = db::open_writer(path());
+    db::Run run;
+    run.kind = "train";
+    db::Machine machine;
+    machine.fingerprint = machine.hostname = "box";
+    run.machine_id = db::find_or_insert(writer, machine);
+    measured.id = predicted.id = 0;
+    measured.run_id = predicted.run_id = db::insert(writer, run);
+    measured.kind = db::kMeasured, predicted.kind = db::kPredicted;
+    StepShape shape;
+    shape.ranks = 7;
+    const SyntheticStep step = make_step(shape);
+    measured.id = db::insert(writer, measured, step.ops, step.spans, step.edges, step.groups);
+    predicted.id = db::insert(writer, predicted, step.ops, step.spans, step.edges, step.groups);
+  }
+  const db::Connection connection = db::open_reader(path());
+  Start start;
+  start.timelines = {measured.id};
+  Session session = open_session(connection, start, true);
+  while (!session.loaders.empty()) deliver(session);
+  const int changes = session.stack_changes, arrivals = session.arrivals;
+  const Timeline* beside = load_beside(session, measured);
+  EXPECT_EQ(beside == nullptr, !session.loaders.empty());
+  while (!session.loaders.empty()) deliver(session);
+  beside = load_beside(session, measured);
+  ASSERT_NE(beside, nullptr);
+  expect_same(*beside, load_timeline(connection, predicted));
+  EXPECT_EQ(session.stack_changes, changes) << "figures of the stack stay";
+  EXPECT_EQ(session.arrivals, arrivals);
+  session.stacked = {predicted.id};
+  load_stack(session);
+  while (!session.loaders.empty()) deliver(session);
+  expect_same(session.timelines.at(predicted.id), load_timeline(connection, predicted));
+  EXPECT_EQ(session.problem, "");
+}
+
 TEST_F(TimelineLoaderTest, ReadingAgainKeepsTimelinesThatHaveNotChanged) {
   db::Connection connection = db::open_writer(path());
   Start start;

@@ -352,7 +352,7 @@ void read_again(benchmark::State& state) {
   OpenSession open(given != nullptr ? given : stored().path(),
                    given != nullptr ? std::vector<std::int64_t>{} : std::vector{stored().info.id});
   open.draw_until_complete();
-  double slowest_s = 0, all_s = 0;
+  double slowest_s = 0, first_s = 0, all_s = 0;
   int label = 0;
   for (auto _ : state) {
     state.PauseTiming();
@@ -365,11 +365,13 @@ void read_again(benchmark::State& state) {
     state.ResumeTiming();
     const Clock::time_point begin = Clock::now();
     open.draw([&] { reload(open.session); });
+    first_s = std::max(first_s, open.slowest_s);
     open.draw_until_complete();
     all_s = std::max(all_s, seconds_since(begin));
     slowest_s = std::max(slowest_s, open.slowest_s);
   }
   state.counters["slowest_ms"] = slowest_s * 1e3;
+  state.counters["first_ms"] = first_s * 1e3;  // the frame that reads again
   state.counters["longest_s"] = all_s;
 }
 BENCHMARK(read_again)

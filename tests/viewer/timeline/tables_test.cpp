@@ -1,5 +1,6 @@
 #include "viewer/timeline/tables.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 
 namespace viewer::tables_test {
 namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
 
 // Two random timelines above one another, and the tables below them, as the panel lays them out.
 class TablesTest : public ::testing::Test {
@@ -287,6 +291,26 @@ TEST_F(TablesTest, AMarkedRangeLimitsTheRows) {
   panel.range = TimeRange{0, first.extent.length_s() / 2};
   EXPECT_LT(total(), whole_s);
   EXPECT_GT(total(), 0);
+}
+
+TEST_F(TablesTest, TheSelectedSpanHasItsPredictionBeside) {
+  const auto texts = [&] {
+    panel.selected = StackPosition{0, {0, 0}};
+    draw = [&] {
+      ImGui::Begin("selection");
+      draw_selection(panel, headless.fonts, stack);
+      ImGui::End();
+    };
+    for (int i = 0; i < 2; ++i) headless.frame(draw);
+    return drawn_texts();
+  };
+  stack.resize(1);
+  EXPECT_THAT(texts(), Not(Contains("predicted")));
+  stack[0].beside = &second;
+  EXPECT_THAT(texts(), Contains("predicted"));
+  ASSERT_TRUE(beside_selected(panel, stack));
+  EXPECT_EQ(beside_selected(panel, stack)->duration_s,
+            counterpart(first, {0, 0}, second)->duration_s);
 }
 
 TEST_F(TablesTest, TheTimelineBesideIsCountedUnderTheSameKeys) {

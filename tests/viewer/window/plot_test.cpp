@@ -36,9 +36,8 @@ TEST(Plot, ElidedTextFitsAndWholeTextStaysWhole) {
 }
 
 TEST(Plot, LinesAreAsWideAsTheScaleAsksFor) {
-  Headless headless;
   for (const float scale : {1.0F, 2.0F, 3.0F}) {
-    apply_style(scale);
+    Headless headless(scale);
     inside_window(headless, [] {
       draw_line(*ImGui::GetForegroundDrawList(), {100, 10}, {100, 200}, to_u32(theme::kWarning));
     });
@@ -48,6 +47,15 @@ TEST(Plot, LinesAreAsWideAsTheScaleAsksFor) {
     EXPECT_NEAR(drawn[0].second - drawn[0].first, scale, 2.1) << scale;
     EXPECT_NEAR((drawn[0].first + drawn[0].second) / 2, scale == 2 ? 101 : 100.5, 0.01) << scale;
     EXPECT_EQ(line_px(2), 2 * scale);
+    EXPECT_EQ(scaled_px(3), 3 * scale);
+  }
+}
+
+TEST(Plot, LinesOfAnyScaleAreWholePixelsWideAndOtherLengthsAreExact) {
+  for (const float scale : {0.75F, 1.25F, 1.5F}) {
+    const Headless headless(scale);
+    EXPECT_EQ(line_px(), std::max(1.0F, std::round(scale))) << scale;
+    EXPECT_NEAR(scaled_px(8), 8 * scale, 0.01) << scale;
   }
 }
 

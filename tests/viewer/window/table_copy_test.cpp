@@ -1,16 +1,22 @@
 #include "viewer/window/table_copy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
+#include "viewer/timeline/timeline_panel.h"
 
 namespace viewer::table_copy_test {
 namespace {
+
+using ::testing::StartsWith;
 
 TEST(CsvOfLog, HasALinePerRowAndQuotesWhatNeedsIt) {
   EXPECT_EQ(csv_of_log("| name | figure\n| a, b | 1\n| \"c\" | 2\nwhat follows", 2),
@@ -60,6 +66,48 @@ TEST_F(TableCopyTest, TheTablesBelowTheTimelinesAreCopied) {
     EXPECT_TRUE(csv.starts_with(header)) << table << ": " << csv;
     EXPECT_GT(std::count(csv.begin(), csv.end(), '\n'), 2) << csv;
   }
+}
+
+TEST_F(TableCopyTest, ANarrowTableIsCopiedWithTheColumnsThatItLeavesOut) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {1280, 800};
+  App app = open();
+  const auto draw = [&] { draw_app(app); };
+  const auto copied_at = [&](float x) {
+    io.MousePos = {io.DisplaySize.x * x, io.DisplaySize.y * 0.93F};
+    for (int i = 0; i < 3; ++i) headless.frame(draw);
+    io.KeyCtrl = true;
+    headless.press('C', draw);
+    io.KeyCtrl = false;
+    return std::string(ImGui::GetClipboardText());
+  };
+  app.states.of<TimelinePanel>().selected = StackPosition{0, {0, 0}};
+  for (int again = 0; again < 2; ++again) {
+    show_figures(app, "ops");
+    EXPECT_THAT(copied_at(0.7F), StartsWith("op,count,total,predicted,exposed,waiting,mean,P50,"));
+    show_figures(app, "differences");
+    EXPECT_THAT(copied_at(0.57F),
+                StartsWith("what a rank did,first,second,difference\nall of it,"));
+    EXPECT_THAT(copied_at(0.9F),
+                StartsWith("\"op, its chunks summed, mean of ranks\",first,second,difference\n"));
+  }
+}
+
+TEST_F(TableCopyTest, ANarrowTableOfBalanceIsCopiedWhole) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {1280, 800};
+  App app = open(ids.sequential_run, "loads");
+  const auto draw = [&] { draw_app(app); };
+  for (int i = 0; i < 3; ++i) headless.frame(draw);
+  const std::optional<ImVec2> header = drawn_place("max/mean");
+  ASSERT_TRUE(header);
+  io.MousePos = *header;
+  headless.frame(draw);
+  io.KeyCtrl = true;
+  headless.press('C', draw);
+  io.KeyCtrl = false;
+  EXPECT_THAT(std::string(ImGui::GetClipboardText()),
+              StartsWith("layer,max/mean,ranks,std. dev.,locality,dropped,unused,tokens,max\n1,"));
 }
 
 TEST_F(TableCopyTest, SaysWhereThereIsNone) {
