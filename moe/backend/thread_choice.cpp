@@ -26,7 +26,7 @@ OpSize size_of(const BoundOp& op) {
 bool ThreadChoice::takes_all(const OpSize& size) {
   const std::lock_guard lock(mutex_);
   State& state = states_[size];
-  if (state.ops == kPeriod) state = {};
+  if (state.ops == state.period) state = {.period = std::min(4 * state.period, kLongestPeriod)};
   const int op = state.ops++;
   if (op < 2 * kTries) return op % 2 == 0;
   constexpr double kWorthIt = 0.95;

@@ -29,9 +29,11 @@ DataFile data_file(const std::string& word) {
   const std::string_view tail = std::string_view(word).substr(colon + 1);
   double weight = 0;
   const auto [end, error] = std::from_chars(tail.data(), tail.data() + tail.size(), weight);
-  if (error != std::errc() || end != tail.data() + tail.size()) return {word, {}};
-  if (!std::isfinite(weight) || weight <= 0) {
-    throw InputError(fmt::format("--data {}: a weight of {}: expected one above 0", word, tail));
+  const bool is_beyond = error == std::errc::result_out_of_range;
+  if ((error != std::errc() && !is_beyond) || end != tail.data() + tail.size()) return {word, {}};
+  if (is_beyond || !std::isfinite(weight) || weight <= 0) {
+    throw InputError(fmt::format("--data {}: a weight of {}: expected one above 0{}", word, tail,
+                                 is_beyond ? ", from 1e-300 to 1e300" : ""));
   }
   return {word.substr(0, colon), weight};
 }

@@ -86,8 +86,8 @@ TensorId ProgramBuilder::routed(const std::string& name, Rows rows_are, std::int
   return add({name, dtype_, Role::activation, rows_are, rows, columns, layer});
 }
 
-void ProgramBuilder::op(OpKind kind, std::string name, std::vector<TensorId> reads,
-                        std::vector<TensorId> writes, int layer, Phase phase) {
+void ProgramBuilder::op(OpKind kind, std::string name, const std::vector<TensorId>& reads,
+                        const std::vector<TensorId>& writes, int layer, Phase phase) {
   program.ops.push_back({std::move(kind), whole(reads), whole(writes), std::move(name), layer,
                          phase, Slice{}, Stream::compute});
 }

@@ -47,8 +47,8 @@ class ProgramBuilder {
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t rows, std::int64_t columns,
                   int layer);
 
-  void op(OpKind kind, std::string name, std::vector<TensorId> reads, std::vector<TensorId> writes,
-          int layer, Phase phase);
+  void op(OpKind kind, std::string name, const std::vector<TensorId>& reads,
+          const std::vector<TensorId>& writes, int layer, Phase phase);
 
  private:
   TensorId add(Tensor tensor);

@@ -280,6 +280,7 @@ expect 0 err "epoch 1 of numbers.txt ends, of " "$moe_train" --model micro --dat
 expect 0 err "and samples are drawn at random from there on" "$moe_train" --model micro --data corpus.txt:3 numbers.txt:1.5 \
   --data-order random --steps 41 --threads 1 --checkpoint mixed --resume
 expect 2 err "a weight of 0: expected one above 0" "$moe_train" --model micro --data corpus.txt:0
+expect 2 err "a weight of 1e400: expected one above 0, from 1e-300 to 1e300" "$moe_train" --model micro --data corpus.txt:1e400
 expect 2 err "corpus.txt:x" "$moe_train" --model micro --data corpus.txt:x
 "$moe_train" --model micro --data corpus.txt --steps 150 --overfit-batch --threads 1 --evaluate-batches 0 --format csv --quiet \
   --set training.learning_rate=0.01 >overfit.csv
@@ -404,6 +405,8 @@ mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then
   expect 1 err "No space left on device" "$moe_train" --model tiny --data corpus.txt --steps 1 --threads 1 \
     --checkpoint small/kept
   [ -z "$(ls small/kept)" ] || fail "a checkpoint that is not complete was left: $(ls small/kept)"
+  expect 1 err "No space left on device" "$moe_train" export qwen -o small/hf --drop-nothing
+  [ ! -e small/hf.partial ] && [ ! -e small/hf ] || fail "an export that is not complete was left"
   umount small
 else
   echo "a full disk is not tried: $(cat mount_err)"

@@ -1,6 +1,7 @@
 #include "tests/viewer/synthetic_database.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -293,7 +295,9 @@ std::int64_t add_wide_run(db::Connection& connection, int ranks) {
   return run;
 }
 
-SyntheticIds fill_synthetic_database(db::Connection& connection) {
+namespace {
+
+SyntheticIds fill(db::Connection& connection) {
   db::Transaction transaction(connection);
   db::Machine machine;
   machine.fingerprint = "synthetic";
@@ -325,6 +329,25 @@ SyntheticIds fill_synthetic_database(db::Connection& connection) {
   add_losses(connection, running, 60, 0.06, 9);
   transaction.commit();
   return ids;
+}
+
+struct Made {
+  db::Connection connection = db::open_writer(":memory:");
+  SyntheticIds ids = fill(connection);
+};
+
+}  // namespace
+
+SyntheticIds fill_synthetic_database(db::Connection& connection) {
+  static const Made made;  // copies take little of the time
+  sqlite3_backup* backup =
+      sqlite3_backup_init(connection.handle(), "main", made.connection.handle(), "main");
+  if (backup == nullptr || sqlite3_backup_step(backup, -1) != SQLITE_DONE ||
+      sqlite3_backup_finish(backup) != SQLITE_OK) {
+    throw std::runtime_error(std::string("synthetic database: ") +
+                             sqlite3_errmsg(connection.handle()));
+  }
+  return made.ids;
 }
 
 }  // namespace viewer

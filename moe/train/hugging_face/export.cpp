@@ -111,11 +111,17 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   std::error_code not_there;
   std::filesystem::remove_all(partial, not_there);
   make_folder(partial);
-  const FileSeal seal = write_safetensors(partial / kTensorsFile, tensors);
-  const std::string config = config_text(index.model, family);
-  WrittenFile file(partial / kConfigFile);
-  file.write(std::as_bytes(std::span(config)), "config");
-  file.close();
+  FileSeal seal;
+  try {
+    seal = write_safetensors(partial / kTensorsFile, tensors);
+    const std::string config = config_text(index.model, family);
+    WrittenFile file(partial / kConfigFile);
+    file.write(std::as_bytes(std::span(config)), "config");
+    file.close();
+  } catch (...) {  // of a full disk: half a file is of no use to anyone
+    std::filesystem::remove_all(partial, not_there);
+    throw;
+  }
   complete_folder(partial, to);
   return {family, index.iteration, tensors.size(), seal.bytes};
 }

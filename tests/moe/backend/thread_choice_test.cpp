@@ -32,7 +32,8 @@ TEST(ThreadChoice, TakesAllThreadsWhereTheySaveATwentieth) {
        {std::pair{0.6, true}, {0.94, true}, {0.96, false}, {1.45, false}}) {
     ThreadChoice choice;
     ops_on_all(choice, 2 * ThreadChoice::kTries, all_s, 1);
-    EXPECT_EQ(ops_on_all(choice, 100, all_s, 1), is_worth_it ? 100 : 0) << all_s;
+    constexpr int kOthers = ThreadChoice::kFirstPeriod - 2 * ThreadChoice::kTries;
+    EXPECT_EQ(ops_on_all(choice, kOthers, all_s, 1), is_worth_it ? kOthers : 0) << all_s;
   }
 }
 
@@ -45,14 +46,21 @@ TEST(ThreadChoice, LeavesOutASingleSlowMeasurement) {
 
 TEST(ThreadChoice, MeasuresAnewAfterManyOps) {
   ThreadChoice choice;
-  ops_on_all(choice, ThreadChoice::kPeriod, 2, 1);
+  ops_on_all(choice, ThreadChoice::kFirstPeriod, 2, 1);
   EXPECT_EQ(ops_on_all(choice, 2 * ThreadChoice::kTries, 0.5, 1), ThreadChoice::kTries);
   EXPECT_TRUE(choice.takes_all(kOp));
 }
 
+TEST(ThreadChoice, MeasuresSoonAtFirstAndSeldomLater) {
+  ThreadChoice choice;
+  for (const int period : {64, 256, 1024, 1024}) {
+    EXPECT_EQ(ops_on_all(choice, period, 2, 1), ThreadChoice::kTries) << period;
+  }
+}
+
 TEST(ThreadChoice, ChoosesForEverySizeByItself) {
   ThreadChoice choice;
-  ops_on_all(choice, 100, 2, 1);
+  ops_on_all(choice, 2 * ThreadChoice::kTries, 2, 1);
   for (const OpSize& other : {OpSize{4, 17, 10}, OpSize{3, 18, 10}, OpSize{3, 17, 11}}) {
     EXPECT_TRUE(choice.takes_all(other));
   }
