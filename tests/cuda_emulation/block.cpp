@@ -59,6 +59,14 @@ int source_of(Exchange kind, int lane, int parameter, int width) {
   return lane;
 }
 
+/// How many fibers the thread sanitizer gets for blocks of this many threads: two blocks' worth, so
+/// that those which follow each other are not ordered by their fibers. Each takes some MiB, and
+/// larger blocks have barriers, after which run_block orders them anyway.
+int fibers_of_sanitizer(int threads) {
+  constexpr int most_of_two_blocks = 512;
+  return std::max(threads, std::min(2 * threads, most_of_two_blocks));
+}
+
 /// Calls f(i) for every block of a grid, in the order of the seed.
 template <class F>
 void in_order(std::uint64_t count, Random& random, const F& f) {
@@ -145,7 +153,7 @@ void Engine::run(dim3 grid, dim3 block, const std::function<void()>& thread, std
     }
   }
   warps_.resize(static_cast<std::size_t>((count_ + kWarp - 1) / kWarp));
-  while (kFiberPerThread && fibers_.count() < 2 * count_) add_fiber();
+  while (kFiberPerThread && fibers_.count() < fibers_of_sanitizer(count_)) add_fiber();
   sanitizer_release(&launch_tag_);
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   in_order(blocks, random_, [&](std::uint64_t i) {
