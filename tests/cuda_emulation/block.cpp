@@ -18,8 +18,6 @@ constinit thread_local dim3 gridDim{};
 namespace moelab::cuda_emulation {
 namespace {
 
-constexpr std::uint64_t kOnes = ~std::uint64_t{0};
-
 std::string text_of(Line line) {
   return std::string(line.file) + ":" + std::to_string(line.number);
 }
@@ -39,6 +37,34 @@ std::string hex(unsigned mask) {
   std::string text = "0x";
   for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[mask >> shift & 15];
   return text;
+}
+
+/// The lane that a shuffle reads from. Past the ends of its segment a lane reads its own value.
+int source_of(Exchange kind, int lane, int parameter, int width) {
+  const int begin = width > 0 ? lane / width * width : 0, end = begin + width;
+  switch (kind) {
+    case Exchange::shuffle:
+      return begin + (parameter & (width - 1));
+    case Exchange::shuffle_up:
+      return lane - parameter >= begin ? lane - parameter : lane;
+    case Exchange::shuffle_down:
+      return lane + parameter < end ? lane + parameter : lane;
+    case Exchange::shuffle_xor:
+      return (lane ^ parameter) < end ? lane ^ parameter : lane;
+    case Exchange::ballot:
+    case Exchange::all:
+    case Exchange::any:
+      break;
+  }
+  return lane;
+}
+
+/// How many fibers the thread sanitizer gets for blocks of this many threads: two blocks' worth, so
+/// that those which follow each other are not ordered by their fibers. Each takes some MiB, and
+/// larger blocks have barriers, after which run_block orders them anyway.
+int fibers_of_sanitizer(int threads) {
+  constexpr int most_of_two_blocks = 512;
+  return std::max(threads, std::min(2 * threads, most_of_two_blocks));
 }
 
 /// Calls f(i) for every block of a grid, in the order of the seed.
@@ -127,7 +153,7 @@ void Engine::run(dim3 grid, dim3 block, const std::function<void()>& thread, std
     }
   }
   warps_.resize(static_cast<std::size_t>((count_ + kWarp - 1) / kWarp));
-  while (kFiberPerThread && fibers_.count() < 2 * count_) add_fiber();
+  while (kFiberPerThread && fibers_.count() < fibers_of_sanitizer(count_)) add_fiber();
   sanitizer_release(&launch_tag_);
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   in_order(blocks, random_, [&](std::uint64_t i) {
@@ -386,11 +412,8 @@ void Engine::deliver(const Group& group, int first_thread) {
   }
 }
 
-std::uint64_t Engine::result_of(const Group& group, int first_thread, int lane,
-                                unsigned votes) const {
+std::uint64_t Engine::result_of(const Group& group, int first_thread, int lane, unsigned votes) {
   const Call& call = threads_[first_thread + lane].call;
-  const int begin = call.width > 0 ? lane / call.width * call.width : 0, end = begin + call.width;
-  int from = lane;
   switch (call.kind) {
     case Exchange::ballot:
       return votes;
@@ -399,19 +422,18 @@ std::uint64_t Engine::result_of(const Group& group, int first_thread, int lane,
     case Exchange::any:
       return votes != 0 ? 1 : 0;
     case Exchange::shuffle:
-      from = begin + (call.parameter & (call.width - 1));
-      break;
     case Exchange::shuffle_up:
-      from = lane - call.parameter >= begin ? lane - call.parameter : lane;
-      break;
     case Exchange::shuffle_down:
-      from = lane + call.parameter < end ? lane + call.parameter : lane;
-      break;
     case Exchange::shuffle_xor:
-      from = (lane ^ call.parameter) < end ? lane ^ call.parameter : lane;
       break;
   }
-  return (group.arrived >> from & 1) != 0 ? threads_[first_thread + from].call.value : kOnes;
+  const int from = source_of(call.kind, lane, call.parameter, call.width);
+  if ((group.arrived >> from & 1) != 0) return threads_[first_thread + from].call.value;
+  const int reader = first_thread + lane;
+  fault("block " + std::to_string(blockIdx.x) + ": thread " + std::to_string(reader) +
+        " reads in " + place_of(reader) + " from lane " + std::to_string(from) + ", which " +
+        ((call.mask >> from & 1) != 0 ? "has ended"
+                                      : "its mask " + hex(call.mask) + " does not name"));
 }
 
 void sync_threads(Line line) { engine().sync_threads(line); }

@@ -99,7 +99,7 @@ class Engine {
   void meet(const Call& call);
   void deliver_if_all(Warp& warp, int first_thread);
   void deliver(const Group& group, int first_thread);
-  std::uint64_t result_of(const Group& group, int first_thread, int lane, unsigned votes) const;
+  std::uint64_t result_of(const Group& group, int first_thread, int lane, unsigned votes);
 
   Fibers fibers_;
   std::vector<int> free_;  ///< a ring of fibers, as long as all of them

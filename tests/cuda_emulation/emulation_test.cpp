@@ -210,6 +210,34 @@ TEST_F(Emulation, NamesLanesInDifferentCalls) {
   EXPECT_NE(error.find("__syncwarp"), std::string::npos) << error;
 }
 
+/// Lane 15 reads from lane 31, which the mask does not name. What a device gives it is undefined.
+__global__ void mask_without_the_last_lane(int* out) {
+  const int lane = static_cast<int>(threadIdx.x);
+  if (lane < 31) out[lane] = __shfl_xor_sync(0x7fffffff, lane, 16);
+}
+
+TEST_F(Emulation, NamesALaneThatReadsFromOneThatItsMaskLacks) {
+  int* const out = device_memory<int>(32);
+  ASSERT_EQ(launch(mask_without_the_last_lane, 1, 32, out), cudaSuccess);
+  const std::string error = error_of_device();
+  EXPECT_NE(error.find("thread 15 reads in __shfl_xor_sync"), std::string::npos) << error;
+  EXPECT_NE(error.find("from lane 31, which its mask 0x7fffffff does not name"), std::string::npos)
+      << error;
+}
+
+__global__ void lane_that_has_ended(int* out) {
+  const int lane = static_cast<int>(threadIdx.x);
+  if (lane < 31) out[lane] = __shfl_down_sync(0xffffffff, lane, 1);
+}
+
+TEST_F(Emulation, NamesALaneThatReadsFromOneThatHasEnded) {
+  int* const out = device_memory<int>(32);
+  ASSERT_EQ(launch(lane_that_has_ended, 1, 32, out), cudaSuccess);
+  const std::string error = error_of_device();
+  EXPECT_NE(error.find("thread 30 reads in __shfl_down_sync"), std::string::npos) << error;
+  EXPECT_NE(error.find("from lane 31, which has ended"), std::string::npos) << error;
+}
+
 __global__ void barrier_that_is_never_filled() {
   if (threadIdx.x == 63) return;
   if (threadIdx.x > 32) __shfl_sync(0x7fffffff, 1, 0);  // waits for thread 32, too

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # usage: races_test.sh BUILD [PART...]: the tests of the device in software with its module under the thread sanitizer, in
-# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, trainings, nccl; all of them by default.
+# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, streams, trainings, four_ranks, nccl; all of
+# them by default.
 set -euo pipefail
 build=$1
 shift
-# PART DEVICES FILTER: tests of the product.
+# PART DEVICES FILTER: tests of the product. What leaves a device at work would slow all that follows.
 parts='kernels 1 CudaKernels.InDouble*
-trainings 1 *CudaTraining*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*
+streams 1 CudaTraining.*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*:*EndsAWait*
+trainings 1 */CudaTraining.*-*/2
+four_ranks 1 */CudaTraining.*/2
 nccl 2 NcclCommunicator.*:*OverNccl*'
 for part in "$@"; do
   known=$(cut -d ' ' -f 1 <<< "$parts")
@@ -14,7 +17,8 @@ for part in "$@"; do
     { echo "races_test.sh: unknown part '$part'; known are: ${known//$'\n'/, }" >&2; exit 2; }
 done
 cmake --build "$build" --target moelab_cuda_race_checked cuda_emulation_race_test -- --quiet
-export TSAN_OPTIONS='halt_on_error=1 exitcode=66'
+# A fiber's history is memory, and there are thousands.
+export TSAN_OPTIONS='halt_on_error=1 exitcode=66 history_size=1'
 # The sanitizer knows only address spaces of little randomness.
 plain=(setarch "$(uname -m)" -R)
 
@@ -32,13 +36,14 @@ done
 
 library=$(readlink -f "$(gcc -print-file-name=libtsan.so)")
 module=$(find "$build" -path '*race_checked/libmoelab_cuda_emulated.so' -print -quit)
-# races "PART DEVICES FILTER": tests of the product, a line or the sanitizer's report. The program itself is not instrumented.
+# races "PART DEVICES FILTER": tests of the product, a line or the sanitizer's report; $build/races.PART.log says how far it is.
+# The program itself is not instrumented.
 # Every stream of a device has a thousand fibers, for which the sanitizer has room on two devices.
 races() {
   local part devices filter begin=$SECONDS
   read -r part devices filter <<< "$1"
   if MOELAB_EMULATED_DEVICES=$devices MOELAB_CUDA_MODULE=$module LD_PRELOAD=$library setarch "$(uname -m)" -R \
-    "$build/bin/gpu_test" --gtest_brief=1 --gtest_filter="$filter" > "$build/races.$part.log" 2>&1; then
+    "$build/bin/gpu_test" --gtest_filter="$filter" > "$build/races.$part.log" 2>&1; then
     echo "$part: $(grep -oE 'PASSED.*|SKIPPED.*' "$build/races.$part.log" | tr '\n' ' ')in $((SECONDS - begin)) s, no race"
   else
     cat "$build/races.$part.log"

@@ -1,4 +1,7 @@
 // Cases of gates that choose for a token alone.
+#include <cmath>
+#include <utility>
+
 #include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::test {
@@ -127,6 +130,17 @@ std::vector<KernelCase> gate_cases() {
       select.steps = in_parts(parts);
       cases.push_back(std::move(select));
     }
+  }
+  for (const auto& [experts, choices] : {std::pair{7, 3}, {40, 4}}) {
+    HostTensor rankings = random_tensor(60, experts, 8, 2);
+    const std::size_t all_of_last = rankings.values.size() - static_cast<std::size_t>(experts);
+    for (std::size_t i = 0; i < rankings.values.size(); ++i) {
+      if (i % 3 == 0 || i >= all_of_last) rankings.values[i] = std::nan("");
+    }
+    KernelCase select = select_case({.experts = experts, .choices = choices, .capacity = 20},
+                                    rankings, random_tensor(60, experts, 9));
+    select.name += " with NaN";
+    cases.push_back(std::move(select));
   }
   for (const int parts : {1, 3}) {
     const auto chosen = reference(select_case({.experts = 7, .choices = 3, .capacity = 20},

@@ -6,7 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -197,6 +200,53 @@ TEST(RunnerOnADevice, WaitsForNoUpload) {
   iterate(device, {.memory_limit_bytes = 1 << 20});
   EXPECT_EQ(device.uploads, 0);
   EXPECT_EQ(device.posts, 1);
+}
+
+/// A device with streams, as far as communicators ask.
+class StreamingDevice : public CountingDevice {
+ public:
+  void* native_stream(Stream) override { return this; }
+};
+
+struct GroupCounts {
+  int made = 0, called = 0;
+};
+
+/// Counts the groups split off it, and those of them that have carried a call out.
+class CountingWorld : public Communicator {
+ public:
+  CountingWorld(std::unique_ptr<Communicator> host, GroupCounts& counts)
+      : Communicator(host->rank, host->size), host_(std::move(host)), counts_(counts) {}
+  void run(const collective::Call& what, const CallContext& call) override {
+    if (!std::exchange(called_, true)) ++counts_.called;
+    host_->run(what, call);
+  }
+  std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
+    ++counts_.made;
+    return std::make_unique<CountingWorld>(host_->split(ranks), counts_);
+  }
+
+ private:
+  std::unique_ptr<Communicator> host_;
+  GroupCounts& counts_;
+  bool called_ = false;
+};
+
+/// A communicator of NCCL takes memory when it is made, and at its first call.
+TEST(RunnerOnADevice, AsksWhatMemoryIsLeftWhenEachCommunicatorHasCarriedACallOut) {
+  LayerProgram layer(Stream::compute);
+  for (Op& op : layer.build.program.ops) {
+    if (op.name == "return") op.stream = Stream::inter_node;
+  }
+  StreamingDevice device;
+  GroupCounts counts, when_asked;
+  const auto world = make_solo_communicator();
+  CountingWorld device_world(make_solo_communicator(), counts);
+  const RunOptions options{.bytes_left = [&] { return when_asked = counts, 1 << 20; },
+                           .device_world = &device_world};
+  const Runner runner(layer.build.program, make_groups(1, 1), device, *world, options);
+  EXPECT_EQ(when_asked.made, 2) << "of two streams";
+  EXPECT_EQ(when_asked.called, when_asked.made);
 }
 
 TEST(RunnerOnADevice, SaysThatAnErrorMayBeOfAnEarlierOp) {
