@@ -44,7 +44,7 @@ class ThreadChoice {
   };
   struct State {
     int ops = 0, period = kFirstPeriod;
-    Times one, all;
+    Times one = {}, all = {};
   };
   static double median(Times times);
 
