@@ -1,7 +1,8 @@
 #include "viewer/model/database_watch.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
+
+#include <utility>
 
 #include "db/statement.h"
 
@@ -17,26 +18,22 @@ std::int64_t data_version(const db::Connection& connection) {
 
 }  // namespace
 
-std::optional<DatabaseWatch::FileId> DatabaseWatch::file_of(const std::string& path) {
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileId{status.st_dev, status.st_ino};
-}
-
 DatabaseWatch::DatabaseWatch(const db::Connection& connection)
     : connection_(&connection),
-      file_(file_of(connection.path())),
+      file_(db::file_id(connection.path())),
       version_(data_version(connection)) {}
 
-bool DatabaseWatch::is_replaced() const {
-  const std::optional<FileId> now = file_of(connection_->path());
-  return file_ && now && *now != *file_;
+bool DatabaseWatch::is_another(const std::optional<db::FileId>& file) const {
+  return file_ && file && *file != *file_;
 }
+
+bool DatabaseWatch::is_replaced() const { return is_another(db::file_id(connection_->path())); }
 
 DatabaseChange DatabaseWatch::look() {
   DatabaseChange change = DatabaseChange::none;
-  if (file_ && !file_of(connection_->path())) change = DatabaseChange::gone;
-  if (is_replaced()) change = DatabaseChange::replaced;
+  const std::optional<db::FileId> now = db::file_id(connection_->path());
+  if (file_ && !now) change = DatabaseChange::gone;
+  if (is_another(now)) change = DatabaseChange::replaced;
   if (change != DatabaseChange::none) {
     return std::exchange(last_, change) == change ? DatabaseChange::none : change;
   }

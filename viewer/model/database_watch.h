@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "db/connection.h"
+#include "db/files_beside.h"
 
 namespace viewer {
 
@@ -29,11 +29,10 @@ class DatabaseWatch {
   bool is_replaced() const;
 
  private:
-  using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, number on it
-  static std::optional<FileId> file_of(const std::string& path);
+  bool is_another(const std::optional<db::FileId>& file) const;
 
   const db::Connection* connection_;
-  std::optional<FileId> file_;
+  std::optional<db::FileId> file_;
   std::int64_t version_ = 0;
   DatabaseChange last_ = DatabaseChange::none;
 };

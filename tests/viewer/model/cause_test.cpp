@@ -10,31 +10,37 @@
 namespace viewer::cause_test {
 namespace {
 
+db::TimelineOp op(int number, const char* name, const char* stream) {
+  db::TimelineOp row;
+  row.op = number;
+  row.name = row.kind = name;
+  row.stream = stream;
+  row.activity = row.stream == "compute" ? "computation" : "communication";
+  return row;
+}
+
+db::TimelineOp collective(int number, const char* name) {
+  db::TimelineOp row = op(number, name, "inter_node");
+  row.group_kind = "expert";
+  return row;
+}
+
 // Rank 0:  compute  gate 0-1             experts 5-7
 //          network       dispatch 1-5
 // Rank 1:  compute  gate 0-3             experts 5.5-6
 //          network         dispatch 3-5
 Timeline two_ranks() {
-  const auto op = [](int number, const char* kind, const char* stream) {
-    db::TimelineOp row;
-    row.op = number;
-    row.name = row.kind = kind;
-    row.stream = stream;
-    row.activity = row.stream == "compute" ? "computation" : "communication";
-    if (row.activity == "communication") row.group_kind = "expert";
-    return row;
-  };
   db::Timeline info;
   info.duration_s = 7;
-  Timeline timeline = build_timeline(info,
-                                     {op(0, "gate", "compute"), op(1, "all_to_all", "inter_node"),
-                                      op(2, "expert_linear", "compute")},
-                                     {{1, 0, 0, 0, 1, 0, 0},
-                                      {1, 0, 1, 1, 4, 0, 0},
-                                      {1, 0, 2, 5, 2, 0, 0},
-                                      {1, 1, 0, 0, 3, 0, 0},
-                                      {1, 1, 1, 3, 2, 0, 0},
-                                      {1, 1, 2, 5.5, 0.5, 0, 0}});
+  Timeline timeline = build_timeline(
+      info,
+      {op(0, "gate", "compute"), collective(1, "all_to_all"), op(2, "expert_linear", "compute")},
+      {{1, 0, 0, 0, 1, 0, 0},
+       {1, 0, 1, 1, 4, 0, 0},
+       {1, 0, 2, 5, 2, 0, 0},
+       {1, 1, 0, 0, 3, 0, 0},
+       {1, 1, 1, 3, 2, 0, 0},
+       {1, 1, 2, 5.5, 0.5, 0, 0}});
   link_ops(timeline, {{1, 1, 0}, {1, 2, 1}}, {{1, "expert", 0, 0}, {1, "expert", 1, 0}});
   return timeline;
 }
@@ -97,28 +103,19 @@ TEST(Cause, ThePathIsOfTheLengthOfTheTimeline) {
 // Rank 1:  compute  a 0-2, b 2-5, c 5-6
 //          network          send 0.5-5, dispatch 6-8
 Timeline held_up(std::vector<db::OpEdge> edges) {
-  const auto op = [](int number, const char* name, const char* activity) {
-    db::TimelineOp row;
-    row.op = number;
-    row.name = row.kind = name;
-    row.activity = activity;
-    row.stream = row.activity == "computation" ? "compute" : "inter_node";
-    if (row.name == "dispatch") row.group_kind = "expert";
-    return row;
-  };
-  Timeline timeline = build_timeline(
-      {},
-      {op(0, "a", "computation"), op(1, "b", "computation"), op(2, "c", "computation"),
-       op(3, "dispatch", "communication"), op(4, "send", "communication")},
-      {{1, 0, 0, 0, 0.5, 0, 0},
-       {1, 0, 1, 0.5, 0.3, 0, 0},
-       {1, 0, 2, 0.8, 0.2, 0, 0},
-       {1, 0, 3, 1, 7, 0, 0},
-       {1, 1, 0, 0, 2, 0, 0},
-       {1, 1, 1, 2, 3, 0, 0},
-       {1, 1, 2, 5, 1, 0, 0},
-       {1, 1, 4, 0.5, 4.5, 0, 0},
-       {1, 1, 3, 6, 2, 0, 0}});
+  Timeline timeline =
+      build_timeline({},
+                     {op(0, "a", "compute"), op(1, "b", "compute"), op(2, "c", "compute"),
+                      collective(3, "dispatch"), op(4, "send", "inter_node")},
+                     {{1, 0, 0, 0, 0.5, 0, 0},
+                      {1, 0, 1, 0.5, 0.3, 0, 0},
+                      {1, 0, 2, 0.8, 0.2, 0, 0},
+                      {1, 0, 3, 1, 7, 0, 0},
+                      {1, 1, 0, 0, 2, 0, 0},
+                      {1, 1, 1, 2, 3, 0, 0},
+                      {1, 1, 2, 5, 1, 0, 0},
+                      {1, 1, 4, 0.5, 4.5, 0, 0},
+                      {1, 1, 3, 6, 2, 0, 0}});
   link_ops(timeline, edges, {{1, "expert", 0, 0}, {1, "expert", 1, 0}});
   return timeline;
 }
