@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "db/connection.h"
 #include "db/translated.h"
@@ -177,7 +179,27 @@ void check_place(const std::string& path, bool writing, bool create) {
   }
 }
 
-void inspect(const std::string& path, const Schema& schema, bool writing) {
+namespace {
+
+/// What writing changes in the metadata of a file. Two writes within one tick of the kernel's clock
+/// leave the same time.
+struct FileState {
+  std::error_code error;
+  std::uintmax_t bytes = 0;
+  fs::file_time_type written;
+
+  bool operator==(const FileState&) const = default;
+};
+
+FileState file_state(const std::string& path) {
+  FileState state;
+  state.bytes = fs::file_size(path, state.error);
+  if (!state.error) state.written = fs::last_write_time(path, state.error);
+  return state;
+}
+
+/// Reads the file without locks. Throws what speaks against opening it.
+void inspect_once(const std::string& path, const Schema& schema, bool writing) {
   std::error_code error;
   if (fs::file_size(path, error) == 0 && !error && writing) return;  // an empty file is a new one
   if (error || has_own_journal(path)) return;
@@ -197,6 +219,27 @@ void inspect(const std::string& path, const Schema& schema, bool writing) {
     }
   } catch (const Error& found) {
     if (found.kind != ErrorKind::corrupt || !(logged || has_wal(path))) throw;
+  }
+}
+
+}  // namespace
+
+void inspect(const std::string& path, const Schema& schema, bool writing) {
+  const FileState before = file_state(path);
+  try {
+    inspect_once(path, schema, writing);
+    return;
+  } catch (const Error& found) {
+    if (found.kind != ErrorKind::corrupt) throw;
+  }
+  // Another process may have moved its log into the file meanwhile and removed the log. A file that
+  // stays as it was for longer than a tick of the kernel's clock was not written while it is read
+  // again. One that changes goes to the real opening, which waits for locks.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  try {
+    inspect_once(path, schema, writing);
+  } catch (const Error& found) {
+    if (found.kind != ErrorKind::corrupt || file_state(path) == before) throw;
   }
 }
 
