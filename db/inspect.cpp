@@ -185,7 +185,7 @@ namespace {
 /// leave the same time.
 struct FileState {
   std::error_code error;
-  std::uintmax_t bytes = 0;
+  std::int64_t bytes = 0;
   fs::file_time_type written;
 
   bool operator==(const FileState&) const = default;
@@ -193,7 +193,7 @@ struct FileState {
 
 FileState file_state(const std::string& path) {
   FileState state;
-  state.bytes = fs::file_size(path, state.error);
+  state.bytes = static_cast<std::int64_t>(fs::file_size(path, state.error));
   if (!state.error) state.written = fs::last_write_time(path, state.error);
   return state;
 }

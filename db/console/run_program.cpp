@@ -1,11 +1,11 @@
 #include "db/console/run_program.h"
 
-#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <filesystem>
+#include <iostream>
 #include <new>
 #include <sstream>
 
@@ -21,8 +21,8 @@ namespace {
 int answer(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, errors;
   const int code = app.exit(error, out, errors);
-  fmt::print("{}", out.str());
-  fmt::print(stderr, "{}", escaped(errors.str(), true));
+  std::cout << out.str();  // flushed() finds out whether all of it was written
+  std::cerr << escaped(errors.str(), true);
   return code == 0 ? kExitDone : kExitWrongUse;
 }
 

@@ -148,6 +148,10 @@ if [ -w /dev/full ]; then
   [ $? = 1 ] || { echo "FAILED: a full disk is not an error"; failures=$((failures + 1)); }
   "$moe_db" --help >/dev/full 2>err
   [ $? = 1 ] || { echo "FAILED: help on a full disk is not an error"; failures=$((failures + 1)); }
+  stdbuf -oL "$moe_db" --help >/dev/full 2>err
+  [ $? = 1 ] || { echo "FAILED: help line by line on a full disk: $(cat err)"; failures=$((failures + 1)); }
+  "$moe_db" --no-such 2>/dev/full
+  [ $? = 2 ] || { echo "FAILED: wrong use with nowhere to say so"; failures=$((failures + 1)); }
 fi
 
 [ "$failures" = 0 ] && echo "all passed"

@@ -126,8 +126,11 @@ bool is_same(const db::Timeline& a, const db::Timeline& b) {
 void load_stack_until(Session& session, Clock::time_point at_once_until) {
   bool changed = session.loaded_stack != session.stacked;
   session.loaded_stack = session.stacked;
+  // A loader goes with its timeline: one that left the stack is given up, also where it is compared
+  // with a stacked one now.
   std::erase_if(session.loaders, [&](const auto& of) {
-    return !is_stacked(session, of.first) && !is_beside(session, of.first);
+    const bool stays_beside = session.beside.contains(of.first) && is_beside(session, of.first);
+    return !is_stacked(session, of.first) && !stays_beside;
   });
   give_up(session, session.timelines,
           [&](const auto& of) { return !is_stacked(session, of.first); });

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "db/error.h"
 #include "db/load.h"
@@ -125,24 +127,29 @@ TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
   EXPECT_EQ(session.problem, "");
 }
 
-TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrames) {
+/// A training's measured timeline and its prediction, stored in the database at `path`.
+std::pair<db::Timeline, db::Timeline> store_training(const std::string& path,
+                                                     const db::Timeline& info) {
   db::Timeline measured = info, predicted = info;
-  {
-    db::Connection writer = db::open_writer(path());
-    db::Run run;
-    run.kind = "train";
-    db::Machine machine;
-    machine.fingerprint = machine.hostname = "box";
-    run.machine_id = db::find_or_insert(writer, machine);
-    measured.id = predicted.id = 0;
-    measured.run_id = predicted.run_id = db::insert(writer, run);
-    measured.kind = db::kMeasured, predicted.kind = db::kPredicted;
-    StepShape shape;
-    shape.ranks = 7;
-    const SyntheticStep step = make_step(shape);
-    measured.id = db::insert(writer, measured, step.ops, step.spans, step.edges, step.groups);
-    predicted.id = db::insert(writer, predicted, step.ops, step.spans, step.edges, step.groups);
-  }
+  db::Connection writer = db::open_writer(path);
+  db::Run run;
+  run.kind = "train";
+  db::Machine machine;
+  machine.fingerprint = machine.hostname = "box";
+  run.machine_id = db::find_or_insert(writer, machine);
+  measured.id = predicted.id = 0;
+  measured.run_id = predicted.run_id = db::insert(writer, run);
+  measured.kind = db::kMeasured, predicted.kind = db::kPredicted;
+  StepShape shape;
+  shape.ranks = 7;
+  const SyntheticStep step = make_step(shape);
+  measured.id = db::insert(writer, measured, step.ops, step.spans, step.edges, step.groups);
+  predicted.id = db::insert(writer, predicted, step.ops, step.spans, step.edges, step.groups);
+  return {measured, predicted};
+}
+
+TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrames) {
+  const auto [measured, predicted] = store_training(path(), info);
   const db::Connection connection = db::open_reader(path());
   Start start;
   start.timelines = {measured.id};
@@ -161,6 +168,27 @@ TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrame
   load_stack(session);
   while (!session.loaders.empty()) deliver(session);
   expect_same(session.timelines.at(predicted.id), load_timeline(connection, predicted));
+  EXPECT_EQ(session.problem, "");
+}
+
+TEST_F(TimelineLoaderTest, ATimelineThatLeavesTheStackWhileItIsLoadedIsReadAnewBesideIt) {
+  const auto [measured, predicted] = store_training(path(), info);
+  const db::Connection connection = db::open_reader(path());
+  Start start;
+  start.timelines = {measured.id};
+  Session session = open_session(connection, start, true);
+  while (!session.loaders.empty()) deliver(session);
+  // As where this machine is too slow to have it at once.
+  auto loader = std::make_unique<TimelineLoader>(connection, predicted);
+  session.stacked = {measured.id, predicted.id};
+  session.timelines.insert_or_assign(predicted.id, loader->begun());
+  session.loaders.insert_or_assign(predicted.id, std::move(loader));
+  session.stacked = {measured.id};
+  load_stack(session);
+  while (!session.loaders.empty()) deliver(session);
+  EXPECT_EQ(session.timelines.size(), 1U);
+  while (load_beside(session, measured) == nullptr) deliver(session);
+  expect_same(*load_beside(session, measured), load_timeline(connection, predicted));
   EXPECT_EQ(session.problem, "");
 }
 
