@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -22,7 +23,7 @@ int answer(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, errors;
   const int code = app.exit(error, out, errors);
   std::cout << out.str();  // flushed() finds out whether all of it was written
-  std::cerr << escaped(errors.str(), true);
+  std::fprintf(stderr, "%s", escaped(errors.str(), true).c_str());
   return code == 0 ? kExitDone : kExitWrongUse;
 }
 
