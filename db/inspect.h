@@ -34,7 +34,8 @@ void check_place(const std::string& path, bool writing, bool create);
 
 /// Looks at a file without leaving a trace, and throws Error (not_a_database, not_moelab, older,
 /// newer, corrupt) where it is not ours: before SQLite could make files beside it or replay its
-/// journal.
+/// journal. It takes no locks, so what a file that others write meanwhile looks like is left to the
+/// opening that follows.
 void inspect(const std::string& path, const Schema& schema, bool writing);
 
 /// A "file:" name that keeps SQLite from creating, locking or changing anything.
