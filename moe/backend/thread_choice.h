@@ -22,8 +22,8 @@ OpSize size_of(const BoundOp& op);
 /// Decides by measured times whether an op runs on all threads of a rank or on one. What it costs
 /// to wake threads, and to move data between caches, depends on the machine and on what else runs
 /// there. Some ops of each size are measured in both ways. The others run in the way whose median
-/// was less, on all threads only where that saves a twentieth. The first ops of a training also wait
-/// for pages of memory, so the choice is made anew soon, and later seldom. May be used by several
+/// was less, on all threads only where that saves a twentieth. The first ops of a training also
+/// wait for pages of memory, so the choice is made anew soon, and later seldom. May be used by several
 /// threads.
 class ThreadChoice {
  public:

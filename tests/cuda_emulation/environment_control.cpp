@@ -1,4 +1,4 @@
-// usage: moe-environment-control CALL: changes its environment while another thread runs, by setenv,
+// usage: moe-environment-control CALL: changes its environment while another thread runs by setenv,
 // unsetenv, putenv or clearenv. The library of tests/moe/watched_environment.cpp must end it.
 #include <cstdlib>
 #include <semaphore>

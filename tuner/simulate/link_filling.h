@@ -31,7 +31,7 @@ class LinkSpeeds {
 /// Progressive filling (shared_links.h) of links that belong together: all between nodes, or those
 /// within one node. Its memory is kept from one filling to the next.
 ///
-/// clear(); then add_call() and add_node() of what moves in large calls, and add_pair() of transfers
+/// clear(); then add_call() and add_node() for what moves in big calls, and add_pair() of transfers
 /// between two ranks; then fill(), and the rates.
 class LinkFilling {
  public:

@@ -7,8 +7,8 @@
 #include "tuner/costs/observe.h"
 
 /// Tells how much slower processors compute in some iterations than in those that costs were fitted
-/// to. A processor that is shared with other guests of its host, or that changes its clock, computes
-/// 1.1 to 1.5 times slower in some minutes than in others, and not all of a machine's do so at once.
+/// to. A processor that is shared with other guests of a host, or that changes its clock, computes
+/// 1.1 to 1.5 times slower in some minutes than in others; not all of a machine's do so at once.
 namespace tuner {
 
 /// How many times as long computation took alone as in other iterations, or as costs say.

@@ -23,9 +23,9 @@ std::string shard_file(int rank);
 /// The iterations whose checkpoints are complete, ascending.
 std::vector<int> checkpoints_in(const std::filesystem::path& directory);
 
-/// Makes the folder where there is none, keeps it for this process (folder_lock.h), and removes what
+/// Makes the folder if there is none, keeps it for this process (folder_lock.h), and removes what
 /// a training left that ended while it wrote. `last`: the last complete checkpoint that the caller
-/// has seen there, 0 for none. Throws InputError where another training has the folder, and where it
+/// has seen there, 0 for none. Throws InputError where another training has the folder, and if it
 /// has written a further checkpoint there since.
 [[nodiscard]] std::unique_ptr<FolderLock> prepare_folder(
     const std::filesystem::path& directory, int last, double patience_s = FolderLock::kPatience_s);

@@ -216,7 +216,7 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
   }
 }
 
-/// As above in bf16, with a quarter of the draws. Every other one has a gate that does not depend on
+/// As above in bf16, with a quarter of them. Every other one has a gate that does not depend on
 /// rounding, so that gradients agree too, unless units of relu switch.
 TEST(ScheduleInvariance, RandomSchedulesInBf16GiveTheSequentialLossAndGradients) {
   const int draws = number("MOELAB_DRAWS", 200) / 4;
