@@ -23,8 +23,8 @@ OpSize size_of(const BoundOp& op);
 /// to wake threads, and to move data between caches, depends on the machine and on what else runs
 /// there. Some ops of each size are measured in both ways. The others run in the way whose median
 /// was less, on all threads only where that saves a twentieth. The first ops of a training also
-/// wait for pages of memory, so the choice is made anew soon, and later seldom. May be used by several
-/// threads.
+/// wait for pages of memory, so the choice is made anew soon, and later seldom. May be used by
+/// several threads.
 class ThreadChoice {
  public:
   static constexpr int kTries = 5;  ///< ops that are measured in each way
