@@ -94,6 +94,30 @@ bool has_own_journal(const std::string& path) {
   return names_moelab(read_bytes(file, 0, kApplicationIdAt + 4));
 }
 
+/// Reads the file without locks. Throws what speaks against opening it.
+void inspect_once(const std::string& path, const Schema& schema, bool writing) {
+  std::error_code error;
+  if (fs::file_size(path, error) == 0 && !error && writing) return;  // an empty file is a new one
+  if (error || has_own_journal(path)) return;
+  // With a log beside it, the file alone may be out of date: the real opening judges what is
+  // corrupt.
+  const bool logged = has_wal(path);
+  try {
+    const Identity found = translated(path, "open", [&] {
+      return identify(
+          SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI));
+    });
+    check_identity(found, path, schema, writing);
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
+    if (!logged && bytes < found.bytes) {
+      throw Error(ErrorKind::corrupt,
+                  fmt::format("{}: truncated: {} bytes of {}", path, bytes, found.bytes));
+    }
+  } catch (const Error& found) {
+    if (found.kind != ErrorKind::corrupt || !(logged || has_wal(path))) throw;
+  }
+}
+
 }  // namespace
 
 std::string parent_of(const std::string& path) {
@@ -179,67 +203,26 @@ void check_place(const std::string& path, bool writing, bool create) {
   }
 }
 
-namespace {
-
-/// What writing changes in the metadata of a file. Two writes within one tick of the kernel's clock
-/// leave the same time.
-struct FileState {
-  std::error_code error;
-  std::int64_t bytes = 0;
-  fs::file_time_type written;
-
-  bool operator==(const FileState&) const = default;
-};
-
-FileState file_state(const std::string& path) {
-  FileState state;
-  state.bytes = static_cast<std::int64_t>(fs::file_size(path, state.error));
-  if (!state.error) state.written = fs::last_write_time(path, state.error);
-  return state;
-}
-
-/// Reads the file without locks. Throws what speaks against opening it.
-void inspect_once(const std::string& path, const Schema& schema, bool writing) {
-  std::error_code error;
-  if (fs::file_size(path, error) == 0 && !error && writing) return;  // an empty file is a new one
-  if (error || has_own_journal(path)) return;
-  // With a log beside it, the file alone may be out of date: the real opening judges what is
-  // corrupt.
-  const bool logged = has_wal(path);
-  try {
-    const Identity found = translated(path, "open", [&] {
-      return identify(
-          SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI));
-    });
-    check_identity(found, path, schema, writing);
-    const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
-    if (!logged && bytes < found.bytes) {
-      throw Error(ErrorKind::corrupt,
-                  fmt::format("{}: truncated: {} bytes of {}", path, bytes, found.bytes));
-    }
-  } catch (const Error& found) {
-    if (found.kind != ErrorKind::corrupt || !(logged || has_wal(path))) throw;
-  }
-}
-
-}  // namespace
-
 void inspect(const std::string& path, const Schema& schema, bool writing) {
-  const FileState before = file_state(path);
+  const auto written_at = [&] {
+    std::error_code ignored;
+    return fs::last_write_time(path, ignored);
+  };
+  const fs::file_time_type before = written_at();
   try {
     inspect_once(path, schema, writing);
     return;
   } catch (const Error& found) {
     if (found.kind != ErrorKind::corrupt) throw;
   }
-  // Another process may have moved its log into the file meanwhile and removed the log. A file that
-  // stays as it was for longer than a tick of the kernel's clock was not written while it is read
-  // again. One that changes goes to the real opening, which waits for locks.
+  // Another process may have moved its log into the file meanwhile and removed the log. A file whose
+  // time stays for longer than a tick of the kernel's clock was not written while it is read again.
+  // One that changes goes to the real opening, which waits for locks.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   try {
     inspect_once(path, schema, writing);
   } catch (const Error& found) {
-    if (found.kind != ErrorKind::corrupt || file_state(path) == before) throw;
+    if (found.kind != ErrorKind::corrupt || written_at() == before) throw;
   }
 }
 

@@ -4,11 +4,7 @@
 # strace, or where tracing is not permitted.
 moe_db=$1
 sample=$2
-command -v strace >/dev/null || { echo "no strace"; exit 77; }
-directory=$(mktemp -d) || exit 1
-trap 'rm -rf "$directory"' EXIT
-cd "$directory" || exit 1
-strace -o trace true 2>/dev/null || { echo "tracing is not permitted"; exit 77; }
+. "$(dirname "$0")/strace_scratch.sh"
 failures=0 cut=0
 
 for write in 1 2 3 4 5 6 8 10 13 17 20 25 30 40 50 60 70 80 100 120; do

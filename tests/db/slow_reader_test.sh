@@ -5,11 +5,7 @@
 # tracing is not permitted.
 moe_db=$1
 sample=$2
-command -v strace >/dev/null || { echo "no strace"; exit 77; }
-directory=$(mktemp -d) || exit 1
-trap 'rm -rf "$directory"' EXIT
-cd "$directory" || exit 1
-strace -o trace true 2>/dev/null || { echo "tracing is not permitted"; exit 77; }
+. "$(dirname "$0")/strace_scratch.sh"
 
 # New rows fill new pages: what the first page says of the size is for a moment ahead of the file.
 rows='CREATE TABLE IF NOT EXISTS filler (x);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -117,12 +118,18 @@ TEST_F(TimelineLoaderTest, SaysWhenTheFileIsGone) {
   EXPECT_THROW(loader.deliver(timeline), db::Error);
 }
 
-TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
-  const db::Connection connection = db::open_reader(path());
+/// A session that reads beside the frames, once its timeline has arrived.
+Session loaded_session(const db::Connection& connection, std::int64_t timeline) {
   Start start;
-  start.timelines = {info.id};
+  start.timelines = {timeline};
   Session session = open_session(connection, start, true);
   while (!session.loaders.empty()) deliver(session);
+  return session;
+}
+
+TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
+  const db::Connection connection = db::open_reader(path());
+  Session session = loaded_session(connection, info.id);
   expect_same(session.timelines.at(info.id), load_timeline(connection, info));
   EXPECT_EQ(session.problem, "");
 }
@@ -151,10 +158,7 @@ std::pair<db::Timeline, db::Timeline> store_training(const std::string& path,
 TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrames) {
   const auto [measured, predicted] = store_training(path(), info);
   const db::Connection connection = db::open_reader(path());
-  Start start;
-  start.timelines = {measured.id};
-  Session session = open_session(connection, start, true);
-  while (!session.loaders.empty()) deliver(session);
+  Session session = loaded_session(connection, measured.id);
   const int changes = session.stack_changes, arrivals = session.arrivals;
   const Timeline* beside = load_beside(session, measured);
   EXPECT_EQ(beside == nullptr, !session.loaders.empty());
@@ -174,16 +178,11 @@ TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrame
 TEST_F(TimelineLoaderTest, ATimelineThatLeavesTheStackWhileItIsLoadedIsReadAnewBesideIt) {
   const auto [measured, predicted] = store_training(path(), info);
   const db::Connection connection = db::open_reader(path());
-  Start start;
-  start.timelines = {measured.id};
-  Session session = open_session(connection, start, true);
-  while (!session.loaders.empty()) deliver(session);
+  Session session = loaded_session(connection, measured.id);
   // As where this machine is too slow to have it at once.
   auto loader = std::make_unique<TimelineLoader>(connection, predicted);
-  session.stacked = {measured.id, predicted.id};
   session.timelines.insert_or_assign(predicted.id, loader->begun());
   session.loaders.insert_or_assign(predicted.id, std::move(loader));
-  session.stacked = {measured.id};
   load_stack(session);
   while (!session.loaders.empty()) deliver(session);
   EXPECT_EQ(session.timelines.size(), 1U);
