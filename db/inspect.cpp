@@ -215,9 +215,9 @@ void inspect(const std::string& path, const Schema& schema, bool writing) {
   } catch (const Error& found) {
     if (found.kind != ErrorKind::corrupt) throw;
   }
-  // Another process may have moved its log into the file meanwhile and removed the log. A file whose
-  // time stays for longer than a tick of the kernel's clock was not written while it is read again.
-  // One that changes goes to the real opening, which waits for locks.
+  // Another process may have moved its log into the file meanwhile and removed the log. If the
+  // time of the last write stays for longer than a tick of the kernel's clock, nobody wrote while
+  // the file was read again. One that changes goes to the real opening, which waits for locks.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   try {
     inspect_once(path, schema, writing);
