@@ -204,7 +204,7 @@ const std::vector<Planner>& planners() {
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
        .candidates = two_batch_candidates},
-      {.name = "joint",
+      {.name = kJoint,
        .description =
            "all decisions together, by a search that starts from the plans of all others "
            "and keeps to the memory of a rank",

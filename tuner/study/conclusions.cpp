@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "tuner/planners/joint/joint.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/ties.h"
 
@@ -155,7 +157,34 @@ std::string slowdown_in_words(const db::PredictionQuality& quality) {
       percent(*quality.worst_slowed_error));
 }
 
+bool is_planned_by_joint(const db::Trial& trial) {
+  return trial.planner == kJoint ||
+         fmt::format(", {},", trial.also_planned_by).find(fmt::format(", {},", kJoint)) !=
+             std::string::npos;
+}
+
 }  // namespace
+
+std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t study_id) {
+  const Finished all = finished_trials(connection, study_id);
+  std::vector<std::size_t> of_joint;
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    if (is_planned_by_joint(all.trials[i])) of_joint.push_back(i);
+  }
+  const std::optional<Noise> noise = noise_of(all.repeats);
+  if (of_joint.empty() || !noise) return {};
+  const std::size_t best = fastest(all.repeats);
+  for (const std::size_t own : of_joint) {
+    if (own == best || !told_apart(all.repeats[own], all.repeats[best], *noise)) return {};
+  }
+  const double own_s = std::ranges::min(
+      of_joint | std::views::transform([&](std::size_t i) { return all.comparable_s[i]; }));
+  db::name_planner(connection, all.trials[best].id, std::string(kJoint));
+  return fmt::format(
+      "joint takes the schedule of {}, which was measured {} faster than what it planned by "
+      "prediction",
+      all.names[best], percent(1 - all.comparable_s[best] / own_s));
+}
 
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);

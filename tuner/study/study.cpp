@@ -93,6 +93,10 @@ class StudyRun {
       db::finish_run(connection_, run_id_, "failed", error.what());
       throw;
     }
+    if (how_measured_.refinements > 0) {
+      const std::string line = plan_joint_by_measurement(connection_, study_.id);
+      if (!line.empty()) options_.say(line);
+    }
     for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
     say_where_nothing_fits();
     db::finish_run(connection_, run_id_, "done", warning_);

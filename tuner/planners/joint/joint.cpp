@@ -23,8 +23,6 @@
 namespace tuner {
 namespace {
 
-constexpr std::string_view kName = "joint";
-
 /// The most spans that a search simulates, so that it ends within about ten seconds. It has
 /// kFewestTried tries in any case.
 constexpr std::int64_t kMostSpans = 800'000;
@@ -89,7 +87,7 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
   for_others.most_chunks = most_chunks(options);
   std::vector<moe::Schedule> schedules;
   for (const Planner& planner : others) {
-    if (planner.name == kName) continue;
+    if (planner.name == kJoint) continue;
     try {
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
@@ -231,7 +229,7 @@ moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& optio
   Situation remembering = situation;
   if (remembering.memory == nullptr) remembering.memory = &memory;
   moe::Schedule schedule = searched(remembering, options, others).schedule;
-  schedule.planner = kName;
+  schedule.planner = kJoint;
   return schedule;
 }
 

@@ -2,10 +2,13 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
+
+inline constexpr std::string_view kJoint = "joint";
 
 inline constexpr PlannerOption kMostTried{
     "most_tried", 1, 1e6, "schedules that the search simulates [40 to 600, by the model's size]"};
