@@ -277,7 +277,7 @@ Schedule bent(const Schedule& schedule, const Schedule& other, std::mt19937& ran
 /// refused leaves results as they were. MOELAB_DRAWS draws (80 where it is not set), from seed
 /// MOELAB_SEED.
 TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradients) {
-  const int draws = number("MOELAB_DRAWS", 50);
+  const int draws = number("MOELAB_DRAWS", 100) / 2;
   std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20261122)));
   int refused = 0, the_same = 0;
   for (int i = 0; i < draws; ++i) {
