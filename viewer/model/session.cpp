@@ -69,9 +69,12 @@ std::size_t give_up(Session& session, std::map<std::int64_t, Timeline>& from, co
   }
   const std::size_t count = taken.size();
   if (session.in_background && count > 0) {
+    std::erase_if(session.given_up, [](const std::future<void>& freed) {
+      return freed.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
     const auto old = std::make_shared<std::vector<Timeline>>(std::move(taken));
     try {
-      session.given_up = std::async(std::launch::async, [old] { old->clear(); });
+      session.given_up.push_back(std::async(std::launch::async, [old] { old->clear(); }));
     } catch (const std::system_error&) {  // there may be no more threads: then it is freed here
     }
   }

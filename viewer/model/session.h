@@ -32,7 +32,7 @@ struct Session {
   std::map<std::int64_t, std::unique_ptr<TimelineLoader>> loaders = {};  ///< of those, by id
   /// Timelines that are not stacked and that stacked ones are compared with, by id.
   std::map<std::int64_t, Timeline> beside = {};
-  std::future<void> given_up = {};  ///< frees timelines beside the frames
+  std::vector<std::future<void>> given_up = {};  ///< each frees timelines beside the frames
   std::optional<TimeRange> first_view =
       std::nullopt;  ///< part of the first stack to show, in axis seconds
   std::vector<std::int64_t> loaded_stack = {};  ///< `stacked` when it was last loaded
