@@ -259,6 +259,9 @@ void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& ac
   formats->require_subcommand(1);
   add_export_trace(*formats, arguments, action);
   add_export_routing(*formats, arguments, action);
+  options::set_footer(*formats,
+                      "moe-db export trace --db results.db --run 7 -o trace.json\n"
+                      "moe-db export routing --db results.db --run 7 -o loads.json");
 }
 
 void add_import(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
@@ -274,6 +277,7 @@ void add_import(CLI::App& app, const Shared& arguments, std::function<int()>& ac
                       "moe-db import figures build/reproduce/all.csv --db results.db\n"
                       "moe-db figures --db results.db --paper FSMoE",
                       "All figures of the file are stored, or none.");
+  options::set_footer(*formats, "moe-db import figures build/reproduce/all.csv --db results.db");
   command.callback(
       [arguments, &action] { action = [arguments] { return import_file(*arguments); }; });
 }

@@ -56,7 +56,7 @@ Listing trials() {
       "column and the losses where a trial has such a decision. loss_difference is last_loss "
       "minus that of the sequential trial.\n"
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
-      "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they\n"
+      "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they "
       "were measured in together (comparable_s).\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
@@ -214,7 +214,8 @@ Listing figures() {
           "run DESC, paper, place, setting, system, quantity",
           {kByRun,
            {"--paper", "paper", "only figures of this paper: FSMoE, Lancet, MPMoE, Pro-Prophet"},
-           {"--place", "place", "only figures of this table or figure, e.g. \"Table 5\""},
+           {"--place", "place",
+            "only numbers that this table or picture of the paper prints, e.g. \"Table 5\""},
            {"--system", "system", "only figures of this system, e.g. Tutel"}},
           "paper_value: the figure that the paper prints.\n"
           "value: the figure of moelab; basis says whether it was simulated or measured.\n"

@@ -32,13 +32,15 @@ SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.d
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
--- sequential trial; the two should be equal, unless changes_results is not NULL or the text that is
--- trained on changed between them. loss_difference: the first minus the second. speedup: the
+-- sequential trial; they compare schedules where changes_results is not NULL, since then all trials
+-- are trained alone. Trials in turns share one training, and their last losses are of different
+-- iterations of it. loss_difference: the first minus the second. speedup: the
 -- measured time of the planner speedup_against over this one's comparable_s, in the same study. The
 -- planner is sequential or, where the sequential trial is infeasible or failed, the fastest one.
 -- comparable_s: measured_s without what the machine did to the repeats. tied_with: the finished
 -- trials that the repeats do not tell from this one. own_prediction_error: what is left of
--- prediction_error without what is common to all trials of the study. prediction_error: (predicted - measured) / measured, of the first prediction.
+-- prediction_error without what is common to all trials of the study. prediction_error:
+-- (predicted - measured) / measured, of the first prediction.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,

@@ -95,7 +95,7 @@ void declare_options(CLI::App& app, const Benchmark& benchmark) {
 
 void declare(CLI::App& app, Arguments& arguments, const std::vector<Benchmark>& offered) {
   options::set_up_program(app, kExamples,
-                          "A value that is not what it must be ends in exit code 1.\n\n"
+                          "A wrong result (#wrong above 0) ends in exit code 1.\n\n"
                           "Google Benchmark measures where there is one rank, and its options work "
                           "too: --benchmark_format=json, --benchmark_out=FILE, "
                           "--benchmark_repetitions=N, --benchmark_min_time=SECONDS and "

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/console/help_text.h"
 #include "db/console/options.h"
@@ -31,12 +33,13 @@ std::string entry(std::string_view name, std::size_t widest, const std::string& 
 
 std::string planner_list() {
   std::size_t widest = 0;
-  std::map<std::string_view, std::string_view> meanings;  // by key of an option
+  // By key of an option, which may mean something of its own to some planners: who takes it so.
+  std::map<std::string_view, std::map<std::string_view, std::vector<std::string_view>>> meanings;
   for (const tuner::Planner& planner : tuner::planners()) {
     widest = std::max(widest, planner.name.size());
     for (const tuner::PlannerOption& option : planner.options) {
       widest = std::max(widest, option.key.size());
-      meanings.emplace(option.key, option.meaning);
+      meanings[option.key][option.meaning].push_back(planner.name);
     }
   }
   std::string text = "Planners, with their options (NAME:KEY=VALUE):";
@@ -47,7 +50,14 @@ std::string planner_list() {
                                   : fmt::format("{} ({})", planner.description, options));
   }
   text += "\n\nOptions of planners, with their default values in brackets:";
-  for (const auto& [key, meaning] : meanings) text += entry(key, widest, std::string(meaning));
+  for (const auto& [key, planners_by_meaning] : meanings) {
+    for (const auto& [meaning, planners] : planners_by_meaning) {
+      const bool is_shared = planners_by_meaning.size() == 1;
+      text += entry(key, widest,
+                    is_shared ? std::string(meaning)
+                              : fmt::format("of {}; {}", fmt::join(planners, ", "), meaning));
+    }
+  }
   return text;
 }
 

@@ -93,6 +93,10 @@ std::string HelpText::make_description(const CLI::App* app) const {
 
 std::string HelpText::make_option(const CLI::Option* option, bool is_positional) const {
   std::string left = make_option_name(option, is_positional);
+  // The library appends the value that a flag has by itself, as in --flag{value}.
+  if (const auto brace = left.find('{'); brace != std::string::npos) {
+    left = left.substr(0, brace) + "[=VALUE]";
+  }
   if (option->get_type_size() != 0 && !option->get_type_name().empty()) {
     left += " " + option->get_type_name();
     if (option->get_expected_max() == CLI::detail::expected_max_vector_size) left += " ...";

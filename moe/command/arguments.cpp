@@ -202,7 +202,8 @@ void declare_schedule(CLI::App& app, TrainArguments& a) {
       ->type_name("N")
       ->group(group);
   app.add_flag("--print-program{scheduled}", a.print_program,
-               "print the scheduled ops and end; =passes prints them after every decision too")
+               "print the scheduled ops and end; with --print-program=passes also after every "
+               "decision")
       ->check(options::one_of({"scheduled", "passes"}))
       ->group(group);
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <ranges>
 
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
@@ -174,11 +173,11 @@ std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t s
   const std::optional<Noise> noise = noise_of(all.repeats);
   if (of_joint.empty() || !noise) return {};
   const std::size_t best = fastest(all.repeats);
+  double own_s = all.comparable_s[of_joint.front()];
   for (const std::size_t own : of_joint) {
     if (own == best || !told_apart(all.repeats[own], all.repeats[best], *noise)) return {};
+    own_s = std::min(own_s, all.comparable_s[own]);
   }
-  const double own_s = std::ranges::min(
-      of_joint | std::views::transform([&](std::size_t i) { return all.comparable_s[i]; }));
   db::name_planner(connection, all.trials[best].id, std::string(kJoint));
   return fmt::format(
       "joint takes the schedule of {}, which was measured {} faster than what it planned by "
