@@ -26,6 +26,13 @@ std::optional<db::Trial> fastest_of(const std::vector<db::Trial>& trials) {
 
 }  // namespace
 
+std::vector<std::string> planners_of(const db::Trial& trial) {
+  std::vector<std::string> names{trial.planner};
+  std::istringstream others(trial.also_planned_by);
+  for (std::string name; std::getline(others >> std::ws, name, ',');) names.push_back(name);
+  return names;
+}
+
 std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   std::erase_if(trials, [](const db::Trial& trial) {
     return trial.status != "planned" && trial.status != "done";
@@ -38,11 +45,8 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   if (top == kTopOfEachPlanner) {
     std::set<std::string> seen;
     std::erase_if(trials, [&](const db::Trial& trial) {
-      bool is_first = seen.insert(trial.planner).second;
-      std::istringstream others(trial.also_planned_by);
-      for (std::string name; std::getline(others >> std::ws, name, ',');) {
-        is_first |= seen.insert(name).second;
-      }
+      bool is_first = false;
+      for (const std::string& name : planners_of(trial)) is_first |= seen.insert(name).second;
       return !is_first;
     });
   }

@@ -13,6 +13,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "tuner/planners/joint/joint.h"
+#include "tuner/study/chosen_trials.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/ties.h"
 
@@ -156,19 +157,13 @@ std::string slowdown_in_words(const db::PredictionQuality& quality) {
       percent(*quality.worst_slowed_error));
 }
 
-bool is_planned_by_joint(const db::Trial& trial) {
-  return trial.planner == kJoint ||
-         fmt::format(", {},", trial.also_planned_by).find(fmt::format(", {},", kJoint)) !=
-             std::string::npos;
-}
-
 }  // namespace
 
 std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);
   std::vector<std::size_t> of_joint;
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (is_planned_by_joint(all.trials[i])) of_joint.push_back(i);
+    if (std::ranges::count(planners_of(all.trials[i]), kJoint) > 0) of_joint.push_back(i);
   }
   const std::optional<Noise> noise = noise_of(all.repeats);
   if (of_joint.empty() || !noise) return {};
