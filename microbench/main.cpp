@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     arguments.google_options = app.remaining();
     microbench::Request request;
     return moe::run_job(
-        {arguments.ranks, arguments.threads, arguments.time_limit_s}, argv,
+        {arguments.ranks, arguments.time_limit_s}, argv,
         [&] { request = microbench::read_request(arguments, offered); },
         [&](moe::Communicator& world) {
           return microbench::measure(arguments, request, world, argc, argv);

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
       moe::run_training(arguments, inputs, world, argc, argv);
       return 0;
     };
-    moe::Job job{arguments.ranks, arguments.threads, arguments.time_limit_s};
+    moe::Job job{arguments.ranks, arguments.time_limit_s};
     if (arguments.output.format == "json") {
       job.failed = [](const moe::Outcome& outcome) {
         std::cout << moe::to_json(outcome) << std::endl;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
@@ -41,6 +42,23 @@ void use_core(CoreUse use) {
   attributes.policy = computes ? SCHED_BATCH : SCHED_OTHER;
   attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: as the kernel chooses
   syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+int current_core() { return sched_getcpu(); }
+
+void leave_cores(std::span<const int> taken) {
+  const int here = current_core();
+  if (std::ranges::find(taken, here) == taken.end()) return;
+  cpu_set_t permitted, others;
+  if (sched_getaffinity(0, sizeof permitted, &permitted) != 0) return;
+  others = permitted;
+  for (const int core : taken) {
+    if (core >= 0 && core < CPU_SETSIZE) CPU_CLR(core, &others);
+  }
+  if (CPU_COUNT(&others) == 0) return;
+  if (sched_setaffinity(0, sizeof others, &others) == 0) {
+    sched_setaffinity(0, sizeof permitted, &permitted);
+  }
 }
 
 WakesAtOnce::WakesAtOnce() : computes_(sched_getscheduler(0) == SCHED_BATCH) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -31,6 +32,14 @@ enum class CoreUse {
 /// changes no niceness. Time slices need Linux 6.12; with older kernels, or where the kernel
 /// refuses, threads share the core as usual.
 void use_core(CoreUse use);
+
+/// The core that this thread runs on now.
+int current_core();
+
+/// Moves this thread to another core if it runs on one of `taken` and may run elsewhere. The kernel
+/// may move it again. Where a virtual machine's cores look busy while they sleep, the kernel wakes a
+/// thread on the core of the thread that it works with, and both wait for each other.
+void leave_cores(std::span<const int> taken);
 
 /// While it lives, this thread uses its core as one that waits, if it is one that computes.
 class WakesAtOnce {

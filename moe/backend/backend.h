@@ -39,8 +39,9 @@ struct DeviceWatch {
   std::function<void()> abort;
 };
 
-/// How the threads of a parallel loop wait for the next loop. Asleep, they leave the core to others
-/// but take tens of microseconds to wake; awake, they keep the core.
+/// How the threads of a loop wait for the next loop. Asleep, they leave the core to others but take
+/// tens of microseconds to wake. Awake, they keep the core for as long as an op of a small model
+/// takes, and then sleep.
 enum class Waiting : std::uint8_t { asleep, awake };
 
 /// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by

@@ -1,4 +1,3 @@
-#include <omp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
 #include "moe/backend/thread_choice.h"
-#include "moe/backend/thread_sanitizer.h"
+#include "moe/backend/thread_pool.h"
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
 #include "moe/kernels/fill.h"
@@ -25,21 +24,14 @@
 namespace moe {
 namespace {
 
-/// The least part of a loop that a thread gets. With fewer elements threads share lines of a cache;
-/// with fewer rows of a matrix product they pack more than they multiply.
-constexpr std::int64_t kLeastElements = 256, kLeastGemmRows = 16;
-/// From here on oneDNN shares a matrix product out itself. It takes milliseconds, so that all
-/// threads pay, and its threads pack common panels.
-constexpr std::int64_t kLibraryFlops = 256'000'000;
-
-/// Rows from `begin` to `end` of a matrix product.
-template <class In, class Out>
-Gemm<In, Out> rows_of(Gemm<In, Out> gemm, std::int64_t begin, std::int64_t end) {
-  gemm.m = end - begin;
-  gemm.a += gemm.transpose_a ? begin : begin * gemm.lda;
-  gemm.c += begin * gemm.ldc;
-  return gemm;
-}
+/// The fewest elements that a thread gets. With fewer, threads share lines of a cache.
+constexpr std::int64_t kLeastElements = 256;
+/// A matrix product of so many FLOPs gains from any number of threads.
+constexpr std::int64_t kLargeProductFlops = 256'000'000;
+/// How long threads that wait awake stay awake for the next loop: as long as most ops of a small
+/// model take. With 1 ms a training beside another process took six times as long as with one
+/// thread (experiments/threads).
+constexpr std::chrono::microseconds kAwake(200);
 
 /// Kernels on the threads of one rank. Every result has one owner, so the order of a sum does not
 /// depend on the number of threads.
@@ -47,9 +39,11 @@ class CpuExec {
  public:
   static constexpr AttentionTile kAttentionTile = kCpuAttentionTile;
 
-  /// Loops run on `threads` threads, and the largest matrix products on `most`.
-  CpuExec(int threads, int most, double copy_bytes_per_s = 0)
-      : threads_(threads), most_(most), copy_bytes_per_s_(copy_bytes_per_s) {}
+  /// Loops run on one thread.
+  CpuExec() = default;
+  /// Loops run on `threads` threads of a pool that has `most`.
+  CpuExec(ThreadPool& pool, int threads, int most, double copy_bytes_per_s)
+      : pool_(&pool), threads_(threads), most_(most), copy_bytes_per_s_(copy_bytes_per_s) {}
 
   template <class F>
   void rows(std::int64_t count, std::int64_t width, F f) {
@@ -114,20 +108,14 @@ class CpuExec {
   }
 
   /// Threads share the rows of C, and each calls oneDNN for its own: so the order of sums does not
-  /// depend on how many there are. Where it would, one thread multiplies, for how many threads an
-  /// op gets depends on measured times.
+  /// depend on how many there are. Where it would, the size of the product decides how many there
+  /// are, for how many threads an op gets depends on measured times.
   template <class In, class Out>
   void gemm(const Gemm<In, Out>& gemm) {
-    // OpenMP keeps the number per calling thread, and each stream has its own.
-    const bool by_library = 2 * gemm.m * gemm.n * gemm.k >= kLibraryFlops;
-    if (by_library || !rows_are_alike()) {
-      omp_set_num_threads(by_library ? most_ : 1);
-      cpu_gemm(gemm);
-      return;
-    }
-    share(gemm.m, kLeastGemmRows, [&](std::int64_t begin, std::int64_t end) {
-      omp_set_num_threads(1);
-      cpu_gemm(rows_of(gemm, begin, end));
+    const bool large = 2 * gemm.m * gemm.n * gemm.k >= kLargeProductFlops;
+    const int threads = rows_are_alike() ? threads_ : large ? most_ : 1;
+    cpu_gemm(gemm, [&](std::int64_t count, std::int64_t least, const PartOfLoop& part) {
+      share(threads, count, least, part);
     });
   }
 
@@ -139,7 +127,7 @@ class CpuExec {
   template <class F>
   void batches(std::int64_t count, F f) {
     share(count, 1, [&](std::int64_t begin, std::int64_t end) {
-      CpuExec single(1, 1);
+      CpuExec single;
       for (std::int64_t i = begin; i < end; ++i) f(single, i, std::int64_t{1});
     });
   }
@@ -160,26 +148,25 @@ class CpuExec {
   }
 
  private:
+  template <class F>
+  void share(std::int64_t count, std::int64_t least, const F& f) {
+    share(threads_, count, least, f);
+  }
   /// Calls f(begin, end) for equal shares of [0, count), at least `least`, each on a thread.
   template <class F>
-  MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t least, F f) {
-    const std::int64_t parts = std::min<std::int64_t>(threads_, count / least);
+  void share(int threads, std::int64_t count, std::int64_t least, const F& f) {
+    const std::int64_t parts = std::min<std::int64_t>(threads, count / least);
     if (parts < 2) {
       f(0, count);
       return;
     }
-    happens_before(&f);
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
-    for (std::int64_t part = 0; part < parts; ++part) {
-      happens_after(&f);
-      f(count * part / parts, count * (part + 1) / parts);
-      happens_before(&f);
-    }
-    happens_after(&f);
+    pool_->run(static_cast<int>(parts),
+               [&](int part) { f(count * part / parts, count * (part + 1) / parts); });
   }
 
-  int threads_, most_;
-  double copy_bytes_per_s_;
+  ThreadPool* pool_ = nullptr;
+  int threads_ = 1, most_ = 1;
+  double copy_bytes_per_s_ = 0;
 };
 
 /// Address space that grows and keeps its contents. Pages are taken at their first use.
@@ -222,11 +209,10 @@ class Arena {
 class CpuBackend : public Backend {
  public:
   CpuBackend(int threads, Waiting waiting, double copy_bytes_per_s)
-      : threads_(threads), waiting_(waiting), copy_bytes_per_s_(copy_bytes_per_s) {
-    if (threads < 1) {
-      throw std::invalid_argument("CPU backend: " + std::to_string(threads) + " threads");
-    }
-  }
+      : threads_(at_least_one(threads)),
+        waiting_(waiting),
+        copy_bytes_per_s_(copy_bytes_per_s),
+        pool_(threads, waiting == Waiting::awake ? kAwake : std::chrono::microseconds(0)) {}
 
   std::string name() const override {
     if (threads_ == 1) return "CPU, 1 thread";
@@ -277,7 +263,12 @@ class CpuBackend : public Backend {
   }
 
  private:
-  CpuExec executor(int threads) const { return {threads, threads_, copy_bytes_per_s_}; }
+  static int at_least_one(int threads) {
+    if (threads >= 1) return threads;
+    throw std::invalid_argument("CPU backend: " + std::to_string(threads) + " threads");
+  }
+
+  CpuExec executor(int threads) { return {pool_, threads, threads_, copy_bytes_per_s_}; }
 
   void execute_on(int threads, const BoundOp& op) {
     CpuExec exec = executor(threads);
@@ -287,6 +278,7 @@ class CpuBackend : public Backend {
   int threads_;
   Waiting waiting_;
   double copy_bytes_per_s_;
+  ThreadPool pool_;
   ThreadChoice choice_;
   Arena arena_, host_arena_;
   std::mutex mutex_;

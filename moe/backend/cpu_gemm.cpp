@@ -1,5 +1,6 @@
 #include "moe/backend/cpu_gemm.h"
 
+#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ void fill_rows(const Gemm<Real>& gemm, Real* c, const Real* bias) {
 constexpr std::int64_t kTransposedPanel = 512;
 
 void multiply(const Gemm<float>& gemm, const float* a, const float* b, float* c, bool accumulate) {
+  omp_set_num_threads(1);  // of oneDNN, for this thread
   const std::int64_t panel = gemm.transpose_a ? kTransposedPanel : gemm.k;
   for (std::int64_t first = 0; first < gemm.k; first += panel) {
     const dnnl_status_t status = dnnl_sgemm(
@@ -89,10 +91,16 @@ void run(const Gemm<Real>& gemm) {
   }
 }
 
+template <class Real>
+void run_shared(const Gemm<Real>& gemm, const SharedLoop& share) {
+  share(gemm.m, kLeastGemmRows,
+        [&](std::int64_t begin, std::int64_t end) { run(rows_of(gemm, begin, end)); });
+}
+
 }  // namespace
 
-void cpu_gemm(const Gemm<float>& gemm) { run(gemm); }
-void cpu_gemm(const Gemm<double>& gemm) { run(gemm); }
+void cpu_gemm(const Gemm<float>& gemm, const SharedLoop& share) { run_shared(gemm, share); }
+void cpu_gemm(const Gemm<double>& gemm, const SharedLoop& share) { run_shared(gemm, share); }
 
 bool rows_are_alike() {
   static const bool alike =

@@ -17,7 +17,6 @@
 
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
-#include "moe/backend/thread_sanitizer.h"
 
 /// Matrix products of bf16 by oneDNN's matmul. Its primitives take sizes when they are executed:
 /// the rows of experts are another number in every iteration, and a primitive for one size takes
@@ -31,7 +30,6 @@ using dnnl::memory;
 /// All that a primitive is made for.
 struct Form {
   bool transpose_a = false, transpose_b = false, accumulate = false, biased = false, wide = false;
-  int threads = 1;
   friend auto operator<=>(const Form&, const Form&) = default;
 };
 
@@ -87,10 +85,12 @@ const Product& product_of(const Form& form) {
                              : made.emplace(form, Product(describe(form))).first->second;
 }
 
+/// The first of a batch, on this thread.
 template <class Out>
-void multiply_bf16(const Gemm<Bf16, Out>& gemm, const Bf16* a, const Bf16* b, Out* c) {
-  const Form form{gemm.transpose_a,     gemm.transpose_b,           gemm.accumulate,
-                  gemm.bias != nullptr, std::is_same_v<Out, float>, omp_get_max_threads()};
+void multiply_bf16(const Gemm<Bf16, Out>& gemm) {
+  omp_set_num_threads(1);  // of oneDNN, for this thread
+  const Form form{gemm.transpose_a, gemm.transpose_b, gemm.accumulate, gemm.bias != nullptr,
+                  std::is_same_v<Out, float>};
   const Product& product = product_of(form);
   thread_local dnnl::stream stream(engine());
   thread_local std::vector<std::byte> scratch;
@@ -100,9 +100,9 @@ void multiply_bf16(const Gemm<Bf16, Out>& gemm, const Bf16* a, const Bf16* b, Ou
   };
   const auto bf16 = memory::data_type::bf16;
   std::unordered_map<int, memory> arguments{
-      {DNNL_ARG_SRC, at(matrix(gemm.m, gemm.k, gemm.lda, gemm.transpose_a, bf16), a)},
-      {DNNL_ARG_WEIGHTS, at(matrix(gemm.k, gemm.n, gemm.ldb, gemm.transpose_b, bf16), b)},
-      {DNNL_ARG_DST, at(matrix(gemm.m, gemm.n, gemm.ldc, false, type_of_c(form)), c)},
+      {DNNL_ARG_SRC, at(matrix(gemm.m, gemm.k, gemm.lda, gemm.transpose_a, bf16), gemm.a)},
+      {DNNL_ARG_WEIGHTS, at(matrix(gemm.k, gemm.n, gemm.ldb, gemm.transpose_b, bf16), gemm.b)},
+      {DNNL_ARG_DST, at(matrix(gemm.m, gemm.n, gemm.ldc, false, type_of_c(form)), gemm.c)},
       {DNNL_ARG_SCRATCHPAD, at(product.scratch, scratch.data())}};
   if (form.biased) {
     arguments.emplace(DNNL_ARG_BIAS, at(matrix(1, gemm.n, gemm.n, false, bf16), gemm.bias));
@@ -111,28 +111,17 @@ void multiply_bf16(const Gemm<Bf16, Out>& gemm, const Bf16* a, const Bf16* b, Ou
   stream.wait();
 }
 
-/// Fewer elements are converted before other threads have woken.
-constexpr std::int64_t kLeastShared = 1 << 17;
-
-/// Rows of one type to rows of another, on the threads that OpenMP gives to the caller.
+/// Rows of one type to rows of another.
 template <class From, class To>
-MOELAB_NOT_INSTRUMENTED void convert(const From* from, std::int64_t from_ld, std::int64_t rows,
-                                     std::int64_t columns, To* to, std::int64_t to_ld) {
-  const int threads = rows * columns < kLeastShared ? 1 : omp_get_max_threads();
-  if (threads == 1) {
-    for (std::int64_t row = 0; row < rows; ++row) {
+void convert(const From* from, std::int64_t from_ld, std::int64_t rows, std::int64_t columns,
+             To* to, std::int64_t to_ld, const SharedLoop& share) {
+  constexpr std::int64_t kLeastElements = 4096;
+  const std::int64_t least = kLeastElements / std::max<std::int64_t>(columns, 1) + 1;
+  share(rows, least, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
       std::copy_n(from + row * from_ld, columns, to + row * to_ld);
     }
-    return;
-  }
-  happens_before(to);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t row = 0; row < rows; ++row) {
-    happens_after(to);
-    std::copy_n(from + row * from_ld, columns, to + row * to_ld);
-    happens_before(to);
-  }
-  happens_after(to);
+  });
 }
 
 /// Memory that grows and does not keep its contents. It asks for large pages, as that of tensors
@@ -164,11 +153,11 @@ class Floats {
   std::int64_t count_ = 0;
 };
 
-/// A product in float of operands that were converted to it.
+/// A product in float, the first of a batch, of operands that were converted to it.
 class WideProduct {
  public:
   template <class Out>
-  void run(const Gemm<Bf16, Out>& gemm, const Bf16* a, const Bf16* b, Out* c) {
+  void run(const Gemm<Bf16, Out>& gemm, const SharedLoop& share) {
     constexpr bool kConverts = !std::is_same_v<Out, float>;
     const std::int64_t a_rows = gemm.transpose_a ? gemm.k : gemm.m,
                        a_columns = gemm.transpose_a ? gemm.m : gemm.k,
@@ -177,32 +166,32 @@ class WideProduct {
     Gemm<float> wide{.m = gemm.m,
                      .n = gemm.n,
                      .k = gemm.k,
-                     .a = widened(a, gemm.lda, a_rows, a_columns, a_),
+                     .a = widened(gemm.a, gemm.lda, a_rows, a_columns, a_, share),
                      .lda = a_columns,
                      .transpose_a = gemm.transpose_a,
-                     .b = widened(b, gemm.ldb, b_rows, b_columns, b_),
+                     .b = widened(gemm.b, gemm.ldb, b_rows, b_columns, b_, share),
                      .ldb = b_columns,
                      .transpose_b = gemm.transpose_b,
                      .accumulate = gemm.accumulate};
-    if (gemm.bias != nullptr) wide.bias = widened(gemm.bias, gemm.n, 1, gemm.n, bias_);
+    if (gemm.bias != nullptr) wide.bias = widened(gemm.bias, gemm.n, 1, gemm.n, bias_, share);
     if constexpr (kConverts) {
       wide.ldc = gemm.n;
-      wide.c =
-          gemm.accumulate ? widened(c, gemm.ldc, gemm.m, gemm.n, c_) : c_.at_least(gemm.m * gemm.n);
-      cpu_gemm(wide);
-      convert(wide.c, gemm.n, gemm.m, gemm.n, c, gemm.ldc);
+      wide.c = gemm.accumulate ? widened(gemm.c, gemm.ldc, gemm.m, gemm.n, c_, share)
+                               : c_.at_least(gemm.m * gemm.n);
+      cpu_gemm(wide, share);
+      convert(wide.c, gemm.n, gemm.m, gemm.n, gemm.c, gemm.ldc, share);
     } else {
       wide.ldc = gemm.ldc;
-      wide.c = c;
-      cpu_gemm(wide);
+      wide.c = gemm.c;
+      cpu_gemm(wide, share);
     }
   }
 
  private:
   static float* widened(const Bf16* from, std::int64_t ld, std::int64_t rows, std::int64_t columns,
-                        Floats& storage) {
+                        Floats& storage, const SharedLoop& share) {
     float* to = storage.at_least(rows * columns);
-    convert(from, ld, rows, columns, to, columns);
+    convert(from, ld, rows, columns, to, columns, share);
     return to;
   }
 
@@ -242,29 +231,28 @@ bool measured_faster() {
     work();
     return std::chrono::steady_clock::now() - start;
   };
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
   auto by_instructions = std::chrono::steady_clock::duration::max(), in_float = by_instructions;
   for (int round = 0; round < kRounds; ++round) {  // the first ones fill caches
-    by_instructions =
-        std::min(by_instructions, took([&] { multiply_bf16(gemm, gemm.a, gemm.b, gemm.c); }));
-    in_float = std::min(in_float, took([&] { converted.run(gemm, gemm.a, gemm.b, gemm.c); }));
+    by_instructions = std::min(by_instructions, took([&] { multiply_bf16(gemm); }));
+    in_float = std::min(in_float, took([&] { converted.run(gemm, on_this_thread); }));
   }
-  omp_set_num_threads(threads);
   return by_instructions < in_float;
 }
 
 template <class Out>
-void run_bf16(const Gemm<Bf16, Out>& gemm, Bf16Way way) {
+void run_bf16(const Gemm<Bf16, Out>& gemm, Bf16Way way, const SharedLoop& share) {
   if (gemm.m == 0 || gemm.n == 0) return;
   thread_local WideProduct converted;
   for (std::int64_t i = 0; i < gemm.batch; ++i) {
-    const Bf16 *a = gemm.a + i * gemm.stride_a, *b = gemm.b + i * gemm.stride_b;
-    Out* c = gemm.c + i * gemm.stride_c;
+    Gemm<Bf16, Out> one = gemm;
+    one.a += i * gemm.stride_a;
+    one.b += i * gemm.stride_b;
+    one.c += i * gemm.stride_c;
     if (gemm.k == 0 || way == Bf16Way::in_float) {
-      converted.run(gemm, a, b, c);  // without terms it leaves C, or writes zeros or the bias
+      converted.run(one, share);  // without terms it leaves C, or writes zeros or the bias
     } else {
-      multiply_bf16(gemm, a, b, c);
+      share(gemm.m, kLeastGemmRows,
+            [&](std::int64_t begin, std::int64_t end) { multiply_bf16(rows_of(one, begin, end)); });
     }
   }
 }
@@ -290,7 +278,11 @@ std::string remark_on_bf16() {
          ", so products are made in f32 after conversion: expect less speed than with f32";
 }
 
-void cpu_gemm(const Gemm<Bf16>& gemm, Bf16Way way) { run_bf16(gemm, way); }
-void cpu_gemm(const Gemm<Bf16, float>& gemm, Bf16Way way) { run_bf16(gemm, way); }
+void cpu_gemm(const Gemm<Bf16>& gemm, Bf16Way way, const SharedLoop& share) {
+  run_bf16(gemm, way, share);
+}
+void cpu_gemm(const Gemm<Bf16, float>& gemm, Bf16Way way, const SharedLoop& share) {
+  run_bf16(gemm, way, share);
+}
 
 }  // namespace moe

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
+#include <numeric>
 
 namespace moe {
 namespace {
@@ -25,19 +25,34 @@ OpSize size_of(const BoundOp& op) {
 
 bool ThreadChoice::takes_all(const OpSize& size) {
   const std::lock_guard lock(mutex_);
+  if (ops_ > 0 && ops_ >= static_cast<std::size_t>(period_) * states_.size()) {
+    ops_ = 0;
+    all_s_ = one_s_ = 0;
+    ++round_;
+    period_ = std::min(4 * period_, kLongestPeriod);
+  }
+  ++ops_;
   State& state = states_[size];
-  if (state.ops == state.period) state = {.period = std::min(4 * state.period, kLongestPeriod)};
+  if (state.round != round_) state = {.round = round_};
   const int op = state.ops++;
-  if (op < 2 * kTries) return op % 2 == 0;
+  if (op < 2 * kTries) return op < kTries;
   constexpr double kWorthIt = 0.95;
-  return median(state.all) < kWorthIt * median(state.one);
+  return all_s_ < one_s_ && median(state.all) < kWorthIt * median(state.one);
 }
 
 void ThreadChoice::measured(const OpSize& size, bool all, double seconds) {
   const std::lock_guard lock(mutex_);
   State& state = states_[size];
   Times& times = all ? state.all : state.one;
-  if (times.count < kTries) times.seconds[static_cast<std::size_t>(times.count++)] = seconds;
+  if (times.count == kTries) return;
+  times.seconds[static_cast<std::size_t>(times.count++)] = seconds;
+  if (state.all.count < kTries || state.one.count < kTries) return;
+  all_s_ += sum_of_later(state.all);
+  one_s_ += sum_of_later(state.one);
+}
+
+double ThreadChoice::sum_of_later(const Times& times) {
+  return std::accumulate(times.seconds.begin() + 1, times.seconds.end(), 0.0);
 }
 
 double ThreadChoice::median(Times times) {

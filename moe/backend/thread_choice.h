@@ -21,15 +21,18 @@ OpSize size_of(const BoundOp& op);
 
 /// Decides by measured times whether an op runs on all threads of a rank or on one. What it costs
 /// to wake threads, and to move data between caches, depends on the machine and on what else runs
-/// there. Some ops of each size are measured in both ways. The others run in the way whose median
-/// was less, on all threads only where that saves a twentieth. The first ops of a training also
-/// wait for pages of memory, so the choice is made anew soon, and later seldom. May be used by
-/// several threads.
+/// there. Some ops of each size are measured on all threads, then some on one. The others run in the
+/// way whose median was less, on all threads only where that saves a twentieth, and only while the
+/// measured ops of all sizes together took less on all threads too: where another process has a
+/// core, few ops wait for it, but long. The first ops of a training also wait for pages of memory,
+/// so the choice is made anew soon, and later seldom: for all sizes at once, since threads that work
+/// at every op are awake when the next one begins, and those that seldom work have to be woken. May
+/// be used by several threads.
 class ThreadChoice {
  public:
   static constexpr int kTries = 5;  ///< ops that are measured in each way
-  /// Ops of a size after which they are measured anew: the first time, and at most. Each time is
-  /// four times as late as the time before.
+  /// Ops of a size, on average, after which all are measured anew: the first time, and at most. Each
+  /// time is four times as late as the time before.
   static constexpr int kFirstPeriod = 64, kLongestPeriod = 1024;
 
   /// Whether all threads run the next op of this size.
@@ -43,13 +46,19 @@ class ThreadChoice {
     int count = 0;
   };
   struct State {
-    int ops = 0, period = kFirstPeriod;
+    int round = 0;  ///< of measurements
+    int ops = 0;    ///< of the round
     Times one = {}, all = {};
   };
   static double median(Times times);
+  /// Of all measurements but the first, which waits for pages and for threads that sleep.
+  static double sum_of_later(const Times& times);
 
   std::mutex mutex_;
   std::map<OpSize, State> states_;
+  int round_ = 0, period_ = kFirstPeriod;
+  std::size_t ops_ = 0;           ///< of all sizes in this round
+  double all_s_ = 0, one_s_ = 0;  ///< of the sizes that have been measured in this round
 };
 
 }  // namespace moe

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <string_view>
 
 namespace moe {
 namespace {
@@ -101,13 +100,9 @@ int cores_of_rank(int ranks) {
   return even_share(static_cast<int>(usable.cores.size()), usable.most, ranks);
 }
 
-int others_running() {
-  std::ifstream stat("/proc/stat");
-  for (std::string line; std::getline(stat, line);) {
-    constexpr std::string_view key = "procs_running ";
-    if (line.starts_with(key)) return std::max(0, std::atoi(line.c_str() + key.size()) - 1);
-  }
-  return 0;
+Waiting waiting_of_threads(int threads, int ranks) {
+  const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
+  return !box && threads <= cores_of_rank(ranks) ? Waiting::awake : Waiting::asleep;
 }
 
 int default_threads(int ranks) {

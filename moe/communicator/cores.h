@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "moe/backend/backend.h"
+
 namespace moe {
 
 /// Cores that a rank has to itself where `ranks` share this machine, at least 1: those of its
@@ -28,8 +30,9 @@ CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int
 /// Threads of a rank that was given no number: OMP_NUM_THREADS, else cores_of_rank.
 int default_threads(int ranks);
 
-/// Threads of other processes that now run on a core of this machine or wait for one.
-int others_running();
+/// How the threads of a rank wait for the next loop: awake where each has a core, asleep elsewhere
+/// and in a cluster in a box, whose cores also move bytes.
+Waiting waiting_of_threads(int threads, int ranks);
 
 /// The parts of cores_of_rank. `usable` cores of `online` ones; at least 1.
 int even_share(int usable, int online, int ranks);

@@ -1,17 +1,13 @@
 #include "moe/communicator/launch.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <sstream>
-#include <system_error>
 
-#include "moe/communicator/cores.h"
 #include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
 
@@ -21,8 +17,6 @@ namespace {
 constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                        "MV2_COMM_WORLD_RANK"};
 constexpr std::array kSizeVariables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
-constexpr std::array kLocalSizeVariables = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                            "MV2_COMM_WORLD_LOCAL_SIZE"};
 
 struct Setting {
   const char* variable;
@@ -46,20 +40,6 @@ constexpr std::array kDeviceSettings = {
     Setting{"NCCL_LAUNCH_ORDER_IMPLICIT", "1"},
     Setting{"CUDA_MODULE_LOADING", "EAGER"},
 };
-
-/// OpenMP's, and libgomp's own.
-constexpr const char* kPolicy = "OMP_WAIT_POLICY";
-constexpr const char* kSpins = "GOMP_SPINCOUNT";
-
-/// Ranks on this machine as far as the launcher says.
-int ranks_here() {
-  if (!inside_mpi_job()) return 1;
-  for (const char* variable : kLocalSizeVariables) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
-  }
-  return mpi_job_size().value_or(1);
-}
 
 bool in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
@@ -90,28 +70,6 @@ bool in_path(const std::string& program) {
 }
 
 }  // namespace
-
-void choose_waiting(std::optional<int> ranks, int threads, char** argv) {
-  if (std::getenv(kPolicy) != nullptr || std::getenv(kSpins) != nullptr) return;
-  if (!inside_mpi_job() && ranks.value_or(1) > 1) return;
-  const int here = ranks_here();
-  if (threads <= 0) threads = default_threads(here);
-  const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
-  const int free = cores_of_rank(here) - others_running();
-  setenv(kPolicy, !box && threads < free ? "active" : "passive", 1);
-  // By its own name: through the link, ps, top and pkill would call it "exe".
-  std::error_code ignored;
-  execv(std::filesystem::read_symlink("/proc/self/exe", ignored).c_str(), argv);
-  // Where that fails, threads spin longer: slower, not wrong.
-}
-
-Waiting waiting_of_threads() {
-  const char* spins = std::getenv(kSpins);
-  if (spins != nullptr) return std::string_view(spins) == "0" ? Waiting::asleep : Waiting::awake;
-  const char* policy = std::getenv(kPolicy);
-  const bool passive = policy != nullptr && strcasecmp(policy, "passive") == 0;
-  return passive ? Waiting::asleep : Waiting::awake;
-}
 
 bool inside_mpi_job() {
   for (const char* variable : kRankVariables) {

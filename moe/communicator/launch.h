@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
 
 namespace moe {
@@ -24,18 +23,6 @@ namespace moe {
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s,
                                          const std::function<void(int code)>& ended = {});
-
-/// Decides how the threads of a rank wait for work. Restarts this process, once, because OpenMP
-/// reads the decision when it is loaded. Threads wait awake where the rank's share of the cores
-/// (cores.h) leaves one free after its own threads and the threads that others run now. They wait
-/// asleep elsewhere, and in a cluster in a box, whose cores also move bytes. `ranks` is as in
-/// join_world; `threads` are per rank, 0 = the default. OMP_WAIT_POLICY and GOMP_SPINCOUNT of the
-/// user win. Does nothing where join_world will start the ranks. Call it before anything is written
-/// or any thread is started.
-void choose_waiting(std::optional<int> ranks, int threads, char** argv);
-
-/// How the threads of this process wait, as its environment says.
-Waiting waiting_of_threads();
 
 /// The command that join_world runs; `argv` is the program and its arguments.
 std::vector<std::string> mpirun_command(int ranks, char** argv);

@@ -36,7 +36,8 @@ OpenDevice open_processor(Communicator& world, const std::vector<RankInfo>& rank
   const std::int32_t threads = wish.threads > 0 ? wish.threads : default_threads(sharers);
   const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   OpenDevice open;
-  open.backend = make_cpu_backend(threads, waiting_of_threads(), wish.copy_bytes_per_s);
+  open.backend =
+      make_cpu_backend(threads, waiting_of_threads(threads, sharers), wish.copy_bytes_per_s);
   open.memory_bytes = memory / 5 * 4 / sharers;
   open.threads.resize(static_cast<std::size_t>(world.size));
   world.all_gather(&threads, open.threads.data(), 1, DType::i32,

@@ -11,7 +11,6 @@ namespace moe {
 /// The ranks that a program runs on.
 struct Job {
   std::optional<int> ranks;  ///< the value of `--ranks`; none where it is not given
-  int threads = 0;           ///< computing threads of a rank; 0 = the default
   double time_limit_s = 60;  ///< how long ranks may wait for one another
   /// Hears why a job has failed; may be empty. Called once for a job that this program starts by
   /// mpirun, in the process that starts it; in a job of somebody else's mpirun, on every rank that
@@ -25,8 +24,8 @@ struct Job {
 /// CheckpointError) are reported once, by rank 0. After any other exception of `work` this rank
 /// names itself and ends the whole job.
 ///
-/// May restart this process, or replace it by mpirun (launch.h): call it before anything is written
-/// or any thread is started.
+/// May replace this process by mpirun (launch.h): call it before anything is written or any thread
+/// is started.
 int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
             const std::function<int(Communicator& world)>& work);
 

@@ -12,19 +12,19 @@ void Progress::begin(std::size_t ops, int threads) {
   ended_.assign(ops, false);
   ++iteration_;
   busy_ = threads;
-  changed_.notify_all();
+  iteration_begins_.notify_all();
 }
 
 void Progress::await_end() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return busy_ == 0; });
+  iteration_ends_.wait(lock, [&] { return busy_ == 0; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 void Progress::stop() {
   const std::lock_guard lock(mutex_);
   stopping_ = true;
-  changed_.notify_all();
+  iteration_begins_.notify_all();
 }
 
 bool Progress::has_failed() const {
@@ -34,49 +34,64 @@ bool Progress::has_failed() const {
 
 int Progress::await_iteration(int seen) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || iteration_ > seen; });
+  iteration_begins_.wait(lock, [&] { return stopping_ || iteration_ > seen; });
   return stopping_ ? -1 : iteration_;
 }
 
 void Progress::leave_iteration() {
   const std::lock_guard lock(mutex_);
-  --busy_;
-  changed_.notify_all();
+  if (--busy_ == 0) iteration_ends_.notify_all();
+}
+
+int Progress::missing(const Waiter& waiter) const {
+  for (const auto& earlier : {waiter.first, waiter.second}) {
+    for (const int other : earlier) {
+      if (!ended_[other]) return other;
+    }
+  }
+  return -1;
+}
+
+bool Progress::may_go_on(const Waiter& waiter) const {
+  return failure_ || (prepared_[waiter.op] && missing(waiter) < 0);
+}
+
+void Progress::wake_waiters() {
+  for (Waiter* waiter : waiters_) {
+    if (may_go_on(*waiter)) waiter->its_turn.notify_one();
+  }
 }
 
 Progress::Turn Progress::await(int op, std::span<const int> first, std::span<const int> second,
                                double limit_s) {
+  Waiter self{op, first, second, {}};
   std::unique_lock lock(mutex_);
-  const auto missing = [&] {
-    for (const auto& earlier : {first, second}) {
-      for (const int other : earlier) {
-        if (!ended_[other]) return other;
-      }
-    }
-    return -1;
-  };
-  const bool came = changed_.wait_for(lock, std::chrono::duration<double>(limit_s),
-                                      [&] { return failure_ || (prepared_[op] && missing() < 0); });
-  if (!came) return {Verdict::timed_out, missing()};
+  if (!may_go_on(self)) {
+    waiters_.push_back(&self);
+    const bool came = self.its_turn.wait_for(lock, std::chrono::duration<double>(limit_s),
+                                             [&] { return may_go_on(self); });
+    std::erase(waiters_, &self);
+    if (!came) return {Verdict::timed_out, missing(self)};
+  }
   return {failure_ ? Verdict::failed : Verdict::go, -1};
 }
 
 void Progress::prepared(std::span<const int> ops) {
   const std::lock_guard lock(mutex_);
   for (const int op : ops) prepared_[op] = true;
-  changed_.notify_all();
+  wake_waiters();
 }
 
 void Progress::ended(int op) {
   const std::lock_guard lock(mutex_);
   ended_[op] = true;
-  changed_.notify_all();
+  wake_waiters();
 }
 
 void Progress::failed(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(error);
-  changed_.notify_all();
+  wake_waiters();
 }
 
 }  // namespace moe

@@ -42,8 +42,22 @@ class Progress {
   void failed(std::exception_ptr error);
 
  private:
+  /// A thread in await().
+  struct Waiter {
+    int op;
+    std::span<const int> first, second;
+    std::condition_variable its_turn;
+  };
+  /// The op that has not ended and comes first in the waiter's lists, or -1.
+  int missing(const Waiter& waiter) const;
+  bool may_go_on(const Waiter& waiter) const;
+  /// Wakes the waiters whose turn has come and no others: a thread that wakes takes a core from
+  /// those that compute.
+  void wake_waiters();
+
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::vector<Waiter*> waiters_;
+  std::condition_variable iteration_begins_, iteration_ends_;
   std::vector<bool> prepared_, ended_;  ///< [op]
   std::exception_ptr failure_;
   int iteration_ = 0;  ///< the iteration that has begun last

@@ -44,6 +44,28 @@ TEST(ThreadChoice, LeavesOutASingleSlowMeasurement) {
   EXPECT_TRUE(choice.takes_all(kOp));
 }
 
+TEST(ThreadChoice, TakesOneThreadWhereAFewOpsWaitedLongForTheOthers) {
+  ThreadChoice choice;
+  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) {
+    run(choice, kOp, op == 3 ? 30 : 0.5, 1);
+  }
+  EXPECT_FALSE(choice.takes_all(kOp));
+  constexpr OpSize kLong{5, 20, 12};  // whose gain is larger than what the short one lost
+  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kLong, 50, 100);
+  EXPECT_TRUE(choice.takes_all(kLong));
+  EXPECT_TRUE(choice.takes_all(kOp));
+}
+
+TEST(ThreadChoice, MeasuresAllSizesAnewAtOnce) {
+  ThreadChoice choice;
+  constexpr OpSize kSeldom{4, 17, 10};
+  run(choice, kSeldom, 2, 1);
+  ops_on_all(choice, 2 * ThreadChoice::kFirstPeriod - 1, 2, 1);
+  EXPECT_TRUE(run(choice, kOp, 2, 1));
+  EXPECT_TRUE(run(choice, kSeldom, 2, 1));
+  EXPECT_EQ(ops_on_all(choice, 2 * ThreadChoice::kTries - 1, 2, 1), ThreadChoice::kTries - 1);
+}
+
 TEST(ThreadChoice, MeasuresAnewAfterManyOps) {
   ThreadChoice choice;
   ops_on_all(choice, ThreadChoice::kFirstPeriod, 2, 1);

@@ -17,12 +17,9 @@ class Launch : public testing::Test {
  protected:
   void SetUp() override {
     if (inside_mpi_job()) GTEST_SKIP() << "this test runs inside an MPI job";
-    unsetenv("OMP_WAIT_POLICY");
-    unsetenv("GOMP_SPINCOUNT");
   }
   void TearDown() override {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",
-                             "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK"}) {
       unsetenv(name);
     }
   }
@@ -85,31 +82,6 @@ TEST_F(Launch, MissingMpirunNamesThePackage) {
     EXPECT_THAT(error.what(), HasSubstr("openmpi-bin"));
   }
   setenv("PATH", path.c_str(), 1);
-}
-
-TEST_F(Launch, ThreadsWaitAsTheEnvironmentSays) {
-  setenv("OMP_WAIT_POLICY", "PASSIVE", 1);
-  EXPECT_EQ(waiting_of_threads(), Waiting::asleep);
-  setenv("GOMP_SPINCOUNT", "2000", 1);
-  EXPECT_EQ(waiting_of_threads(), Waiting::awake);
-  setenv("GOMP_SPINCOUNT", "0", 1);
-  EXPECT_EQ(waiting_of_threads(), Waiting::asleep);
-  unsetenv("GOMP_SPINCOUNT");
-  setenv("OMP_WAIT_POLICY", "active", 1);
-  EXPECT_EQ(waiting_of_threads(), Waiting::awake);
-}
-
-TEST_F(Launch, ChosenWaitingOfTheUserIsKept) {
-  setenv("OMP_WAIT_POLICY", "active", 1);
-  choose_waiting(1, 1000, argv_);  // would restart this test
-  EXPECT_STREQ(std::getenv("OMP_WAIT_POLICY"), "active");
-  EXPECT_EQ(std::getenv("GOMP_SPINCOUNT"), nullptr);
-}
-
-TEST_F(Launch, WaitingIsLeftToTheRanksThatWillBeStarted) {
-  choose_waiting(2, 1, argv_);
-  EXPECT_EQ(std::getenv("OMP_WAIT_POLICY"), nullptr);
-  EXPECT_EQ(std::getenv("GOMP_SPINCOUNT"), nullptr);
 }
 
 }  // namespace

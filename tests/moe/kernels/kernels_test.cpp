@@ -99,9 +99,6 @@ void expect_same_bits_on_three_threads(const KernelCase& kernel, DType dtype) {
 }
 
 TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer does not see how OpenMP's threads join";
-#endif
   std::vector<KernelCase> cases = kernel_cases();
   cases.push_back(
       {"large layer_norm weight gradient",

@@ -2,11 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <numeric>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace moe::progress_test {
 namespace {
@@ -66,6 +71,35 @@ TEST_F(ProgressTest, AThreadThatWaitsGoesOnOnceTheLastOpHasEnded) {
   progress.ended(1);
   progress.ended(0);
   EXPECT_EQ(turn.get(), Verdict::go);
+}
+
+/// Times that this thread has given up its core to wait.
+long sleeps_of_this_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+TEST(Progress, AnOpThatEndsWakesNoThreadThatDoesNotWaitForIt) {
+  constexpr int kOps = 200;
+  Progress progress;
+  progress.begin(kOps, 0);
+  std::vector<int> all(kOps);
+  std::iota(all.begin(), all.end(), 0);
+  progress.prepared(all);
+  std::atomic<bool> waits = false;
+  auto sleeps = std::async(std::launch::async, [&] {
+    const long before = sleeps_of_this_thread();
+    waits = true;
+    progress.await(0, std::array{kOps - 1}, {}, kLong_s);
+    return sleeps_of_this_thread() - before;
+  });
+  while (!waits) std::this_thread::yield();
+  for (int op = 0; op < kOps; ++op) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // time in which it would wake
+    progress.ended(op);
+  }
+  EXPECT_LE(sleeps.get(), 10);
 }
 
 TEST_F(ProgressTest, AFailureEndsEveryWaitEvenOfWhatMightGo) {
