@@ -134,6 +134,11 @@ std::vector<std::string> cuda_device_ids();
 /// "NVIDIA H100 80GB HBM3"; "" where there is no such device.
 std::string cuda_device_name(int device);
 
+/// Lets this thread, and each that it starts, use all cores that the program may use. OpenMP, which
+/// oneDNN needs, binds the first thread of a program to one of them where OMP_PROC_BIND, OMP_PLACES
+/// or GOMP_CPU_AFFINITY is set. Call it before other threads are started.
+void leave_openmp_place();
+
 /// "2.6.3"
 std::string onednn_version();
 /// What to expect of products in bf16 on this processor; "" where it has instructions for them

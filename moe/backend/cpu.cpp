@@ -26,7 +26,7 @@ namespace {
 
 /// The fewest elements that a thread gets. With fewer, threads share lines of a cache.
 constexpr std::int64_t kLeastElements = 256;
-/// A matrix product of so many FLOPs gains from any number of threads.
+/// A matrix product of so many FLOPs takes milliseconds, so it always gets all threads.
 constexpr std::int64_t kLargeProductFlops = 256'000'000;
 /// How long threads that wait awake stay awake for the next loop: as long as most ops of a small
 /// model take. With 1 ms a training beside another process took six times as long as with one
@@ -108,12 +108,12 @@ class CpuExec {
   }
 
   /// Threads share the rows of C, and each calls oneDNN for its own: so the order of sums does not
-  /// depend on how many there are. Where it would, the size of the product decides how many there
-  /// are, for how many threads an op gets depends on measured times.
+  /// depend on how many there are. Where it would, small products get one thread, for how many
+  /// threads an op gets depends on measured times.
   template <class In, class Out>
   void gemm(const Gemm<In, Out>& gemm) {
     const bool large = 2 * gemm.m * gemm.n * gemm.k >= kLargeProductFlops;
-    const int threads = rows_are_alike() ? threads_ : large ? most_ : 1;
+    const int threads = large ? most_ : rows_are_alike() ? threads_ : 1;
     cpu_gemm(gemm, [&](std::int64_t count, std::int64_t least, const PartOfLoop& part) {
       share(threads, count, least, part);
     });
@@ -147,6 +147,9 @@ class CpuExec {
     }
   }
 
+  /// False where a loop ran on one thread because another op used the others.
+  bool had_threads() const { return had_threads_; }
+
  private:
   template <class F>
   void share(std::int64_t count, std::int64_t least, const F& f) {
@@ -160,13 +163,16 @@ class CpuExec {
       f(0, count);
       return;
     }
-    pool_->run(static_cast<int>(parts),
-               [&](int part) { f(count * part / parts, count * (part + 1) / parts); });
+    const bool on_threads = pool_->run(static_cast<int>(parts), [&](int part) {
+      f(count * part / parts, count * (part + 1) / parts);
+    });
+    if (!on_threads) had_threads_ = false;
   }
 
   ThreadPool* pool_ = nullptr;
   int threads_ = 1, most_ = 1;
   double copy_bytes_per_s_ = 0;
+  bool had_threads_ = true;
 };
 
 /// Address space that grows and keeps its contents. Pages are taken at their first use.
@@ -236,11 +242,14 @@ class CpuBackend : public Backend {
   }
 
   void execute(const BoundOp& op) override {
-    if (threads_ == 1) return execute_on(1, op);
+    if (threads_ == 1) {
+      execute_on(1, op);
+      return;
+    }
     const OpSize size = size_of(op);
     const bool all = choice_.takes_all(size);
     const auto start = std::chrono::steady_clock::now();
-    execute_on(all ? threads_ : 1, op);
+    if (!execute_on(all ? threads_ : 1, op)) return;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     choice_.measured(size, all, took.count());
   }
@@ -270,9 +279,11 @@ class CpuBackend : public Backend {
 
   CpuExec executor(int threads) { return {pool_, threads, threads_, copy_bytes_per_s_}; }
 
-  void execute_on(int threads, const BoundOp& op) {
+  /// Returns whether the op had the threads that it asked for.
+  bool execute_on(int threads, const BoundOp& op) {
     CpuExec exec = executor(threads);
     execute_op(exec, op);
+    return exec.had_threads();
   }
 
   int threads_;

@@ -48,7 +48,7 @@ inline constexpr std::int64_t kLeastGemmRows = 16;
 
 /// The product of the rows from `begin` to `end` of A.
 template <class In, class Out>
-Gemm<In, Out> rows_of(Gemm<In, Out> gemm, std::int64_t begin, std::int64_t end) {
+Gemm<In, Out> product_of_rows(Gemm<In, Out> gemm, std::int64_t begin, std::int64_t end) {
   gemm.m = end - begin;
   gemm.a += gemm.transpose_a ? begin : begin * gemm.lda;
   gemm.c += begin * gemm.ldc;

@@ -115,8 +115,8 @@ void multiply_bf16(const Gemm<Bf16, Out>& gemm) {
 template <class From, class To>
 void convert(const From* from, std::int64_t from_ld, std::int64_t rows, std::int64_t columns,
              To* to, std::int64_t to_ld, const SharedLoop& share) {
-  constexpr std::int64_t kLeastElements = 4096;
-  const std::int64_t least = kLeastElements / std::max<std::int64_t>(columns, 1) + 1;
+  constexpr std::int64_t kLeastConverted = 4096;  // takes as long as a loop takes to be shared
+  const std::int64_t least = kLeastConverted / std::max<std::int64_t>(columns, 1) + 1;
   share(rows, least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       std::copy_n(from + row * from_ld, columns, to + row * to_ld);
@@ -251,8 +251,9 @@ void run_bf16(const Gemm<Bf16, Out>& gemm, Bf16Way way, const SharedLoop& share)
     if (gemm.k == 0 || way == Bf16Way::in_float) {
       converted.run(one, share);  // without terms it leaves C, or writes zeros or the bias
     } else {
-      share(gemm.m, kLeastGemmRows,
-            [&](std::int64_t begin, std::int64_t end) { multiply_bf16(rows_of(one, begin, end)); });
+      share(gemm.m, kLeastGemmRows, [&](std::int64_t begin, std::int64_t end) {
+        multiply_bf16(product_of_rows(one, begin, end));
+      });
     }
   }
 }

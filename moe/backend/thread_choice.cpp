@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <numeric>
 
 namespace moe {
 namespace {
@@ -27,7 +26,7 @@ bool ThreadChoice::takes_all(const OpSize& size) {
   const std::lock_guard lock(mutex_);
   if (ops_ > 0 && ops_ >= static_cast<std::size_t>(period_) * states_.size()) {
     ops_ = 0;
-    all_s_ = one_s_ = 0;
+    all_s_ = one_s_ = {};
     ++round_;
     period_ = std::min(4 * period_, kLongestPeriod);
   }
@@ -36,29 +35,32 @@ bool ThreadChoice::takes_all(const OpSize& size) {
   if (state.round != round_) state = {.round = round_};
   const int op = state.ops++;
   if (op < 2 * kTries) return op < kTries;
-  constexpr double kWorthIt = 0.95;
-  return all_s_ < one_s_ && median(state.all) < kWorthIt * median(state.one);
+  return median(all_s_) < median(one_s_) && is_worth_it(state);
 }
 
 void ThreadChoice::measured(const OpSize& size, bool all, double seconds) {
   const std::lock_guard lock(mutex_);
   State& state = states_[size];
+  if (state.round != round_) return;
   Times& times = all ? state.all : state.one;
   if (times.count == kTries) return;
   times.seconds[static_cast<std::size_t>(times.count++)] = seconds;
-  if (state.all.count < kTries || state.one.count < kTries) return;
-  all_s_ += sum_of_later(state.all);
-  one_s_ += sum_of_later(state.one);
+  if (state.all.count < kTries || state.one.count < kTries || !is_worth_it(state)) return;
+  for (std::size_t i = 0; i < kTries; ++i) {
+    all_s_[i] += state.all.seconds[i];
+    one_s_[i] += state.one.seconds[i];
+  }
 }
 
-double ThreadChoice::sum_of_later(const Times& times) {
-  return std::accumulate(times.seconds.begin() + 1, times.seconds.end(), 0.0);
+bool ThreadChoice::is_worth_it(const State& state) {
+  constexpr double kWorthIt = 0.95;
+  return median(state.all.seconds) < kWorthIt * median(state.one.seconds);
 }
 
-double ThreadChoice::median(Times times) {
-  const auto middle = times.seconds.begin() + times.count / 2;
-  std::nth_element(times.seconds.begin(), middle, times.seconds.begin() + times.count);
-  return times.count == 0 ? 0 : *middle;
+double ThreadChoice::median(Tries seconds) {
+  const auto middle = seconds.begin() + kTries / 2;
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
 }
 
 }  // namespace moe

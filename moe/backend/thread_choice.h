@@ -22,12 +22,15 @@ OpSize size_of(const BoundOp& op);
 /// Decides by measured times whether an op runs on all threads of a rank or on one. What it costs
 /// to wake threads, and to move data between caches, depends on the machine and on what else runs
 /// there. Some ops of each size are measured on all threads, then some on one. The others run in the
-/// way whose median was less, on all threads only where that saves a twentieth, and only while the
-/// measured ops of all sizes together took less on all threads too: where another process has a
-/// core, few ops wait for it, but long. The first ops of a training also wait for pages of memory,
-/// so the choice is made anew soon, and later seldom: for all sizes at once, since threads that work
-/// at every op are awake when the next one begins, and those that seldom work have to be woken. May
-/// be used by several threads.
+/// way whose median was less, on all threads only where that saves a twentieth.
+///
+/// That is not enough where another process has a core: few ops wait for it, but long. So the first
+/// measurements of all such sizes are added up, the second ones, and so on, and the median of these
+/// sums must be less on all threads too.
+///
+/// The first ops of a training also wait for pages of memory, so the choice is made anew soon, and
+/// later seldom: for all sizes at once, since threads that work at every op are awake when the next
+/// one begins, and those that seldom work have to be woken. May be used by several threads.
 class ThreadChoice {
  public:
   static constexpr int kTries = 5;  ///< ops that are measured in each way
@@ -41,8 +44,9 @@ class ThreadChoice {
   void measured(const OpSize& size, bool all, double seconds);
 
  private:
+  using Tries = std::array<double, kTries>;
   struct Times {
-    std::array<double, kTries> seconds{};
+    Tries seconds{};
     int count = 0;
   };
   struct State {
@@ -50,15 +54,14 @@ class ThreadChoice {
     int ops = 0;    ///< of the round
     Times one = {}, all = {};
   };
-  static double median(Times times);
-  /// Of all measurements but the first, which waits for pages and for threads that sleep.
-  static double sum_of_later(const Times& times);
+  static double median(Tries seconds);
+  static bool is_worth_it(const State& state);
 
   std::mutex mutex_;
   std::map<OpSize, State> states_;
   int round_ = 0, period_ = kFirstPeriod;
-  std::size_t ops_ = 0;           ///< of all sizes in this round
-  double all_s_ = 0, one_s_ = 0;  ///< of the sizes that have been measured in this round
+  std::size_t ops_ = 0;      ///< of all sizes in this round
+  Tries all_s_{}, one_s_{};  ///< sums over the sizes of this round that are worth all threads
 };
 
 }  // namespace moe

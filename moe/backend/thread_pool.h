@@ -14,8 +14,8 @@ namespace moe {
 /// Threads that stay awake keep off each other's cores.
 class ThreadPool {
  public:
-  /// `threads`: how many share a loop, the calling one included. Throws std::runtime_error where
-  /// the system permits no more threads.
+  /// `threads`: how many share a loop, at least 1, the calling one included. Throws
+  /// std::runtime_error where the system permits no more threads.
   ThreadPool(int threads, std::chrono::nanoseconds awake);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -23,13 +23,14 @@ class ThreadPool {
 
   /// Calls body(part) for each part of [0, parts), at most `threads` of them, each on a thread of
   /// its own, and returns when all have ended. Rethrows an exception of one of them. While another
-  /// thread shares a loop, the calling one runs all parts. May be used by several threads.
+  /// thread shares a loop, the calling one runs the parts in turn, and it returns false. May be used
+  /// by several threads.
   template <class Body>
-  void run(int parts, const Body& body) {
+  bool run(int parts, const Body& body) {
     const auto call = [](const void* context, int part) {
       (*static_cast<const Body*>(context))(part);
     };
-    share(parts, {call, &body});
+    return share(parts, {call, &body});
   }
 
  private:
@@ -37,19 +38,19 @@ class ThreadPool {
     void (*call)(const void* context, int part) = nullptr;
     const void* context = nullptr;
   };
-  /// A line of the cache for each: a thread looks at its own until there is a loop.
+  /// A line of the cache for each: nothing else is written there until there is a loop.
   struct alignas(64) Worker {
     std::atomic<std::uint32_t> loops = 0;  ///< that it was called for
     std::atomic<int> core = -1;            ///< that it ran on last
     std::thread thread;
   };
 
-  void share(int parts, const Loop& loop);
+  bool share(int parts, const Loop& loop);
   void end_workers();
   void carry_out(int part);
   void serve(Worker& self, int part);
-  /// Moves the thread of `self` off the cores that the others ran on last.
-  void take_own_core(Worker& self);
+  /// Moves the thread of `self` off the cores that the others ran on last. `taken` has room for all.
+  void take_own_core(Worker& self, std::vector<int>& taken);
   /// Returns when `counter` is no longer `value`; true where it has slept.
   bool wait(const std::atomic<std::uint32_t>& counter, std::uint32_t value) const;
 
@@ -58,8 +59,8 @@ class ThreadPool {
   std::atomic<bool> used_ = false, ending_ = false, failed_ = false;
   Loop loop_;
   std::atomic<int> callers_core_ = -1;
-  std::exception_ptr failure_;                        ///< of the thread that set failed_
-  alignas(64) std::atomic<std::uint32_t> ended_ = 0;  ///< parts that workers have ended
+  std::exception_ptr failure_;                       ///< of the thread that set failed_
+  alignas(64) std::atomic<std::uint32_t> left_ = 0;  ///< parts that workers have not ended
 };
 
 }  // namespace moe

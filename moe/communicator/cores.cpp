@@ -100,9 +100,9 @@ int cores_of_rank(int ranks) {
   return even_share(static_cast<int>(usable.cores.size()), usable.most, ranks);
 }
 
-Waiting waiting_of_threads(int threads, int ranks) {
+Waiting waiting_of_threads(int threads, int cores) {
   const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
-  return !box && threads <= cores_of_rank(ranks) ? Waiting::awake : Waiting::asleep;
+  return !box && threads <= cores ? Waiting::awake : Waiting::asleep;
 }
 
 int default_threads(int ranks) {

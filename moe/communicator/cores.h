@@ -30,9 +30,9 @@ CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int
 /// Threads of a rank that was given no number: OMP_NUM_THREADS, else cores_of_rank.
 int default_threads(int ranks);
 
-/// How the threads of a rank wait for the next loop: awake where each has a core, asleep elsewhere
-/// and in a cluster in a box, whose cores also move bytes.
-Waiting waiting_of_threads(int threads, int ranks);
+/// How `threads` threads of ranks that can use `cores` cores together wait for the next loop: awake
+/// where each has a core, asleep elsewhere and in a cluster in a box, whose cores also move bytes.
+Waiting waiting_of_threads(int threads, int cores);
 
 /// The parts of cores_of_rank. `usable` cores of `online` ones; at least 1.
 int even_share(int usable, int online, int ranks);

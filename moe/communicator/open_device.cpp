@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "moe/communicator/cores.h"
-#include "moe/communicator/launch.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -35,9 +34,11 @@ OpenDevice open_processor(Communicator& world, const std::vector<RankInfo>& rank
   const int sharers = ranks_on_machine(ranks, world.rank);
   const std::int32_t threads = wish.threads > 0 ? wish.threads : default_threads(sharers);
   const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  const RankInfo& self = ranks[static_cast<std::size_t>(world.rank)];
+  const auto of_core_set = std::ranges::count(ranks, self.core_set, &RankInfo::core_set);
+  const Waiting waiting = waiting_of_threads(static_cast<int>(of_core_set) * threads, self.cores);
   OpenDevice open;
-  open.backend =
-      make_cpu_backend(threads, waiting_of_threads(threads, sharers), wish.copy_bytes_per_s);
+  open.backend = make_cpu_backend(threads, waiting, wish.copy_bytes_per_s);
   open.memory_bytes = memory / 5 * 4 / sharers;
   open.threads.resize(static_cast<std::size_t>(world.size));
   world.all_gather(&threads, open.threads.data(), 1, DType::i32,

@@ -46,6 +46,7 @@ std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv) {
 int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
             const std::function<int(Communicator& world)>& work) {
   tell_launcher();
+  leave_openmp_place();
   std::optional<int> rank;
   // An error that every rank throws needs one message, and no rank has to be told.
   const auto end_together = [&](const std::exception& error) {

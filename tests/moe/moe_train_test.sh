@@ -108,6 +108,9 @@ crowd=$(($(getconf _NPROCESSORS_ONLN) + 1))
 {
   expect 0 err "(CPU, 1 thread)" "$moe_train" $micro --threads 1
   expect 0 err "(CPU, $crowd threads, waiting asleep)" "$moe_train" $micro --threads $crowd
+  if [ $crowd -gt 2 ]; then
+    expect 0 err "(CPU, 2 threads, waiting awake)" env OMP_PROC_BIND=close "$moe_train" $micro --threads 2
+  fi
   expect 0 err "(CPU, 2 threads, waiting asleep)" env MOELAB_BOX_NODES=2 "$moe_train" $micro --threads 2
   expect 0 err "(CPU, 3 threads, " env OMP_NUM_THREADS=3 "$moe_train" $micro
 }

@@ -44,16 +44,31 @@ TEST(ThreadChoice, LeavesOutASingleSlowMeasurement) {
   EXPECT_TRUE(choice.takes_all(kOp));
 }
 
-TEST(ThreadChoice, TakesOneThreadWhereAFewOpsWaitedLongForTheOthers) {
-  ThreadChoice choice;
+/// Measures an op that takes half as long on all threads, but for one that waited for them.
+void measure_with_wait(ThreadChoice& choice, const OpSize& size, int waited) {
   for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) {
-    run(choice, kOp, op == 3 ? 30 : 0.5, 1);
+    run(choice, size, op == waited ? 30 : 0.5, 1);
   }
-  EXPECT_FALSE(choice.takes_all(kOp));
-  constexpr OpSize kLong{5, 20, 12};  // whose gain is larger than what the short one lost
+}
+
+TEST(ThreadChoice, TakesOneThreadWhereSomeOpsWaitedLongForTheOthers) {
+  ThreadChoice choice;
+  const OpSize sizes[] = {{1, 10, 10}, {2, 10, 10}, {3, 10, 10}};
+  for (int i = 0; i < 3; ++i) measure_with_wait(choice, sizes[i], i + 1);
+  for (const OpSize& size : sizes) EXPECT_FALSE(choice.takes_all(size));
+  constexpr OpSize kWorse{6, 20, 12};  // runs on one thread anyway, so its times do not count
+  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kWorse, 300, 1);
+  constexpr OpSize kLong{5, 20, 12};  // whose gain is larger than what the others lost
   for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kLong, 50, 100);
   EXPECT_TRUE(choice.takes_all(kLong));
-  EXPECT_TRUE(choice.takes_all(kOp));
+  EXPECT_TRUE(choice.takes_all(sizes[0]));
+}
+
+TEST(ThreadChoice, TakesAllThreadsWhereOpsWaitedAtOneTimeOnly) {
+  ThreadChoice choice;
+  const OpSize sizes[] = {{1, 10, 10}, {2, 10, 10}, {3, 10, 10}};
+  for (const OpSize& size : sizes) measure_with_wait(choice, size, 2);
+  for (const OpSize& size : sizes) EXPECT_TRUE(choice.takes_all(size));
 }
 
 TEST(ThreadChoice, MeasuresAllSizesAnewAtOnce) {

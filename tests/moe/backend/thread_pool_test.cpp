@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <array>
 #include <atomic>
@@ -86,10 +87,26 @@ TEST_P(ThreadPoolWaits, AnExceptionIsThrownAgainOnceAllPartsHaveEnded) {
         ThrowsMessage<std::runtime_error>(StrEq("part " + std::to_string(thrower))));
     EXPECT_EQ(ended, 3);
   }
-  int parts = 0;
-  pool.run(1, [&](int) { ++parts; });
-  pool.run(3, [&](int) {});
-  EXPECT_EQ(parts, 1);
+  EXPECT_NO_THROW(pool.run(3, [](int) {}));
+}
+
+TEST_P(ThreadPoolWaits, ABodyThatSharesALoopRunsItAlone) {
+  std::atomic<int> parts = 0;
+  EXPECT_TRUE(pool.run(3, [&](int) { EXPECT_FALSE(pool.run(3, [&](int) { ++parts; })); }));
+  EXPECT_EQ(parts, 9);
+}
+
+TEST_P(ThreadPoolWaits, ThreadsSleepWhereThereIsNoLoop) {
+  pool.run(3, [](int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const auto processor_s = [] {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double before = processor_s();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(processor_s() - before, 0.1);
 }
 
 }  // namespace

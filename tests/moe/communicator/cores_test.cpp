@@ -78,12 +78,10 @@ TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
 }
 
 TEST(Cores, ThreadsWaitAwakeWhereEachHasOne) {
-  const int cores = cores_of_rank(1);
-  EXPECT_EQ(waiting_of_threads(cores, 1), Waiting::awake);
-  EXPECT_EQ(waiting_of_threads(cores + 1, 1), Waiting::asleep);
-  EXPECT_EQ(waiting_of_threads(cores_of_rank(2) + 1, 2), Waiting::asleep);
+  EXPECT_EQ(waiting_of_threads(4, 4), Waiting::awake);
+  EXPECT_EQ(waiting_of_threads(5, 4), Waiting::asleep);
   setenv("MOELAB_BOX_NODES", "2", 1);
-  EXPECT_EQ(waiting_of_threads(cores, 1), Waiting::asleep);
+  EXPECT_EQ(waiting_of_threads(4, 4), Waiting::asleep);
   unsetenv("MOELAB_BOX_NODES");
 }
 

@@ -202,8 +202,8 @@ int main(int argc, char** argv) try {
       name = argument;
     }
   }
-  const auto backend =
-      device == "cuda" ? moe::make_cuda_backend(0) : moe::make_cpu_backend(threads);
+  const auto backend = device == "cuda" ? moe::make_cuda_backend(0)
+                                        : moe::make_cpu_backend(threads, moe::Waiting::awake);
   const auto file = moe::find_input(name, MOELAB_SOURCE_DIR "/experiments/models");
   moe::Steps steps(*backend, moe::load_model(file));
   benchmark::AddCustomContext("model", name);

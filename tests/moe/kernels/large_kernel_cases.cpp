@@ -54,6 +54,17 @@ std::vector<KernelCase> large_kernel_cases() {
 
   add_many_experts(cases);
 
+  // A longer k than one panel of a product on a processor has, and rows enough for three threads.
+  const HostTensor dy = random_tensor(300, 1000, 1), weight = random_tensor(120, 1000, 2);
+  cases.push_back({"linear of a long k, input gradient",
+                   LinearInputGradient{},
+                   {dy, weight},
+                   {blank(300, 120)}});
+  cases.push_back({"linear of a long k",
+                   Linear{},
+                   {dy, random_tensor(1000, 120, 3), random_tensor(1, 120, 4)},
+                   {blank(300, 120)}});
+
   const int vocabulary = 50'000, tokens = 12;
   const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);
   cases.push_back({"cross_entropy of a large vocabulary",
