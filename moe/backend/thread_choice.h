@@ -26,7 +26,8 @@ OpSize size_of(const BoundOp& op);
 ///
 /// That is not enough where another process has a core: few ops wait for it, but long. So the first
 /// measurements of all such sizes are added up, the second ones, and so on, and the median of these
-/// sums must be less on all threads too.
+/// sums must be less on all threads too. Where waiting takes long, a round of measurements ends at
+/// once, and its ops run on one thread.
 ///
 /// The first ops of a training also wait for pages of memory, so the choice is made anew soon, and
 /// later seldom: for all sizes at once, since threads that work at every op are awake when the next
@@ -55,12 +56,17 @@ class ThreadChoice {
     Times one = {}, all = {};
   };
   static double median(Tries seconds);
+  /// Adds what the tries of a size took beyond the shortest of them, but for the first one, which
+  /// waits for pages and for threads that sleep.
+  void add_waiting(const Tries& seconds);
   static bool is_worth_it(const State& state);
 
   std::mutex mutex_;
   std::map<OpSize, State> states_;
   int round_ = 0, period_ = kFirstPeriod;
-  std::size_t ops_ = 0;      ///< of all sizes in this round
+  std::size_t ops_ = 0;  ///< of all sizes in this round
+  /// Of this round's tries on all threads: as long as the shortest, and beyond it.
+  double needed_s_ = 0, waited_s_ = 0;
   Tries all_s_{}, one_s_{};  ///< sums over the sizes of this round that are worth all threads
 };
 

@@ -1,5 +1,7 @@
 #include "moe/backend/thread_pool.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <utility>
 
@@ -13,7 +15,8 @@ ThreadPool::ThreadPool(int threads, std::chrono::nanoseconds awake)
   try {
     for (Worker& worker : workers_) {
       ++part;
-      worker.thread = start_thread("computing", [this, &worker, part] { serve(worker, part); });
+      worker.thread = start_thread(fmt::format("computing ({} of {})", part + 1, threads),
+                                   [this, &worker, part] { serve(worker, part); });
     }
   } catch (...) {
     end_workers();

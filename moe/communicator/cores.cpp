@@ -1,5 +1,6 @@
 #include "moe/communicator/cores.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,9 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+
+#include "db/console/options.h"
+#include "moe/errors.h"
 
 namespace moe {
 namespace {
@@ -108,6 +112,10 @@ Waiting waiting_of_threads(int threads, int cores) {
 int default_threads(int ranks) {
   const char* wish = std::getenv("OMP_NUM_THREADS");
   const int threads = wish == nullptr ? 0 : std::atoi(wish);
+  if (threads > db::options::kMostThreads) {
+    throw InputError(fmt::format("OMP_NUM_THREADS: expected 1 to {}, got {}",
+                                 db::options::kMostThreads, threads));
+  }
   return threads > 0 ? threads : cores_of_rank(ranks);
 }
 

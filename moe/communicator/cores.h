@@ -27,7 +27,8 @@ struct CoreSets {
 /// `usable` and `machine` by rank. Sets are numbered in the order of their first rank.
 CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int>& machine);
 
-/// Threads of a rank that was given no number: OMP_NUM_THREADS, else cores_of_rank.
+/// Threads of a rank that was given no number: OMP_NUM_THREADS, else cores_of_rank. Throws
+/// InputError where that variable is larger than --threads may be.
 int default_threads(int ranks);
 
 /// How `threads` threads of ranks that can use `cores` cores together wait for the next loop: awake

@@ -33,6 +33,14 @@ std::string cause(const ProfileQuality& worst, double largest_share) {
 
 }  // namespace
 
+std::string errors_by_schedule(const std::vector<ProfileQuality>& qualities) {
+  std::vector<std::string> texts;
+  for (const ProfileQuality& quality : qualities) {
+    texts.push_back(fmt::format("{} {:.1f}%", quality.what, 100 * quality.error));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string profile_warning(const std::vector<ProfileQuality>& qualities) {
   const auto worst = std::max_element(
       qualities.begin(), qualities.end(),

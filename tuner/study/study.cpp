@@ -210,9 +210,11 @@ class StudyRun {
     errors_by_run.resize(profile_runs_.size());  // without those of a refinement
     std::vector<double> errors;
     for (const auto& of_run : errors_by_run) std::ranges::copy(of_run, std::back_inserter(errors));
-    options_.say(fmt::format("the {} profiled iterations are predicted {}", errors.size(),
-                             within_in_words(errors)));
-    warning_ = profile_warning(profile_qualities(runs, errors_by_run));
+    const std::vector<ProfileQuality> qualities = profile_qualities(runs, errors_by_run);
+    options_.say(
+        fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
+                    errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
+    warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
   }
 

@@ -47,7 +47,7 @@ TEST(ThreadChoice, LeavesOutASingleSlowMeasurement) {
 /// Measures an op that takes half as long on all threads, but for one that waited for them.
 void measure_with_wait(ThreadChoice& choice, const OpSize& size, int waited) {
   for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) {
-    run(choice, size, op == waited ? 30 : 0.5, 1);
+    run(choice, size, op == waited ? 3e-3 : 5e-5, 1e-4);
   }
 }
 
@@ -57,11 +57,23 @@ TEST(ThreadChoice, TakesOneThreadWhereSomeOpsWaitedLongForTheOthers) {
   for (int i = 0; i < 3; ++i) measure_with_wait(choice, sizes[i], i + 1);
   for (const OpSize& size : sizes) EXPECT_FALSE(choice.takes_all(size));
   constexpr OpSize kWorse{6, 20, 12};  // runs on one thread anyway, so its times do not count
-  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kWorse, 300, 1);
+  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kWorse, 3e-2, 1e-4);
   constexpr OpSize kLong{5, 20, 12};  // whose gain is larger than what the others lost
-  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kLong, 50, 100);
+  for (int op = 0; op < 2 * ThreadChoice::kTries; ++op) run(choice, kLong, 5e-3, 1e-2);
   EXPECT_TRUE(choice.takes_all(kLong));
   EXPECT_TRUE(choice.takes_all(sizes[0]));
+}
+
+TEST(ThreadChoice, EndsARoundWhoseOpsWaitLong) {
+  ThreadChoice choice;
+  constexpr OpSize kSmall{1, 10, 10}, kOther{2, 10, 10};
+  for (int op = 0; op < ThreadChoice::kTries; ++op) {
+    EXPECT_TRUE(run(choice, kSmall, op == 2 ? 0.04 : 1e-5, 2e-5));
+  }
+  EXPECT_TRUE(run(choice, kOther, 1e-5, 2e-5));  // one wait is not long enough
+  for (int op = 1; op < ThreadChoice::kTries; ++op) run(choice, kOther, 0.01, 2e-5);
+  constexpr OpSize kNext{3, 10, 10};
+  for (const OpSize& size : {kSmall, kOther, kNext}) EXPECT_FALSE(run(choice, size, 1e-5, 2e-5));
 }
 
 TEST(ThreadChoice, TakesAllThreadsWhereOpsWaitedAtOneTimeOnly) {

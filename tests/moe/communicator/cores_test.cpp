@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "moe/errors.h"
+
 namespace moe::cores_test {
 namespace {
 
@@ -68,6 +70,8 @@ TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
   const std::string kept = before == nullptr ? "" : before;
   setenv("OMP_NUM_THREADS", "77", 1);
   EXPECT_EQ(default_threads(1), 77);
+  setenv("OMP_NUM_THREADS", "100000", 1);
+  EXPECT_THROW(default_threads(1), InputError);
   setenv("OMP_NUM_THREADS", "nonsense", 1);
   EXPECT_EQ(default_threads(1), cores_of_rank(1));
   if (before != nullptr) {

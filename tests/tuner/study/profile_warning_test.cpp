@@ -40,5 +40,10 @@ TEST(SpreadWarning, TellsRepeatsThatLieFarApart) {
               HasSubstr("WARNING: the repeats of tutel {} took 18.1 ms to 41.2 ms"));
 }
 
+TEST(ProfileWarning, ErrorsAreNamedBySchedule) {
+  EXPECT_EQ(errors_by_schedule({{"sequential", 0.0042, 0.5}, {"2 chunks overlapped", -0.0312, {}}}),
+            "sequential 0.4%, 2 chunks overlapped -3.1%");
+}
+
 }  // namespace
 }  // namespace tuner::profile_warning_test
