@@ -8,6 +8,7 @@
 #include "db/console/exit_codes.h"
 #include "db/console/log.h"
 #include "db/console/output_error.h"
+#include "moe/backend/backend.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
