@@ -249,6 +249,10 @@ std::string to_json(const CostModel& costs) {
                 {"routing_s", costs.gaps.routing_s},
                 {"contended_s", costs.gaps.contended_s},
                 {"queued_s", costs.gaps.queued_s}}}};
+  for (const Paces& of_ranks : costs.paces) {
+    json& list = result["paces"].emplace_back(json::array());
+    for (const RankPace& pace : of_ranks) list.push_back({pace.by_flops, pace.by_bytes, pace.all});
+  }
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
   return result.dump();
 }
@@ -333,6 +337,26 @@ LaunchGaps read_gaps(const moe::InputObject& json) {
   return gaps;
 }
 
+// Models that earlier versions stored have none.
+std::vector<Paces> paces_if_any(const moe::InputObject& json) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  constexpr std::string_view expected = "how many times as long as the fits say, above 0";
+  std::vector<Paces> paces;
+  if (!json.has("paces")) return paces;
+  for (const moe::InputValue& iteration : json.list("paces")) {
+    Paces& of_ranks = paces.emplace_back();
+    for (const moe::InputValue& rank : iteration.list("a list of ranks")) {
+      const std::vector<moe::InputValue> pace = rank.list("three numbers");
+      if (pace.size() != 3) rank.fail("three numbers");
+      of_ranks.push_back({pace[0].number(kLeast, kMostNumber, expected),
+                          pace[1].number(kLeast, kMostNumber, expected),
+                          pace[2].number(kLeast, kMostNumber, expected)});
+    }
+    if (of_ranks.size() != paces.front().size()) iteration.fail("as many ranks as the first");
+  }
+  return paces;
+}
+
 }  // namespace
 
 CostModel cost_model_from_json(std::string_view text) {
@@ -346,6 +370,7 @@ CostModel cost_model_from_json(std::string_view text) {
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));
   read_interference(json.object("interference"), costs.interference);
   costs.gaps = read_gaps(json.object("gaps"));
+  costs.paces = paces_if_any(json);
   document.no_other_keys();
   return costs;
 }

@@ -30,8 +30,18 @@ struct LaunchGaps {
   double queued_s = 0;
 };
 
-/// The costs of ops on one device and network: fits of their times, and the interference between
-/// them.
+/// How many times as long computation took on one rank as the fits say.
+struct RankPace {
+  double by_flops = 1;  ///< matrix products and attention
+  double by_bytes = 1;  ///< what memory limits
+  double all = 1;       ///< all computation together
+  friend bool operator==(const RankPace&, const RankPace&) = default;
+};
+/// Of all ranks in one iteration.
+using Paces = std::vector<RankPace>;
+
+/// The costs of ops on one device and network: fits of their times, the interference between them,
+/// and how unequally fast ranks compute.
 ///
 /// Computation: seconds = alpha * calls + beta * units, with the calls and units of moe::work_of.
 /// Units are flops for matrix products and bytes for everything else. A fit is looked up from the
@@ -50,6 +60,8 @@ struct CostModel {
   std::map<std::string, LinearFit, std::less<>> fits;
   Interference interference;
   LaunchGaps gaps;
+  /// The paces of profiled iterations (pace.h); empty: all ranks compute as the fits say.
+  std::vector<Paces> paces;
   /// The relative standard deviation with which these costs predict the profile that they come from
   /// (study/deviation.h); none where they come from no profile.
   std::optional<double> profile_deviation;

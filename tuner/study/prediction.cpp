@@ -1,11 +1,9 @@
 #include "tuner/study/prediction.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "tuner/planners/situation/simulated_folding.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/critical_path.h"
 #include "tuner/simulate/simulate.h"
@@ -37,15 +35,12 @@ Prediction predict(const Situation& situation, const Planner& planner,
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
-  const std::span<const moe::Routing> routings = routings_of(situation);
-  std::vector<ProgramCosts> costs;
+  const std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
   std::vector<moe::Timeline> timelines;
   std::vector<double> seconds;
-  for (const moe::Routing& routing : routings) {
-    costs.push_back(program_costs(prediction.program, situation.groups, routing, situation.costs,
-                                  situation.cluster, kSimulatedFolding));
+  for (const ProgramCosts& of_iteration : costs) {
     timelines.push_back(
-        simulate(prediction.program, costs.back(), situation.costs, situation.cluster));
+        simulate(prediction.program, of_iteration, situation.costs, situation.cluster));
     seconds.push_back(timelines.back().duration_s);
   }
   const PeakBytes peaks = planned_peaks(situation, prediction.program);
@@ -53,7 +48,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
   prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   const std::size_t median = median_place(seconds);
   prediction.timeline = std::move(timelines[median]);
-  prediction.routing = routings[median];
+  prediction.routing = judged_iterations(situation)[median].routing;
   prediction.bound = lower_bound(prediction.program, costs[median], situation.cluster);
   prediction.deviation_s = deviation_s(prediction, situation, costs[median]);
   return prediction;

@@ -26,8 +26,7 @@ struct Prediction {
   std::optional<double> deviation_s;
 };
 
-/// Predicts iterations with each of routings_of(situation), as a training has them. Throws
-/// moe::Refusal where the schedule is not legal for the Program.
+/// Predicts each of judged_iterations(situation), as a training has them. Throws moe::Refusal where the schedule is not legal for the Program.
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule);
 

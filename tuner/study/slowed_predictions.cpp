@@ -12,6 +12,7 @@
 #include "moe/passes/schedule.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/observe.h"
+#include "tuner/costs/pace.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/compute_slowdown.h"
 #include "tuner/study/measured_runs.h"
@@ -42,22 +43,32 @@ struct Comparison {
   const db::Connection& connection;
   const moe::Model& model;
   const Situation& profiled;
-  std::map<int, ComputeSlowdown> profile;  ///< its runs against its costs
+  std::map<int, RankPace> profile;  ///< of its runs
 };
 
-/// A run that was slowed, and the costs with that.
+/// A run that was slowed, and the costs of ranks with its paces.
 struct SlowedRun {
-  double slowdown = 1;  ///< of all computation
+  double slowdown = 1;
   CostModel costs;
 };
+
+/// Of every rank; one without an op that was alone has that of the first that has one.
+Paces by_rank(const std::map<int, RankPace>& known, int ranks) {
+  Paces paces(static_cast<std::size_t>(ranks), known.begin()->second);
+  for (const auto& [rank, pace] : known) paces[rank] = pace;
+  return paces;
+}
 
 std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id) {
   Observations seen;
   const bool contended = observe_run(with.connection, run_id, with.model, with.profiled, seen);
   const CostModel& costs = with.profiled.costs;
-  const auto slowdown = compute_slowdown(against_costs(seen, costs, contended), with.profile);
+  const std::map<int, RankPace> paces = rank_paces(seen, costs, contended);
+  const auto slowdown = compute_slowdown(paces, with.profile);
   if (!slowdown) return std::nullopt;
-  return SlowedRun{slowdown->all, slowed(costs, *slowdown, seen)};
+  SlowedRun run{*slowdown, costs};
+  run.costs.paces = {by_rank(paces, with.profiled.groups.ranks)};
+  return run;
 }
 
 /// What is stored of a trial.
@@ -85,8 +96,7 @@ void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
     go_on();
     contended = observe_run(connection, run, model, profiled, seen) || contended;
   }
-  const Comparison with{connection, model, profiled,
-                        against_costs(seen, profiled.costs, contended)};
+  const Comparison with{connection, model, profiled, rank_paces(seen, profiled.costs, contended)};
   std::vector<SlowedTrial> slowed_trials;
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =

@@ -280,6 +280,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   set_speed(costs.interference, "copy_beside_all", 0.25);
   costs.interference.kind_beside_communication["gelu"] = 0.875;
   costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6, 5e-6};
+  costs.paces = {{{1.25, 1, 1.125}, {0.75, 1, 0.875}}, {{1, 1.5, 1.25}, {1, 1, 1}}};
   const CostModel read = cost_model_from_json(to_json(costs));
   EXPECT_EQ(read.device, "cuda");
   const LinearFit& same = read.fits.at("all_to_all/inter_node");
@@ -302,6 +303,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.gaps.routing_s, 3e-6);
   EXPECT_EQ(read.gaps.contended_s, 4e-6);
   EXPECT_EQ(read.gaps.queued_s, 5e-6);
+  EXPECT_EQ(read.paces, costs.paces);
 }
 
 TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
@@ -315,6 +317,7 @@ TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
   }
   EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
   EXPECT_FALSE(read.profile_deviation) << "nobody knows";
+  EXPECT_TRUE(read.paces.empty());
 }
 
 TEST(CostModel, CopiesAreCostedByTheirOwnFitThenAsMemory) {

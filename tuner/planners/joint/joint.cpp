@@ -51,11 +51,8 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
     if (options.iterations > 0) {
       moving_s = move_cost(situation, homes_under(schedule)).seconds / options.iterations;
     }
-    if (situation.routings.size() > 1 && to_beat.seconds < Judgement{}.seconds) {
-      Situation typical = situation;
-      typical.routings = {};
-      typical.memory = nullptr;
-      const double seconds = simulated_program_s(typical, program) + moving_s;
+    if (judged_iterations(situation).size() > 1 && to_beat.seconds < Judgement{}.seconds) {
+      const double seconds = simulated_typical_s(situation, program) + moving_s;
       if (seconds > kFarSlower * to_beat.seconds) return std::nullopt;
     }
     const std::vector<double> seconds = simulated_iterations_s(situation, schedule, program);
@@ -242,9 +239,8 @@ std::string joint_remark(const Situation& situation, const PlannerOptions&,
   const std::vector<double> iterations_s = simulated_iterations_s(situation, program);
   const std::size_t median = median_place(iterations_s);
   const double seconds = iterations_s[median];
-  const moe::Routing& routing = routings_of(situation)[median];
-  const double bound =
-      lower_bound(program, situation.groups, routing, situation.costs, situation.cluster).seconds();
+  const ProgramCosts costs = judged_costs(situation, program)[median];
+  const double bound = lower_bound(program, costs, situation.cluster).seconds();
   std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
                                  seconds, 100 * (seconds / bound - 1), bound);
   const auto seconds_of = [&](const moe::Schedule& other) {

@@ -9,6 +9,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
+#include "tuner/costs/pace.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/simulated_folding.h"
 #include "tuner/simulate/simulate.h"
@@ -47,12 +48,38 @@ std::size_t median_place(std::span<const double> seconds) {
   return places[(places.size() - 1) / 2];
 }
 
+std::vector<JudgedIteration> judged_iterations(const Situation& situation) {
+  const std::span<const moe::Routing> routings = routings_of(situation);
+  std::span<const Paces> paces = situation.costs.paces;
+  const auto ranks = static_cast<std::size_t>(situation.groups.ranks);
+  if (!paces.empty() && paces.front().size() != ranks) paces = {};
+  std::vector<JudgedIteration> iterations;
+  for (std::size_t i = 0; i < std::max(routings.size(), paces.size()); ++i) {
+    iterations.push_back(
+        {routings[i % routings.size()], paces.empty() ? nullptr : &paces[i % paces.size()]});
+  }
+  return iterations;
+}
+
+std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Program& scheduled) {
+  const std::vector<JudgedIteration> iterations = judged_iterations(situation);
+  const std::size_t routings = routings_of(situation).size();
+  std::vector<ProgramCosts> costs;
+  for (std::size_t i = 0; i < iterations.size() && i < routings; ++i) {
+    costs.push_back(program_costs(scheduled, situation.groups, iterations[i].routing,
+                                  situation.costs, situation.cluster, kSimulatedFolding));
+  }
+  while (costs.size() < iterations.size()) costs.push_back(costs[costs.size() % routings]);
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (iterations[i].paces != nullptr) set_paces(scheduled, *iterations[i].paces, costs[i]);
+  }
+  return costs;
+}
+
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled) {
   std::vector<double> seconds;
-  for (const moe::Routing& routing : routings_of(situation)) {
-    const ProgramCosts costs = program_costs(scheduled, situation.groups, routing, situation.costs,
-                                             situation.cluster, kSimulatedFolding);
+  for (const ProgramCosts& costs : judged_costs(situation, scheduled)) {
     seconds.push_back(simulate(scheduled, costs, situation.costs, situation.cluster).duration_s);
   }
   return seconds;
@@ -94,6 +121,12 @@ double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
 
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule) {
   return situation.measure ? situation.measure(schedule) : simulated_s(situation, schedule);
+}
+
+double simulated_typical_s(const Situation& situation, const moe::Program& scheduled) {
+  const ProgramCosts costs = program_costs(scheduled, situation.groups, situation.routing,
+                                           situation.costs, situation.cluster, kSimulatedFolding);
+  return simulate(scheduled, costs, situation.costs, situation.cluster).duration_s;
 }
 
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled) {

@@ -18,6 +18,18 @@ ProgramCosts costs_of(const Situation& situation, const moe::Program& program);
 /// The same by rank.
 ProgramCosts rank_costs_of(const Situation& situation, const moe::Program& program);
 
+/// An iteration by which schedules are judged.
+struct JudgedIteration {
+  const moe::Routing& routing;
+  const Paces* paces = nullptr;  ///< of the ranks; null: all compute as the fits say
+};
+/// As many as there are routings_of(situation), or paces of its costs (pace.h) where these are more.
+/// The fewer are repeated. Paces of another number of ranks do not count.
+std::vector<JudgedIteration> judged_iterations(const Situation& situation);
+
+/// The costs of a scheduled Program in each of judged_iterations(situation). Throws as op_costs.
+std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Program& scheduled);
+
 /// The time of every op on its slowest rank, with nothing beside it.
 std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts& costs);
 
@@ -25,7 +37,7 @@ std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts
 /// ones the first. There is at least one.
 std::size_t median_place(std::span<const double> seconds);
 
-/// The simulated times of a scheduled Program, one for each of routings_of(situation).
+/// The simulated times of a scheduled Program, one for each of judged_iterations(situation).
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled);
 /// The same under `schedule`, unless the situation remembers them. Throws as moe::apply.
@@ -39,6 +51,9 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can measure, else simulated.
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
+/// The simulated time of a scheduled Program with Situation::routing, where all ranks compute as the
+/// fits say.
+double simulated_typical_s(const Situation& situation, const moe::Program& scheduled);
 /// The simulated time of the median iteration of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 /// The fastest by simulation (equal times: the first). There is at least one.
