@@ -134,7 +134,8 @@ TEST_F(PacesTest, AreAtMostSixteenSpreadOverAllIterations) {
 }
 
 TEST_F(PacesTest, AreNoneWhereRanksShareProcessors) {
-  EXPECT_TRUE(found({{{1, 1.2, 1}, {1, 0.8, 1}}}, {{{0, 1}, 1}}).empty());
+  const SharedProcessors one_core{.ranks = {0, 1}, .seats = 1};
+  EXPECT_TRUE(found({{{1, 1.2, 1}, {1, 0.8, 1}}}, {one_core}).empty());
 }
 
 TEST_F(PacesTest, OfAClassOfRanksAreThoseOfItsSlowest) {
