@@ -134,7 +134,7 @@ TEST_F(PacesTest, AreAtMostSixteenSpreadOverAllIterations) {
 }
 
 TEST_F(PacesTest, AreNoneWhereRanksShareProcessors) {
-  const SharedProcessors one_core{.ranks = {0, 1}, .seats = 1};
+  const SharedProcessors one_core{.seats = 1, .ranks = {0, 1}};
   EXPECT_TRUE(found({{{1, 1.2, 1}, {1, 0.8, 1}}}, {one_core}).empty());
 }
 
