@@ -143,8 +143,8 @@ TEST_F(PacesTest, OfAClassOfRanksAreThoseOfItsSlowest) {
   Cluster large = cluster;
   large.nodes = 32;
   const moe::Groups many = groups_of(large, moe::Layout{16, 2, 1});
-  ProgramCosts folded =
-      program_costs(program, many, {{moe::uniform_routing(0, 32, 2, 1000)}}, costs, large);
+  const moe::Routing even = small_routing(std::vector<std::vector<std::int64_t>>(32, {500, 500}));
+  ProgramCosts folded = program_costs(program, many, even, costs, large, {.most_single = 4});
   ASSERT_LT(folded.classes.rank_of.size(), 32u);
   Paces paces(32);
   paces[9].by_bytes = 1.5;
