@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "moe/model/iteration.h"
+#include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner::pace_test {
@@ -138,19 +143,24 @@ TEST_F(PacesTest, AreNoneWhereRanksShareProcessors) {
   EXPECT_TRUE(found({{{1, 1.2, 1}, {1, 0.8, 1}}}, {one_core}).empty());
 }
 
-TEST_F(PacesTest, OfAClassOfRanksAreThoseOfItsSlowest) {
-  const moe::Program& program = layer.program;
-  Cluster large = cluster;
-  large.nodes = 32;
-  const moe::Groups many = groups_of(large, moe::Layout{16, 2, 1});
-  const moe::Routing even = small_routing(std::vector<std::vector<std::int64_t>>(32, {500, 500}));
-  ProgramCosts folded = program_costs(program, many, even, costs, large, {.most_single = 4});
-  ASSERT_LT(folded.classes.rank_of.size(), 32u);
-  Paces paces(32);
-  paces[9].by_bytes = 1.5;
-  const double before = seconds_on(folded.ops[2], folded.classes.of_rank[9]);
+TEST(SetPaces, OfAClassOfRanksAreThoseOfItsSlowest) {
+  const moe::Groups groups = moe::make_groups(4, 4, {0, 1, 2, 3});
+  moe::Model model;
+  model.experts = 4;
+  model.global_batch = 4;
+  const moe::Program program = moe::build_iteration(model, groups, 0);
+  Cluster cluster = small_cluster();
+  cluster.nodes = 4;
+  ProgramCosts folded = program_costs(program, groups, make_routing("uniform", program, groups, 1),
+                                      plain_costs(), cluster, {.most_single = 1});
+  ASSERT_EQ(folded.classes.rank_of.size(), 1u);
+  const auto product = std::ranges::find_if(program.ops, costs_by_flops) - program.ops.begin();
+  const double before_s = seconds_on(folded.ops[product], 0);
+  Paces paces(4);
+  paces[2].by_flops = 1.5;
+  paces[3].by_flops = 0.5;
   set_paces(program, paces, folded);
-  EXPECT_DOUBLE_EQ(seconds_on(folded.ops[2], folded.classes.of_rank[9]), 1.5 * before);
+  EXPECT_DOUBLE_EQ(seconds_on(folded.ops[product], 0), 1.5 * before_s);
 }
 
 }  // namespace
