@@ -200,8 +200,8 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
   }
   if (arguments.iterations > 1) {
     const ChainedIterations chained =
-        simulate_chained(prediction.program, scenario.groups, prediction.routing, scenario.costs,
-                         scenario.cluster, arguments.iterations);
+        simulate_chained(prediction.program, prediction.costs, scenario.costs, scenario.cluster,
+                         arguments.iterations);
     figures.push_back({"iterations", std::int64_t{arguments.iterations}});
     figures.push_back({"chained_s", chained.middle_s});
     figures.push_back({"chained_less_s", rounded_off(summary.duration_s - chained.middle_s)});

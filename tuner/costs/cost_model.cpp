@@ -249,9 +249,10 @@ std::string to_json(const CostModel& costs) {
                 {"routing_s", costs.gaps.routing_s},
                 {"contended_s", costs.gaps.contended_s},
                 {"queued_s", costs.gaps.queued_s}}}};
-  for (const Paces& of_ranks : costs.paces) {
-    json& list = result["paces"].emplace_back(json::array());
-    for (const RankPace& pace : of_ranks) list.push_back({pace.by_flops, pace.by_bytes, pace.all});
+  for (const Slowdowns& of_ranks : costs.slowdowns) {
+    json& list = result["slowdowns"].emplace_back(json::array());
+    for (const RankSlowdown& rank : of_ranks)
+      list.push_back({rank.by_flops, rank.by_bytes, rank.all});
   }
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
   return result.dump();
@@ -338,23 +339,23 @@ LaunchGaps read_gaps(const moe::InputObject& json) {
 }
 
 // Models that earlier versions stored have none.
-std::vector<Paces> paces_if_any(const moe::InputObject& json) {
+std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   constexpr double kLeast = std::numeric_limits<double>::min();
   constexpr std::string_view expected = "how many times as long as the fits say, above 0";
-  std::vector<Paces> paces;
-  if (!json.has("paces")) return paces;
-  for (const moe::InputValue& iteration : json.list("paces")) {
-    Paces& of_ranks = paces.emplace_back();
+  std::vector<Slowdowns> slowdowns;
+  if (!json.has("slowdowns")) return slowdowns;
+  for (const moe::InputValue& iteration : json.list("slowdowns")) {
+    Slowdowns& of_ranks = slowdowns.emplace_back();
     for (const moe::InputValue& rank : iteration.list("a list of ranks")) {
-      const std::vector<moe::InputValue> pace = rank.list("three numbers");
-      if (pace.size() != 3) rank.fail("three numbers");
-      of_ranks.push_back({pace[0].number(kLeast, kMostNumber, expected),
-                          pace[1].number(kLeast, kMostNumber, expected),
-                          pace[2].number(kLeast, kMostNumber, expected)});
+      const std::vector<moe::InputValue> three = rank.list("three numbers");
+      if (three.size() != 3) rank.fail("three numbers");
+      of_ranks.push_back({three[0].number(kLeast, kMostNumber, expected),
+                          three[1].number(kLeast, kMostNumber, expected),
+                          three[2].number(kLeast, kMostNumber, expected)});
     }
-    if (of_ranks.size() != paces.front().size()) iteration.fail("as many ranks as the first");
+    if (of_ranks.size() != slowdowns.front().size()) iteration.fail("as many ranks as the first");
   }
-  return paces;
+  return slowdowns;
 }
 
 }  // namespace
@@ -370,7 +371,7 @@ CostModel cost_model_from_json(std::string_view text) {
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));
   read_interference(json.object("interference"), costs.interference);
   costs.gaps = read_gaps(json.object("gaps"));
-  costs.paces = paces_if_any(json);
+  costs.slowdowns = slowdowns_if_any(json);
   document.no_other_keys();
   return costs;
 }

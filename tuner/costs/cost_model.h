@@ -31,14 +31,14 @@ struct LaunchGaps {
 };
 
 /// How many times as long computation took on one rank as the fits say.
-struct RankPace {
+struct RankSlowdown {
   double by_flops = 1;  ///< matrix products and attention
   double by_bytes = 1;  ///< what memory limits
   double all = 1;       ///< all computation together
-  friend bool operator==(const RankPace&, const RankPace&) = default;
+  friend bool operator==(const RankSlowdown&, const RankSlowdown&) = default;
 };
-/// Of all ranks in one iteration.
-using Paces = std::vector<RankPace>;
+/// [rank]: in one iteration.
+using Slowdowns = std::vector<RankSlowdown>;
 
 /// The costs of ops on one device and network: fits of their times, the interference between them,
 /// and how unequally fast ranks compute.
@@ -60,8 +60,9 @@ struct CostModel {
   std::map<std::string, LinearFit, std::less<>> fits;
   Interference interference;
   LaunchGaps gaps;
-  /// The paces of profiled iterations (pace.h); empty: all ranks compute as the fits say.
-  std::vector<Paces> paces;
+  /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (rank_slowdown.h). Empty:
+  /// all ranks compute as the fits say.
+  std::vector<Slowdowns> slowdowns;
   /// The relative standard deviation with which these costs predict the profile that they come from
   /// (study/deviation.h); none where they come from no profile.
   std::optional<double> profile_deviation;

@@ -23,6 +23,8 @@ Scenario scenario_of(const PlanRequest& request) {
   options.settings = request.settings;
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) request.say(remark);
+  // All ranks wait for the plan, so schedules are judged by one iteration.
+  scenario.costs.slowdowns.clear();
   if (request.memory_limit_bytes > 0) scenario.cluster.memory_bytes = request.memory_limit_bytes;
   return scenario;
 }

@@ -70,6 +70,14 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.costs = std::move(costs.costed.costs);
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
+  const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
+  if (const auto ranks = static_cast<std::size_t>(scenario.groups.ranks);
+      !slowdowns.empty() && slowdowns.front().size() != ranks) {
+    scenario.remarks.push_back(
+        fmt::format("how unequally fast {} ranks compute was measured, and is not known of {}: "
+                    "predictions take them as equally fast",
+                    slowdowns.front().size(), ranks));
+  }
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routings = make_routings(options.routing, scenario.program, scenario.groups,
                                     static_cast<std::uint64_t>(scenario.model.seed));

@@ -32,18 +32,17 @@ double end_of_first(const moe::Timeline& timeline, std::size_t ops) {
 
 }  // namespace
 
-ChainedIterations simulate_chained(const moe::Program& program, const moe::Groups& groups,
-                                   const moe::Routing& routing, const CostModel& costs,
-                                   const Cluster& cluster, int iterations) {
+ChainedIterations simulate_chained(const moe::Program& program, const ProgramCosts& costs,
+                                   const CostModel& model, const Cluster& cluster, int iterations) {
   if (iterations < 3 || iterations % 2 == 0) {
     throw std::invalid_argument(
         fmt::format("simulate_chained: {} iterations: expected an odd number from 3", iterations));
   }
   moe::Program chained = program;
   chained.ops = repeated(program.ops, iterations);
-  ProgramCosts once = program_costs(program, groups, routing, costs, cluster);
-  once.ops = repeated(once.ops, iterations);
-  const moe::Timeline timeline = simulate(chained, once, costs, cluster);
+  ProgramCosts of_all = costs;
+  of_all.ops = repeated(costs.ops, iterations);
+  const moe::Timeline timeline = simulate(chained, of_all, model, cluster);
   const auto until = [&](int count) {
     return end_of_first(timeline, static_cast<std::size_t>(count) * program.ops.size());
   };

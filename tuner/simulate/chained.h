@@ -1,10 +1,9 @@
 #pragma once
 
 #include "moe/program/program.h"
-#include "moe/rows/groups.h"
-#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
+#include "tuner/costs/op_costs.h"
 
 namespace tuner {
 
@@ -18,10 +17,10 @@ struct ChainedIterations {
 
 /// Simulates `iterations` (odd, at least 3, so that the middle one has a neighbour on either side).
 /// A real training waits for all ranks before each iteration (moe/train/trainer.cpp), so that each
-/// takes as long as one alone; the difference is the cost of that wait. Throws
-/// std::invalid_argument, and as op_costs().
-ChainedIterations simulate_chained(const moe::Program& program, const moe::Groups& groups,
-                                   const moe::Routing& routing, const CostModel& costs,
-                                   const Cluster& cluster, int iterations = 3);
+/// takes as long as one alone; the difference is the cost of that wait. All iterations have the
+/// same costs. Throws std::invalid_argument.
+ChainedIterations simulate_chained(const moe::Program& program, const ProgramCosts& costs,
+                                   const CostModel& model, const Cluster& cluster,
+                                   int iterations = 3);
 
 }  // namespace tuner

@@ -4,8 +4,8 @@
 
 namespace tuner {
 
-std::optional<double> compute_slowdown(const std::map<int, RankPace>& trials,
-                                       const std::map<int, RankPace>& profile) {
+std::optional<double> compute_slowdown(const std::map<int, RankSlowdown>& trials,
+                                       const std::map<int, RankSlowdown>& profile) {
   std::optional<double> most;
   for (const auto& [rank, trial] : trials) {
     const auto before = profile.find(rank);

@@ -8,9 +8,9 @@
 namespace tuner {
 
 /// How many times as long computation took in trials as in the profile, both against the costs of
-/// the profile (costs/pace.h): that of the rank that was slowed most, since the others wait for it
-/// in every exchange. None where no rank is in both.
-std::optional<double> compute_slowdown(const std::map<int, RankPace>& trials,
-                                       const std::map<int, RankPace>& profile);
+/// the profile (costs/rank_slowdown.h): that of the rank that was slowed most, since the others
+/// wait for it in every exchange. None where no rank is in both.
+std::optional<double> compute_slowdown(const std::map<int, RankSlowdown>& trials,
+                                       const std::map<int, RankSlowdown>& profile);
 
 }  // namespace tuner

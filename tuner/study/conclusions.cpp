@@ -125,7 +125,15 @@ db::PredictionQuality quality_of(const Finished& all,
   return quality;
 }
 
-std::string quality_in_words(const db::PredictionQuality& quality) {
+/// False where the repeats do not tell the trial that is predicted to be best from the fastest one.
+bool regret_is_told(const Finished& all, const std::vector<std::vector<std::size_t>>& tied) {
+  const auto chosen = std::ranges::min_element(all.first, {}, &PredictedTrial::predicted_s);
+  const auto place = static_cast<std::size_t>(chosen - all.first.begin());
+  const std::size_t best = fastest(all.repeats);
+  return place == best || (noise_of(all.repeats) && std::ranges::count(tied[place], best) == 0);
+}
+
+std::string quality_in_words(const db::PredictionQuality& quality, bool regret_is_told) {
   std::string text = fmt::format(
       "predictions of {} trials: mean error {}, worst {}, common to all {}", quality.trials,
       percent(quality.mean_error), percent(quality.worst_error), percent(quality.common_error));
@@ -139,7 +147,8 @@ std::string quality_in_words(const db::PredictionQuality& quality) {
     text += fmt::format(", of pairs told apart {:.2f}", *quality.kendall_tau_told_apart);
   }
   if (quality.regret) {
-    text += fmt::format("; regret of choosing by prediction {}", percent(*quality.regret));
+    text += fmt::format("; regret of choosing by prediction {}{}", percent(*quality.regret),
+                        regret_is_told ? "" : ", which the repeats do not tell from none");
   }
   if (quality.within_deviation) {
     text +=
@@ -195,7 +204,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   transaction.commit();
   std::vector<std::string> lines;
   if (all.trials.size() > 1) lines.push_back(fastest_in_words(all, tied));
-  lines.push_back(quality_in_words(quality));
+  lines.push_back(quality_in_words(quality, regret_is_told(all, tied)));
   if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
   return lines;
 }

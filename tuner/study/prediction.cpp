@@ -12,8 +12,8 @@
 namespace tuner {
 namespace {
 
-std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation,
-                                  const ProgramCosts& costs) {
+std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation) {
+  const ProgramCosts& costs = prediction.costs;
   std::vector<double> of_fits;
   const bool known = std::ranges::any_of(situation.costs.fits, [](const auto& fit) {
     return fit.second.relative_deviation.has_value();
@@ -35,7 +35,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
-  const std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
+  std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
   std::vector<moe::Timeline> timelines;
   std::vector<double> seconds;
   for (const ProgramCosts& of_iteration : costs) {
@@ -49,8 +49,9 @@ Prediction predict(const Situation& situation, const Planner& planner,
   const std::size_t median = median_place(seconds);
   prediction.timeline = std::move(timelines[median]);
   prediction.routing = judged_iterations(situation)[median].routing;
-  prediction.bound = lower_bound(prediction.program, costs[median], situation.cluster);
-  prediction.deviation_s = deviation_s(prediction, situation, costs[median]);
+  prediction.costs = std::move(costs[median]);
+  prediction.bound = lower_bound(prediction.program, prediction.costs, situation.cluster);
+  prediction.deviation_s = deviation_s(prediction, situation);
   return prediction;
 }
 

@@ -6,6 +6,7 @@
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/routing.h"
+#include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
 #include "tuner/simulate/lower_bound.h"
 
@@ -17,6 +18,7 @@ struct Prediction {
   std::optional<double> paper_s;  ///< the closed form of the planner's paper, if it has one
   moe::Timeline timeline;         ///< the simulated iteration of median duration
   moe::Routing routing;           ///< the routing of the timeline and the bound
+  ProgramCosts costs;             ///< of the iteration of the timeline
   LowerBound bound;
   /// The size of the arena, on the rank and under the routing that need most.
   std::int64_t peak_bytes = 0;
@@ -26,7 +28,8 @@ struct Prediction {
   std::optional<double> deviation_s;
 };
 
-/// Predicts each of judged_iterations(situation), as a training has them. Throws moe::Refusal where the schedule is not legal for the Program.
+/// Predicts each of judged_iterations(situation), as a training has them. Throws moe::Refusal where
+/// the schedule is not legal for the Program.
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule);
 

@@ -15,7 +15,7 @@
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
-#include "tuner/costs/pace.h"
+#include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/study/deviation.h"
@@ -131,19 +131,17 @@ CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, i
   return machine;
 }
 
-/// [run][iteration]: how far the costs predict its time from what it took, over that time.
+/// [run][iteration]: how far the costs predict its time from what it took, over that time. Each is
+/// predicted with its own routing, and over the slowdowns of all profiled iterations, as a trial is.
 std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
                                                    const Profile& profile) {
   std::vector<std::vector<double>> errors(profiled.programs.size());
   for (std::size_t i = 0; i < profiled.iterations.size(); ++i) {
     const MeasuredIteration& iteration = profiled.iterations[i];
-    std::vector<double>& of_run = errors[profiled.runs[i]];
-    CostModel costs = profile.machine.costs;
-    if (!costs.paces.empty()) costs.paces = {costs.paces[of_run.size() % costs.paces.size()]};
-    const Situation situation{*iteration.program, profile.groups, profiled.routings[i], costs,
-                              profile.machine.cluster};
+    const Situation situation{*iteration.program, profile.groups, profiled.routings[i],
+                              profile.machine.costs, profile.machine.cluster};
     const double predicted = simulated_program_s(situation, *iteration.program);
-    of_run.push_back(predicted / iteration.timeline.duration_s - 1);
+    errors[profiled.runs[i]].push_back(predicted / iteration.timeline.duration_s - 1);
   }
   return errors;
 }
@@ -181,7 +179,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   set_speeds_beside_all(connection, first, nodes, node_count, costs);
-  costs.paces = paces_of(profiled.iterations, profile.groups, costs, shared);
+  costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(profiled, profile);
   profile.machine.costs.profile_deviation = deviation_of_profile(profile.errors);

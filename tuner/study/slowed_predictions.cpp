@@ -12,7 +12,7 @@
 #include "moe/passes/schedule.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/observe.h"
-#include "tuner/costs/pace.h"
+#include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/compute_slowdown.h"
 #include "tuner/study/measured_runs.h"
@@ -43,31 +43,31 @@ struct Comparison {
   const db::Connection& connection;
   const moe::Model& model;
   const Situation& profiled;
-  std::map<int, RankPace> profile;  ///< of its runs
+  std::map<int, RankSlowdown> profile;  ///< of its runs
 };
 
-/// A run that was slowed, and the costs of ranks with its paces.
+/// A run that was slowed, and the costs of ranks with its slowdowns.
 struct SlowedRun {
   double slowdown = 1;
   CostModel costs;
 };
 
 /// Of every rank; one without an op that was alone has that of the first that has one.
-Paces by_rank(const std::map<int, RankPace>& known, int ranks) {
-  Paces paces(static_cast<std::size_t>(ranks), known.begin()->second);
-  for (const auto& [rank, pace] : known) paces[rank] = pace;
-  return paces;
+Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
+  Slowdowns slowdowns(static_cast<std::size_t>(ranks), known.begin()->second);
+  for (const auto& [rank, slowdown] : known) slowdowns[rank] = slowdown;
+  return slowdowns;
 }
 
 std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id) {
   Observations seen;
   const bool contended = observe_run(with.connection, run_id, with.model, with.profiled, seen);
   const CostModel& costs = with.profiled.costs;
-  const std::map<int, RankPace> paces = rank_paces(seen, costs, contended);
-  const auto slowdown = compute_slowdown(paces, with.profile);
+  const std::map<int, RankSlowdown> slowdowns = rank_slowdowns(seen, costs, contended);
+  const auto slowdown = compute_slowdown(slowdowns, with.profile);
   if (!slowdown) return std::nullopt;
   SlowedRun run{*slowdown, costs};
-  run.costs.paces = {by_rank(paces, with.profiled.groups.ranks)};
+  run.costs.slowdowns = {by_rank(slowdowns, with.profiled.groups.ranks)};
   return run;
 }
 
@@ -96,7 +96,8 @@ void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
     go_on();
     contended = observe_run(connection, run, model, profiled, seen) || contended;
   }
-  const Comparison with{connection, model, profiled, rank_paces(seen, profiled.costs, contended)};
+  const Comparison with{connection, model, profiled,
+                        rank_slowdowns(seen, profiled.costs, contended)};
   std::vector<SlowedTrial> slowed_trials;
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =

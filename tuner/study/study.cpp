@@ -233,7 +233,9 @@ class StudyRun {
     }
     routings_ = asked_routings_.empty() ? profile.routings : asked_routings_;
     const Planner& sequential = planner_named(db::kSequential);
-    Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
+    CostModel even = machine_.costs;  // the routing is to be typical, not the ranks that it met
+    even.slowdowns.clear();
+    Situation any{program_, groups_, routings_.front(), even, machine_.cluster};
     any.routings = routings_;
     typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
     return profile;

@@ -280,7 +280,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   set_speed(costs.interference, "copy_beside_all", 0.25);
   costs.interference.kind_beside_communication["gelu"] = 0.875;
   costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6, 5e-6};
-  costs.paces = {{{1.25, 1, 1.125}, {0.75, 1, 0.875}}, {{1, 1.5, 1.25}, {1, 1, 1}}};
+  costs.slowdowns = {{{1.25, 1, 1.125}, {0.75, 1, 0.875}}, {{1, 1.5, 1.25}, {1, 1, 1}}};
   const CostModel read = cost_model_from_json(to_json(costs));
   EXPECT_EQ(read.device, "cuda");
   const LinearFit& same = read.fits.at("all_to_all/inter_node");
@@ -303,7 +303,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.gaps.routing_s, 3e-6);
   EXPECT_EQ(read.gaps.contended_s, 4e-6);
   EXPECT_EQ(read.gaps.queued_s, 5e-6);
-  EXPECT_EQ(read.paces, costs.paces);
+  EXPECT_EQ(read.slowdowns, costs.slowdowns);
 }
 
 TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
@@ -317,7 +317,7 @@ TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
   }
   EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
   EXPECT_FALSE(read.profile_deviation) << "nobody knows";
-  EXPECT_TRUE(read.paces.empty());
+  EXPECT_TRUE(read.slowdowns.empty());
 }
 
 TEST(CostModel, CopiesAreCostedByTheirOwnFitThenAsMemory) {
@@ -332,6 +332,7 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   CostModel costs;
   costs.fits["gemm"] = line(1, 1);
   costs.fits["gemm"].unit = "flop";
+  costs.slowdowns = {{{1.5, 1, 1}, {1, 1, 1}}};
   set_speed(costs.interference, "computation_beside_computation", 0.5);
   const std::string sound = to_json(costs);
   const auto refusal = [&](const std::string& what, const std::string& with) {
@@ -351,6 +352,9 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
       refusal("\"computation_beside_computation\":0.5", "\"computation_beside_computation\":0"),
       HasSubstr("expected a speed above 0"));
   EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
+  EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[1.5,1.0]"), HasSubstr("three numbers"));
+  EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[0,1.0,1.0]"), HasSubstr("above 0"));
+  EXPECT_THAT(refusal("[[1.5,1.0,1.0],", "[[[1,1,1]],["), HasSubstr("slowdowns"));
   EXPECT_EQ(refusal("\"alpha_s\":1.0", "\"alpha_s\":-1e-6"), "accepted") << "a fit over noise";
 }
 

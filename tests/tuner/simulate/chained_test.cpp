@@ -14,12 +14,17 @@ using namespace test;
 
 const moe::Routing kEven = small_routing({{1000, 1000}, {1000, 1000}});
 
+ChainedIterations chained_iterations(const moe::Program& program, int iterations = 3) {
+  const ProgramCosts costs =
+      program_costs(program, two_nodes(), kEven, small_costs(), small_cluster());
+  return simulate_chained(program, costs, small_costs(), small_cluster(), iterations);
+}
+
 TEST(SimulateChained, OnOneStreamTakesWhatIterationsTakeAlone) {
   const auto layer = small_layer(true);
   const double alone =
       simulate(layer.program, two_nodes(), kEven, small_costs(), small_cluster()).duration_s;
-  const ChainedIterations chained =
-      simulate_chained(layer.program, two_nodes(), kEven, small_costs(), small_cluster());
+  const ChainedIterations chained = chained_iterations(layer.program);
   EXPECT_NEAR(chained.middle_s, alone, 1e-9);
   EXPECT_NEAR(chained.total_s, 3 * alone, 1e-9);
 }
@@ -40,8 +45,7 @@ TEST(SimulateChained, WhatSpillsOverAnEndMeetsTheNextBeginning) {
   const double alone =
       simulate(program, two_nodes(), kEven, small_costs(), small_cluster()).duration_s;
   EXPECT_NEAR(alone, kExchange_s + 7.5 + 4, 1e-9);
-  const ChainedIterations chained =
-      simulate_chained(program, two_nodes(), kEven, small_costs(), small_cluster());
+  const ChainedIterations chained = chained_iterations(program);
   EXPECT_NEAR(chained.middle_s, kExchange_s + 7.5, 1e-9);
   EXPECT_NEAR(chained.total_s, 3 * (kExchange_s + 7.5) + 4, 1e-9);
 }
@@ -49,9 +53,7 @@ TEST(SimulateChained, WhatSpillsOverAnEndMeetsTheNextBeginning) {
 TEST(SimulateChained, NeedsAMiddle) {
   const auto layer = small_layer();
   for (const int iterations : {-1, 0, 1, 2, 4}) {
-    EXPECT_THROW(simulate_chained(layer.program, two_nodes(), kEven, small_costs(), small_cluster(),
-                                  iterations),
-                 std::invalid_argument)
+    EXPECT_THROW(chained_iterations(layer.program, iterations), std::invalid_argument)
         << iterations;
   }
 }

@@ -49,7 +49,8 @@ TEST_F(ConclusionsTest, AreStoredAndSaid) {
   const auto failed = add("lancet", 0.5, 0.5, {});
   EXPECT_THAT(store_conclusions(connection, study),
               ElementsAre(HasSubstr("fastest: fsmoe, tied with joint; repeats of fsmoe tell"),
-                          HasSubstr("predictions of 3 trials: mean error 6.")));
+                          AllOf(HasSubstr("predictions of 3 trials: mean error 6."),
+                                HasSubstr("0.1%, which the repeats do not tell from none"))));
   const auto figures = db::load_trial_figures(connection);
   EXPECT_EQ(figures.at(fsmoe).tied_with, "joint");
   EXPECT_EQ(figures.at(joint).tied_with, "fsmoe");
@@ -70,6 +71,24 @@ TEST_F(ConclusionsTest, AreStoredAndSaid) {
   EXPECT_EQ(std::get<double>(row[7]), 1);
   EXPECT_NEAR(std::get<double>(row[8]), 1.002 / 1.001 - 1, 1e-12);
   EXPECT_NEAR(std::get<double>(row[9]), 2 / 3.0, 1e-12) << "of the newest predictions";
+}
+
+TEST_F(ConclusionsTest, SayWhereTheRegretIsNotTold) {
+  constexpr const char* kNotTold = "which the repeats do not tell from none";
+  const auto said = [&] { return store_conclusions(connection, study).back(); };
+  add("sequential", 2.0, 2.0, {2.0, 2.0, 2.0});
+  EXPECT_THAT(said(), testing::Not(HasSubstr(kNotTold))) << "the one predicted to be best is";
+  add("fsmoe", 1.0, 1.0, {1.5, 1.501, 1.502});
+  add("joint", 1.1, 1.1, {1.0, 1.001, 1.002});
+  EXPECT_THAT(said(), HasSubstr("regret of choosing by prediction 50.0%"));
+  EXPECT_THAT(said(), testing::Not(HasSubstr(kNotTold)));
+}
+
+TEST_F(ConclusionsTest, OneRepeatTellsNoRegret) {
+  add("fsmoe", 1.0, 1.0, {1.5});
+  add("joint", 1.1, 1.1, {1.0});
+  EXPECT_THAT(store_conclusions(connection, study).back(),
+              HasSubstr("which the repeats do not tell from none"));
 }
 
 TEST_F(ConclusionsTest, SayHowMuchSlowerTrialsComputedThanTheProfile) {

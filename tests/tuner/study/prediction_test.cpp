@@ -43,21 +43,21 @@ TEST_F(PredictionTest, OfManyRoutingsTheTimelineIsTheMedianOneAndThePeakTheHighe
   EXPECT_EQ(of({rows(9), rows(2)}).timeline.duration_s, two.timeline.duration_s);
 }
 
-TEST_F(PredictionTest, OfUnequalRanksIsTheMedianOverTheirPaces) {
+TEST_F(PredictionTest, OfUnequalRanksIsTheMedianOverTheirSlowdowns) {
   const double even_s = of({rows(2)}).timeline.duration_s;
-  costs.paces = {{{1, 1.5, 1}, {1, 0.5, 1}}};
+  costs.slowdowns = {{{1, 1.5, 1}, {1, 0.5, 1}}};
   const double unequal_s = of({rows(2)}).timeline.duration_s;
   EXPECT_GT(unequal_s, 1.01 * even_s) << "the other rank waits";
-  costs.paces = {costs.paces[0], {{1, 1, 1}, {1, 1, 1}}, {{1, 9, 1}, {1, 1, 1}}};
+  costs.slowdowns = {costs.slowdowns[0], {{1, 1, 1}, {1, 1, 1}}, {{1, 9, 1}, {1, 1, 1}}};
   EXPECT_EQ(of({rows(2)}).timeline.duration_s, unequal_s);
   // Each of more routings is judged with one of them.
-  costs.paces.resize(1);
+  costs.slowdowns.resize(1);
   const Prediction nine = of({rows(9)});
   EXPECT_EQ(of({rows(1), rows(9), rows(9)}).timeline.duration_s, nine.timeline.duration_s);
   EXPECT_GT(nine.bound.seconds(), 0);
   EXPECT_LE(nine.bound.seconds(), nine.timeline.duration_s);
-  // The paces of three ranks say nothing about two.
-  costs.paces = {{{1, 2, 1}, {1, 2, 1}, {1, 2, 1}}};
+  // The slowdowns of three ranks say nothing about two.
+  costs.slowdowns = {{{1, 2, 1}, {1, 2, 1}, {1, 2, 1}}};
   EXPECT_EQ(of({rows(2)}).timeline.duration_s, even_s);
 }
 

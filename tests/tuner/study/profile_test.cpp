@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "db/identity.h"
 #include "db/load.h"
@@ -18,6 +19,8 @@
 #include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/costs/rank_slowdown.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/scenario/scenario.h"
 #include "tuner/simulate/simulate.h"
@@ -128,7 +131,10 @@ struct SimulatedRuns {
   db::Connection connection = db::open_writer(":memory:");
   std::vector<std::int64_t> ids;
 
-  explicit SimulatedRuns(bool micro_batches_apart) {
+  Slowdowns slowdowns;  ///< of the ranks, in all iterations
+
+  explicit SimulatedRuns(bool micro_batches_apart, Slowdowns of_ranks = Slowdowns(2))
+      : slowdowns(std::move(of_ranks)) {
     cluster.nodes = 2;
     cluster.inter_node = {2.5e8, 0};
     for (const ProfileSchedule& schedule : profile_schedules(program)) {
@@ -158,7 +164,9 @@ struct SimulatedRuns {
           }
         }
       }
-      const moe::Timeline timeline = simulate(scheduled, groups, routing, truth, cluster);
+      ProgramCosts costs = program_costs(scheduled, groups, routing, truth, cluster);
+      set_slowdowns(scheduled, slowdowns, costs);
+      const moe::Timeline timeline = simulate(scheduled, costs, truth, cluster);
       moe::TimelineRows rows = moe::timeline_rows(scheduled, timeline, routing, groups);
       rows.timeline.run_id = ids.back();
       rows.timeline.kind = "measured";
@@ -200,6 +208,25 @@ TEST(Profile, CalibratesWithWhatEveryMicroBatchRouted) {
   EXPECT_LT(layers[2].tokens[0].front(), layers[2].tokens[0].back());
   // Of what only whole iterations tell, each micro-batch is taken to be like the other.
   EXPECT_GT(SimulatedRuns(false).worst_error(), 0.05);
+}
+
+TEST(Profile, KnowsHowUnequallyFastRanksCompute) {
+  const SimulatedRuns runs(true, {{1.2, 1.2, 1.2}, {0.8, 0.8, 0.8}});
+  const Profile profile = profile_from_runs(runs.connection, runs.model, "", runs.ids);
+  const auto& slowdowns = profile.machine.costs.slowdowns;
+  ASSERT_FALSE(slowdowns.empty());
+  for (const Slowdowns& of_ranks : slowdowns) {
+    EXPECT_NEAR(of_ranks[0].by_flops / of_ranks[1].by_flops, 1.5, 0.05);
+    EXPECT_NEAR(of_ranks[0].by_bytes / of_ranks[1].by_bytes, 1.5, 0.05);
+  }
+  CostModel equal = profile.machine.costs;
+  equal.slowdowns.clear();
+  const auto predicted_s = [&](const CostModel& costs) {
+    const Situation situation{runs.program, runs.groups, profile.routings.front(), costs,
+                              profile.machine.cluster};
+    return simulated_program_s(situation, runs.program);
+  };
+  EXPECT_GT(predicted_s(profile.machine.costs), 1.02 * predicted_s(equal)) << "ranks wait";
 }
 
 TEST(Profile, TakesSpeedsBesideAllFromWhatThisComputerHasMeasured) {

@@ -51,13 +51,15 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
     if (options.iterations > 0) {
       moving_s = move_cost(situation, homes_under(schedule)).seconds / options.iterations;
     }
-    if (judged_iterations(situation).size() > 1 && to_beat.seconds < Judgement{}.seconds) {
-      const double seconds = simulated_typical_s(situation, program) + moving_s;
-      if (seconds > kFarSlower * to_beat.seconds) return std::nullopt;
+    Judgement found;
+    if (judged_iterations(situation).size() > 1) {
+      found.typical_s = simulated_typical_s(situation, program) + moving_s;
+      if (found.typical_s > kFarSlower * to_beat.typical_s) return std::nullopt;
     }
     const std::vector<double> seconds = simulated_iterations_s(situation, schedule, program);
-    return Judgement{seconds[median_place(seconds)] + moving_s,
-                     std::ranges::max(seconds) + moving_s};
+    found.seconds = seconds[median_place(seconds)] + moving_s;
+    found.worst_s = std::ranges::max(seconds) + moving_s;
+    return found;
   } catch (const moe::Refusal&) {
     return std::nullopt;
   }

@@ -46,7 +46,7 @@ class Search {
 
   bool improve(JointResult& best, moe::Schedule schedule) {
     if (tried() >= most()) return false;
-    const Judgement to_beat{best.judged.seconds, best.seed_judged.worst_s};
+    const Judgement to_beat{best.judged.seconds, best.seed_judged.worst_s, best.judged.typical_s};
     const auto found = judge(schedule, to_beat);
     if (!found || !beats(*found, to_beat)) return false;
     best.schedule = std::move(schedule);

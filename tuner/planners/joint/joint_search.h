@@ -10,10 +10,12 @@
 
 namespace tuner {
 
-/// The times of a schedule over several iterations, which route their rows differently.
+/// The times of a schedule over several iterations (judged_iterations()).
 struct Judgement {
   double seconds = std::numeric_limits<double>::infinity();  ///< time of the median iteration
   double worst_s = std::numeric_limits<double>::infinity();  ///< time of the slowest
+  /// With the typical routing, where all ranks compute as the fits say.
+  double typical_s = std::numeric_limits<double>::infinity();
 };
 /// True for less time in the median iteration and no more in the slowest.
 inline bool beats(const Judgement& one, const Judgement& other) {

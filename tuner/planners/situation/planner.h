@@ -33,14 +33,15 @@ struct Situation {
   /// The homes of experts when the plan comes into force, by layer; a layer that is absent has
   /// those of the Program. Moving experts to other homes costs time (placement/move_costs.h).
   moe::HomesByLayer homes_now = {};
-  /// The routings of several iterations. A schedule is judged by its median iteration over all of
-  /// them; `routing` is that of a typical one. Empty: `routing` is the only one that is known.
+  /// The routings of several iterations; `routing` is that of a typical one. A schedule is judged
+  /// by its median iteration over all of them and over the slowdowns of the costs
+  /// (judged_iterations()). Empty: `routing` is the only one that is known.
   std::span<const moe::Routing> routings = {};
   /// What was planned and simulated in this very situation; null: nothing is kept.
   PlanMemory* memory = nullptr;
 };
 
-/// The routings that schedules are judged by: Situation::routings, or `routing` alone.
+/// The routings by which schedules are judged: Situation::routings, or `routing` alone.
 inline std::span<const moe::Routing> routings_of(const Situation& situation) {
   return situation.routings.empty() ? std::span(&situation.routing, 1) : situation.routings;
 }

@@ -9,7 +9,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
-#include "tuner/costs/pace.h"
+#include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/simulated_folding.h"
 #include "tuner/simulate/simulate.h"
@@ -50,13 +50,13 @@ std::size_t median_place(std::span<const double> seconds) {
 
 std::vector<JudgedIteration> judged_iterations(const Situation& situation) {
   const std::span<const moe::Routing> routings = routings_of(situation);
-  std::span<const Paces> paces = situation.costs.paces;
+  std::span<const Slowdowns> slowdowns = situation.costs.slowdowns;
   const auto ranks = static_cast<std::size_t>(situation.groups.ranks);
-  if (!paces.empty() && paces.front().size() != ranks) paces = {};
+  if (!slowdowns.empty() && slowdowns.front().size() != ranks) slowdowns = {};
   std::vector<JudgedIteration> iterations;
-  for (std::size_t i = 0; i < std::max(routings.size(), paces.size()); ++i) {
-    iterations.push_back(
-        {routings[i % routings.size()], paces.empty() ? nullptr : &paces[i % paces.size()]});
+  for (std::size_t i = 0; i < std::max(routings.size(), slowdowns.size()); ++i) {
+    iterations.push_back({routings[i % routings.size()],
+                          slowdowns.empty() ? nullptr : &slowdowns[i % slowdowns.size()]});
   }
   return iterations;
 }
@@ -71,7 +71,8 @@ std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Pr
   }
   while (costs.size() < iterations.size()) costs.push_back(costs[costs.size() % routings]);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (iterations[i].paces != nullptr) set_paces(scheduled, *iterations[i].paces, costs[i]);
+    if (iterations[i].slowdowns != nullptr)
+      set_slowdowns(scheduled, *iterations[i].slowdowns, costs[i]);
   }
   return costs;
 }

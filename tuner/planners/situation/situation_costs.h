@@ -21,10 +21,10 @@ ProgramCosts rank_costs_of(const Situation& situation, const moe::Program& progr
 /// An iteration by which schedules are judged.
 struct JudgedIteration {
   const moe::Routing& routing;
-  const Paces* paces = nullptr;  ///< of the ranks; null: all compute as the fits say
+  const Slowdowns* slowdowns = nullptr;  ///< of the ranks; null: all compute as the fits say
 };
-/// As many as there are routings_of(situation), or paces of its costs (pace.h) where these are more.
-/// The fewer are repeated. Paces of another number of ranks do not count.
+/// As many as there are routings_of(situation), or slowdowns of its costs where these are more. The
+/// fewer are repeated. Slowdowns of another number of ranks do not count.
 std::vector<JudgedIteration> judged_iterations(const Situation& situation);
 
 /// The costs of a scheduled Program in each of judged_iterations(situation). Throws as op_costs.
@@ -51,8 +51,8 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can measure, else simulated.
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
-/// The simulated time of a scheduled Program with Situation::routing, where all ranks compute as the
-/// fits say.
+/// The simulated time of a scheduled Program with Situation::routing, where all ranks compute as
+/// the fits say.
 double simulated_typical_s(const Situation& situation, const moe::Program& scheduled);
 /// The simulated time of the median iteration of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);

@@ -1,7 +1,10 @@
-#include "tuner/costs/pace.h"
+#include "tuner/costs/rank_slowdown.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -11,8 +14,8 @@
 namespace tuner {
 namespace {
 
-/// The least share of computation that ran alone in an iteration whose paces count.
-constexpr double kMostAlone = 0.5;
+/// The least share of computation that ran alone in an iteration whose slowdowns count.
+constexpr double kLeastAlone = 0.5;
 
 struct Seconds {
   double measured = 0;
@@ -52,16 +55,16 @@ double alone_share(const Observations& seen) {
   return all_s > 0 ? alone_s / all_s : 0;
 }
 
-double mean_pace(const Paces& paces) {
+double mean_slowdown(const Slowdowns& slowdowns) {
   double sum = 0;
-  for (const RankPace& pace : paces) sum += pace.all;
-  return sum / static_cast<double>(paces.size());
+  for (const RankSlowdown& slowdown : slowdowns) sum += slowdown.all;
+  return sum / static_cast<double>(slowdowns.size());
 }
 
 }  // namespace
 
-std::map<int, RankPace> rank_paces(const Observations& seen, const CostModel& costs,
-                                   bool ranks_share_processors) {
+std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostModel& costs,
+                                           bool ranks_share_processors) {
   std::map<int, RankSeconds> ranks;
   for (const auto& [shape, observations] : seen.compute) {
     const std::string& kind = seen.kind_of.at(shape);
@@ -75,7 +78,7 @@ std::map<int, RankPace> rank_paces(const Observations& seen, const CostModel& co
       (seen.by_flops.at(kind) ? rank.by_flops : rank.by_bytes).add({sample.seconds, expected});
     }
   }
-  std::map<int, RankPace> result;
+  std::map<int, RankSlowdown> result;
   for (const auto& [rank, seconds] : ranks) {
     const double all = seconds.all().ratio(1);
     result[rank] = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
@@ -83,45 +86,49 @@ std::map<int, RankPace> rank_paces(const Observations& seen, const CostModel& co
   return result;
 }
 
-std::vector<Paces> paces_of(std::span<const MeasuredIteration> iterations,
-                            const moe::Groups& groups, const CostModel& costs,
-                            const std::vector<SharedProcessors>& shared_processors) {
+std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
+                                    const moe::Groups& groups, const CostModel& costs,
+                                    const std::vector<SharedProcessors>& shared_processors) {
   const auto contended = contended_processors(shared_processors, groups.ranks);
-  if (!contended.empty()) return {};
-  std::vector<Paces> all;
+  if (groups.ranks == 1 || !contended.empty()) return {};
+  std::vector<Slowdowns> all;
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {
     Observations seen;
     observe(iteration, groups, contended, costs.device, seen);
-    const std::map<int, RankPace> ranks = rank_paces(seen, costs, false);
-    if (alone_share(seen) < kMostAlone || ranks.size() != static_cast<std::size_t>(groups.ranks)) {
+    const std::map<int, RankSlowdown> ranks = rank_slowdowns(seen, costs, false);
+    if (alone_share(seen) < kLeastAlone || ranks.size() != static_cast<std::size_t>(groups.ranks)) {
       continue;
     }
-    Paces& paces = all.emplace_back();
-    for (const auto& [rank, pace] : ranks) paces.push_back(pace);
-    means.push_back(mean_pace(paces));
+    Slowdowns& slowdowns = all.emplace_back();
+    for (const auto& [rank, slowdown] : ranks) slowdowns.push_back(slowdown);
+    means.push_back(mean_slowdown(slowdowns));
   }
   if (all.empty()) return {};
   const double median = db::median(means);
-  const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(kMostPaces));
-  std::vector<Paces> result;
+  const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(kMostSlowdowns));
+  std::vector<Slowdowns> result;
   for (std::size_t i = 0; i < kept; ++i) {
     const std::size_t place = i * all.size() / kept;
     const double factor = median / means[place];
-    Paces& paces = result.emplace_back(std::move(all[place]));
-    for (RankPace& pace : paces) {
-      pace = {pace.by_flops * factor, pace.by_bytes * factor, pace.all * factor};
+    Slowdowns& slowdowns = result.emplace_back(std::move(all[place]));
+    for (RankSlowdown& slowdown : slowdowns) {
+      slowdown = {slowdown.by_flops * factor, slowdown.by_bytes * factor, slowdown.all * factor};
     }
   }
   return result;
 }
 
-void set_paces(const moe::Program& program, const Paces& paces, ProgramCosts& costs) {
-  Paces slowest(costs.classes.rank_of.size(), RankPace{0, 0, 0});  // [class]
-  for (std::size_t rank = 0; rank < paces.size(); ++rank) {
-    RankPace& pace = slowest[costs.classes.of_rank[rank]];
-    pace = {std::max(pace.by_flops, paces[rank].by_flops),
-            std::max(pace.by_bytes, paces[rank].by_bytes), std::max(pace.all, paces[rank].all)};
+void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs) {
+  if (slowdowns.size() != costs.classes.of_rank.size()) {
+    throw std::invalid_argument(fmt::format("set_slowdowns: of {} ranks, the costs are of {}",
+                                            slowdowns.size(), costs.classes.of_rank.size()));
+  }
+  Slowdowns slowest(costs.classes.rank_of.size(), RankSlowdown{0, 0, 0});  // [class]
+  for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
+    RankSlowdown& of_class = slowest[costs.classes.of_rank[rank]];
+    of_class.by_flops = std::max(of_class.by_flops, slowdowns[rank].by_flops);
+    of_class.by_bytes = std::max(of_class.by_bytes, slowdowns[rank].by_bytes);
   }
   for (std::size_t i = 0; i < costs.ops.size(); ++i) {
     OpCost& cost = costs.ops[i];
@@ -129,8 +136,7 @@ void set_paces(const moe::Program& program, const Paces& paces, ProgramCosts& co
     const bool by_flops = costs_by_flops(program.ops[i]);
     if (cost.seconds.size() == 1) cost.seconds.assign(slowest.size(), cost.seconds.front());
     for (std::size_t place = 0; place < slowest.size(); ++place) {
-      const RankPace& pace = slowest[place];
-      cost.seconds[place] *= by_flops ? pace.by_flops : pace.by_bytes;
+      cost.seconds[place] *= by_flops ? slowest[place].by_flops : slowest[place].by_bytes;
     }
   }
 }
