@@ -354,7 +354,7 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
   EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[1.5,1.0]"), HasSubstr("three numbers"));
   EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[0,1.0,1.0]"), HasSubstr("above 0"));
-  EXPECT_THAT(refusal("[[1.5,1.0,1.0],", "[[[1,1,1]],["), HasSubstr("slowdowns"));
+  EXPECT_THAT(refusal("[[[1.5,1.0,1.0],", "[[[1,1,1]],[[1.5,1,1],"), HasSubstr("slowdowns"));
   EXPECT_EQ(refusal("\"alpha_s\":1.0", "\"alpha_s\":-1e-6"), "accepted") << "a fit over noise";
 }
 
