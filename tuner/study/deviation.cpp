@@ -61,11 +61,11 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
 }
 
 double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
-  if (errors.empty()) throw std::invalid_argument("deviation_of_profile: no runs");
+  if (errors.empty()) throw std::invalid_argument("deviation_of_profile: no schedules");
   double squares = 0;
-  for (const auto& of_run : errors) squares += std::pow(db::median(of_run), 2);
-  const auto runs = static_cast<double>(errors.size());
-  return std::sqrt(squares / runs * (1 + 1 / runs));
+  for (const auto& of_schedule : errors) squares += std::pow(db::median(of_schedule), 2);
+  const auto schedules = static_cast<double>(errors.size());
+  return std::sqrt(squares / schedules * (1 + 1 / schedules));
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

@@ -32,9 +32,10 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
                                std::optional<double> profile_deviation);
 
 /// The relative standard deviation of predictions, given (predicted - measured) / measured of the
-/// profiled iterations, by run. It is the root mean square of the medians of the runs, since a
-/// prediction is of the median iteration of another schedule, times sqrt(1 + 1 / runs), since there
-/// are few runs. Throws std::invalid_argument where there is no run, or one without iterations.
+/// profiled iterations, by schedule. It is the root mean square of the medians of the schedules,
+/// since a prediction is of the median iteration of another schedule, times sqrt(1 + 1 /
+/// schedules), since there are few. Throws std::invalid_argument where there is no schedule, or one
+/// without iterations.
 double deviation_of_profile(const std::vector<std::vector<double>>& errors);
 
 /// The a of every fit on a path over classes of ranks.

@@ -146,6 +146,19 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   return errors;
 }
 
+/// The errors of all runs under one schedule together, given the schedule of each run.
+std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<double>>& errors,
+                                             const std::vector<std::int64_t>& schedules) {
+  std::map<std::int64_t, std::vector<double>> together;
+  for (std::size_t run = 0; run < errors.size(); ++run) {
+    std::vector<double>& of_schedule = together[schedules[run]];
+    of_schedule.insert(of_schedule.end(), errors[run].begin(), errors[run].end());
+  }
+  std::vector<std::vector<double>> result;
+  for (auto& [schedule, of_schedule] : together) result.push_back(std::move(of_schedule));
+  return result;
+}
+
 }  // namespace
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
@@ -160,6 +173,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
 
   MeasuredRuns profiled;
+  std::vector<std::int64_t> schedules;  // [run]
   for (const std::int64_t id : run_ids) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
@@ -170,6 +184,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
       throw db::Error(db::ErrorKind::not_found,
                       fmt::format("run {}: no measured timeline", run.id));
     }
+    schedules.push_back(*run.schedule_id);
   }
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();
@@ -182,7 +197,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(profiled, profile);
-  profile.machine.costs.profile_deviation = deviation_of_profile(profile.errors);
+  profile.machine.costs.profile_deviation =
+      deviation_of_profile(by_schedule(profile.errors, schedules));
   return profile;
 }
 

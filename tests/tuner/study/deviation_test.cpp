@@ -42,7 +42,7 @@ TEST(Deviation, OfAPredictionAddsUpAsIndependentErrors) {
   EXPECT_EQ(deviation_of_prediction(12, {}, std::nullopt), 0);
 }
 
-TEST(Deviation, OfAProfileIsThatOfItsRunsMedians) {
+TEST(Deviation, OfAProfileIsThatOfItsSchedulesMedians) {
   EXPECT_NEAR(deviation_of_profile({{0.1, -5, 0.1}, {-0.1}}), 0.1 * std::sqrt(1.5), 1e-12);
   EXPECT_NEAR(deviation_of_profile({{0.3}, {0.4}}), std::sqrt(0.125 * 1.5), 1e-12);
   EXPECT_THROW(deviation_of_profile({}), std::invalid_argument);

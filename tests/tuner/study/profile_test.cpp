@@ -229,6 +229,17 @@ TEST(Profile, KnowsHowUnequallyFastRanksCompute) {
   EXPECT_GT(predicted_s(profile.machine.costs), 1.02 * predicted_s(equal)) << "ranks wait";
 }
 
+TEST(Profile, DeviatesByTheMediansOfSchedulesOverAllTheirRuns) {
+  SimulatedRuns runs(true);
+  for (const double slowdown : {1.3, 0.7}) {
+    runs.slowdowns.assign(2, {slowdown, slowdown, slowdown});
+    runs.store(profile_schedules(runs.program).front().schedule, true);
+  }
+  EXPECT_GT(runs.worst_error(), 0.1);
+  const Profile profile = profile_from_runs(runs.connection, runs.model, "", runs.ids);
+  EXPECT_LT(profile.machine.costs.profile_deviation.value(), 0.02) << "its median is as predicted";
+}
+
 TEST(Profile, TakesSpeedsBesideAllFromWhatThisComputerHasMeasured) {
   SimulatedRuns runs(true);
   const auto speeds = [&] {
