@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "db/console/statistics.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
@@ -26,6 +29,7 @@ struct BesideSeconds {
   std::array<double, kOccupations> each{};
   double links = 0;  ///< beside communication of either link
   double any = 0;
+  double several = 0;    ///< beside two of the others or more at once
   double same_link = 0;  ///< for a collective: beside other collectives on its link
 };
 
@@ -45,7 +49,7 @@ inline bool is_alone(const Observation& observation) {
 class Beside {
  public:
   /// `beside_s`: the seconds of the observation during which the other was at work. The observation
-  /// is not counted where third occupations were at work for much of the time.
+  /// is not counted where something else was beside it for much of the time instead.
   void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
     if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
@@ -69,7 +73,55 @@ class Beside {
   double seconds_ = 0;
 };
 
-/// The speeds of every pair of occupations, and those for both links together.
+/// The speed beside one occupation, from observations without a third one where there are enough of
+/// these, else from all.
+class BesideOne {
+ public:
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
+    if (observation.beside.several <= (1 - kOneOf) * observation.beside.any) {
+      two_.add(observation, alone, beside_s);
+    }
+    any_.add(observation, alone, beside_s);
+  }
+  std::optional<double> speed() const {
+    const std::optional<double> of_two = two_.speed();
+    return of_two ? of_two : any_.speed();
+  }
+
+ private:
+  Beside two_, any_;
+};
+
+/// The speeds beside one occupation of ops of about one time: a speed for each doubling of it.
+class BesideByTime {
+ public:
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
+    const double alone_s = seconds_of(alone, observation.sample.calls, observation.sample.units);
+    if (!(alone_s > 0)) return;
+    Doubling& doubling = doublings_[std::ilogb(alone_s)];
+    doubling.alone_s.push_back(alone_s);
+    doubling.beside.add(observation, alone, beside_s);
+  }
+  std::vector<SpeedByTime> speeds() const {
+    std::vector<SpeedByTime> speeds;
+    for (const auto& [exponent, doubling] : doublings_) {
+      if (const auto speed = doubling.beside.speed()) {
+        speeds.push_back({db::median(doubling.alone_s), *speed});
+      }
+    }
+    return speeds;
+  }
+
+ private:
+  struct Doubling {
+    std::vector<double> alone_s;
+    BesideOne beside;
+  };
+  std::map<int, Doubling> doublings_;
+};
+
+/// The speeds of every pair of occupations, those for both links together, and those beside two
+/// occupations or more.
 class Pairs {
  public:
   void add(Occupation own, const Observation& observation, const LinearFit& alone) {
@@ -80,6 +132,7 @@ class Pairs {
     if (!is_link(own)) {
       beside_links_[std::size_t(own)].add(observation, alone, observation.beside.links);
     }
+    beside_all_[std::size_t(own)].add(observation, alone, observation.beside.several);
   }
   /// Where one link was observed too little, the speed for both links is used.
   void write(Interference& interference) const {
@@ -91,12 +144,14 @@ class Pairs {
         if (!speed && x_link && !y_link) speed = beside_links_[y].speed();
         interference.speed[y][x] = speed.value_or(1);
       }
+      interference.beside_all[y] = beside_all_[y].speed();
     }
   }
 
  private:
-  std::array<std::array<Beside, kOccupations>, kOccupations> pairs_;
-  std::array<Beside, kOccupations> any_link_, beside_links_;
+  std::array<std::array<BesideOne, kOccupations>, kOccupations> pairs_;
+  std::array<BesideOne, kOccupations> any_link_, beside_links_;
+  std::array<Beside, kOccupations> beside_all_;
 };
 
 }  // namespace tuner

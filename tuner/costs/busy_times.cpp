@@ -13,6 +13,23 @@ std::vector<db::TimeInterval> joined(const std::vector<db::TimeInterval>& a,
   return db::merged(std::move(all));
 }
 
+/// When both were at work. Each is merged.
+std::vector<db::TimeInterval> common(const std::vector<db::TimeInterval>& a,
+                                     const std::vector<db::TimeInterval>& b) {
+  std::vector<db::TimeInterval> both;
+  for (auto one = a.begin(), other = b.begin(); one != a.end() && other != b.end();) {
+    const double begin_s = std::max(one->begin_s, other->begin_s);
+    const double end_s = std::min(one->end_s, other->end_s);
+    if (begin_s < end_s) both.push_back({begin_s, end_s});
+    if (one->end_s < other->end_s) {
+      ++one;
+    } else {
+      ++other;
+    }
+  }
+  return both;
+}
+
 }  // namespace
 
 void BusyTimes::merge() {
@@ -22,12 +39,16 @@ void BusyTimes::merge() {
   processors_ = joined(of(Occupation::computation), of(Occupation::copy));
   for (std::size_t own = 0; own < kOccupations; ++own) {
     for (std::size_t x = 0; x < kOccupations; ++x) {
-      if (x != own) others_[own] = joined(others_[own], each_[x]);
+      if (x == own) continue;
+      several_[own] = joined(several_[own], common(others_[own], each_[x]));
+      others_[own] = joined(others_[own], each_[x]);
     }
   }
   // A collective that waits for one link while it uses the other is slowed by neither.
-  others_[std::size_t(Occupation::inter_node)] = processors_;
-  others_[std::size_t(Occupation::intra_node)] = processors_;
+  for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+    others_[std::size_t(link)] = processors_;
+    several_[std::size_t(link)] = common(of(Occupation::computation), of(Occupation::copy));
+  }
 }
 
 BesideSeconds BusyTimes::beside(Occupation own, db::TimeInterval interval) const {
@@ -37,6 +58,7 @@ BesideSeconds BusyTimes::beside(Occupation own, db::TimeInterval interval) const
   }
   seconds.links = db::covered_length_s(interval, links_);
   seconds.any = db::covered_length_s(interval, others_[std::size_t(own)]);
+  seconds.several = db::covered_length_s(interval, several_[std::size_t(own)]);
   return seconds;
 }
 

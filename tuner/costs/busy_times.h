@@ -28,8 +28,9 @@ class BusyTimes {
 
  private:
   std::array<std::vector<db::TimeInterval>, kOccupations> each_;
-  std::array<std::vector<db::TimeInterval>, kOccupations> others_;  ///< all but this one
-  std::vector<db::TimeInterval> links_;                             ///< either link
+  std::array<std::vector<db::TimeInterval>, kOccupations> others_;   ///< all but this one
+  std::array<std::vector<db::TimeInterval>, kOccupations> several_;  ///< two of the others or more
+  std::vector<db::TimeInterval> links_;                              ///< either link
   std::vector<db::TimeInterval> processors_;
 };
 

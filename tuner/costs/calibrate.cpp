@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,6 +21,11 @@ namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 
+/// The share of the executions of about one size that have to run alone, for these to be typical.
+/// Where a schedule hides communication behind all executions of a size, one runs alone only when
+/// something disturbed it: one such in 130 took 20 times as long as the others.
+constexpr double kRarelyAlone = 0.05;
+
 /// Rare long values are what matters of some: their mean.
 double mean_or_zero(const std::vector<double>& values) {
   double sum = 0;
@@ -32,13 +38,35 @@ double mean_or_zero(const std::vector<double>& values) {
 /// get their share.
 enum class Typical : std::uint8_t { median, mean };
 
+/// Samples timed alone, without those of sizes that rarely ran alone where there are others. Sizes
+/// count by doublings of the units of a call.
+std::vector<Sample> samples_alone(const std::vector<Observation>& observations) {
+  struct Executions {
+    std::vector<Sample> alone;
+    std::size_t all = 0;
+    bool rarely_alone() const {
+      return static_cast<double>(alone.size()) < kRarelyAlone * static_cast<double>(all);
+    }
+  };
+  std::map<int, Executions> doublings;
+  for (const Observation& observation : observations) {
+    const Sample& sample = observation.sample;
+    Executions& executions = doublings[std::ilogb(units_per_call(sample.calls, sample.units))];
+    ++executions.all;
+    if (is_alone(observation)) executions.alone.push_back(sample);
+  }
+  std::vector<Sample> often, rarely;
+  for (const auto& [doubling, executions] : doublings) {
+    std::vector<Sample>& samples = executions.rarely_alone() ? rarely : often;
+    samples.insert(samples.end(), executions.alone.begin(), executions.alone.end());
+  }
+  return often.empty() ? rarely : often;
+}
+
 /// Samples timed alone, those of one size together; none where none was alone.
 std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
                                 Typical typical = Typical::median) {
-  std::vector<Sample> alone;
-  for (const Observation& observation : observations) {
-    if (is_alone(observation)) alone.push_back(observation.sample);
-  }
+  std::vector<Sample> alone = samples_alone(observations);
   std::sort(alone.begin(), alone.end(), [](const Sample& a, const Sample& b) {
     return std::tie(a.units, a.calls, a.seconds) < std::tie(b.units, b.calls, b.seconds);
   });
@@ -111,7 +139,7 @@ void fit_calls(const Observations& seen, CostModel& costs) {
 /// The speeds of what ran beside other work, by the fits of what ran alone.
 Interference interference_of(const Observations& seen, const CostModel& costs) {
   Pairs pairs;
-  std::map<std::string, Beside> of_kind;
+  std::map<std::string, BesideByTime> of_kind;
   for (const auto& [shape, observations] : seen.compute) {
     const auto fit = costs.fits.find(shape);
     if (fit == costs.fits.end()) continue;
@@ -137,7 +165,9 @@ Interference interference_of(const Observations& seen, const CostModel& costs) {
   Interference interference;
   pairs.write(interference);
   for (const auto& [kind, beside] : of_kind) {
-    if (const auto speed = beside.speed()) interference.kind_beside_communication[kind] = *speed;
+    if (auto speeds = beside.speeds(); !speeds.empty()) {
+      interference.kind_beside_communication[kind] = std::move(speeds);
+    }
   }
   return interference;
 }

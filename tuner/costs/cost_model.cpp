@@ -11,6 +11,7 @@
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/program/work.h"
+#include "tuner/costs/by_size.h"
 
 namespace tuner {
 namespace {
@@ -174,10 +175,10 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
 }
 
 std::optional<double> speed_beside_communication(const Interference& interference,
-                                                 std::string_view kind) {
+                                                 std::string_view kind, double alone_s) {
   const auto found = interference.kind_beside_communication.find(kind);
   if (found == interference.kind_beside_communication.end()) return std::nullopt;
-  return found->second;
+  return by_size(found->second, alone_s, &SpeedByTime::alone_s, &SpeedByTime::speed);
 }
 
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
@@ -239,7 +240,10 @@ std::string to_json(const CostModel& costs) {
     }
   }
   json slow = speeds_json(costs.interference);
-  slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
+  json& kinds = slow["kinds_beside_communication"] = json::object();
+  for (const auto& [kind, speeds] : costs.interference.kind_beside_communication) {
+    for (const SpeedByTime& one : speeds) kinds[kind].push_back({one.alone_s, one.speed});
+  }
   json result{{"device", costs.device},
               {"fits", fits},
               {"interference", slow},
@@ -321,10 +325,22 @@ LinearFit read_stored_fit(const moe::InputObject& value) {
 void read_interference(const moe::InputObject& json, Interference& interference) {
   constexpr double kLeast = std::numeric_limits<double>::min();
   read_speeds(json, kLeast, kMostNumber, "a speed above 0", interference);
-  const moe::InputObject kinds = json.object("kind_beside_communication");
+  if (!json.has("kinds_beside_communication")) {  // earlier versions stored one speed of a kind
+    const moe::InputObject kinds = json.object("kind_beside_communication");
+    for (const std::string& kind : kinds.keys()) {
+      interference.kind_beside_communication[kind] = {
+          {1, kinds.number(kind, kLeast, kMostNumber, "a speed above 0")}};
+    }
+    return;
+  }
+  const moe::InputObject kinds = json.object("kinds_beside_communication");
   for (const std::string& kind : kinds.keys()) {
-    interference.kind_beside_communication.emplace(
-        kind, kinds.number(kind, kLeast, kMostNumber, "a speed above 0"));
+    auto& speeds = interference.kind_beside_communication[kind];
+    for (const auto& [alone_s, speed] : pairs_if_any(kinds, kind, "seconds", "a speed above 0")) {
+      if (!(alone_s > 0 && speed > 0)) kinds.refuse(kind, "expected seconds and a speed above 0");
+      speeds.push_back({alone_s, speed});
+    }
+    if (speeds.empty()) kinds.refuse(kind, "expected a pair or more");
   }
 }
 

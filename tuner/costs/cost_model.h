@@ -114,9 +114,10 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
 /// chain of ranks fills.
 bool is_of_chains(const CollectiveFit& fit);
 
-/// The speed of a computing op of this kind while communication runs, where it was measured.
+/// The speed of a computing op of this kind, which takes `alone_s` alone, while communication runs;
+/// where it was measured.
 std::optional<double> speed_beside_communication(const Interference& interference,
-                                                 std::string_view kind);
+                                                 std::string_view kind, double alone_s);
 
 /// The end of a line of fits_used where the fit was measured at sizes more than two times apart.
 inline constexpr std::string_view kExtrapolated = ", extrapolated";

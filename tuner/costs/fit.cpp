@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/console/statistics.h"
+#include "tuner/costs/by_size.h"
 
 namespace tuner {
 namespace {
@@ -102,13 +103,11 @@ std::vector<Scaled> scaled(std::span<const Sample> samples) {
   return rows;
 }
 
-double per_call(double calls, double units) { return units / std::max(calls, 1.0); }
-
 /// Equations::spread
 bool is_spread(std::span<const Sample> samples) {
   double least = INFINITY, most = 0;
   for (const Sample& sample : samples) {
-    const double size = per_call(sample.calls, sample.units);
+    const double size = units_per_call(sample.calls, sample.units);
     least = std::min(least, size);
     most = std::max(most, size);
   }
@@ -167,16 +166,9 @@ std::vector<Sample> without_outliers(std::span<const Sample> samples, double lea
   return kMostOutliers * (rows.size() - kept.size()) <= rows.size() ? kept : all;
 }
 
-double factor_of(const std::vector<SizeFactor>& factors, double units_per_call) {
+double factor_of(const std::vector<SizeFactor>& factors, double size) {
   if (factors.empty()) return 1;
-  const auto after =
-      std::ranges::lower_bound(factors, units_per_call, {}, &SizeFactor::units_per_call);
-  if (after == factors.begin()) return after->factor;
-  const SizeFactor& before = *std::prev(after);
-  if (after == factors.end()) return before.factor;
-  const double share = std::log(units_per_call / before.units_per_call) /
-                       std::log(after->units_per_call / before.units_per_call);
-  return before.factor + share * (after->factor - before.factor);
+  return by_size(factors, size, &SizeFactor::units_per_call, &SizeFactor::factor);
 }
 
 /// On the straight pieces between points, and on the first and the last beyond them.
@@ -195,7 +187,7 @@ std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Samp
   std::map<int, Size> doublings;
   for (const Sample& sample : samples) {
     if (!(sample.units > 0)) return {};
-    const double units = per_call(sample.calls, sample.units);
+    const double units = units_per_call(sample.calls, sample.units);
     Size& size = doublings[std::ilogb(units)];
     size.units.push_back(units);
     size.factors.push_back(sample.seconds / seconds_of(line, sample.calls, sample.units));
@@ -259,6 +251,8 @@ void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equ
 
 }  // namespace
 
+double units_per_call(double calls, double units) { return units / std::max(calls, 1.0); }
+
 LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
   const Equations equations = equations_of(samples);
   LinearFit fit = draw_line(samples, equations, std::move(unit));
@@ -318,9 +312,9 @@ std::string verdict_of(const LinearFit& fit) {
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
-  if (!fit.points.empty()) return calls * time_on_pieces(fit.points, per_call(calls, units));
+  if (!fit.points.empty()) return calls * time_on_pieces(fit.points, units_per_call(calls, units));
   return (fit.alpha_s * calls + fit.beta_s_per_unit * units) *
-         factor_of(fit.factors, per_call(calls, units));
+         factor_of(fit.factors, units_per_call(calls, units));
 }
 
 StraightPiece piece_at(const LinearFit& fit, double units) {

@@ -15,6 +15,9 @@ struct Sample {
   double seconds = 0;
 };
 
+/// The size of a call. Less than one call counts as one.
+double units_per_call(double calls, double units);
+
 /// How many times as long as a line says calls of about this size take.
 struct SizeFactor {
   double units_per_call = 0;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "moe/input/value.h"
 
@@ -26,6 +27,13 @@ constexpr bool is_link(Occupation occupation) {
 /// [occupation]: true where the rank does work of that kind while an op runs.
 using Company = std::array<bool, kOccupations>;
 
+/// The speed of ops that take so long alone.
+struct SpeedByTime {
+  double alone_s = 0;
+  double speed = 1;
+  friend bool operator==(const SpeedByTime&, const SpeedByTime&) = default;
+};
+
 /// The speed of y while x runs on the same rank, in (0, 1], relative to y alone.
 ///   speed[y][x] = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
 /// Measured by `moe-bench interference` or by calibrate(); 1 where nothing is known. It is 1 for
@@ -35,8 +43,10 @@ struct Interference {
   /// The speed of y while two or more others run: MPMoE's alpha(y, all). None: the product of the
   /// pairs.
   std::array<std::optional<double>, kOccupations> beside_all;
-  /// The speed of op kinds, by name, while communication runs, where it was measured.
-  std::map<std::string, double, std::less<>> kind_beside_communication;
+  /// The speed of op kinds, by name, while communication runs, where it was measured: by ascending
+  /// time (by_size.h). Many short ops beside many short messages are slowed down more: with one
+  /// core a rank, products that took 58 ms alone took 69 in 2 chunks and 86 in 6.
+  std::map<std::string, std::vector<SpeedByTime>, std::less<>> kind_beside_communication;
 
   Interference();
 };

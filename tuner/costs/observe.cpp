@@ -118,6 +118,7 @@ BesideSeconds scaled(BesideSeconds beside, double factor) {
   for (double& seconds : beside.each) seconds *= factor;
   beside.links *= factor;
   beside.any *= factor;
+  beside.several *= factor;
   beside.same_link *= factor;
   return beside;
 }
@@ -126,6 +127,7 @@ BesideSeconds sum(BesideSeconds a, const BesideSeconds& b) {
   for (std::size_t x = 0; x < kOccupations; ++x) a.each[x] += b.each[x];
   a.links += b.links;
   a.any += b.any;
+  a.several += b.several;
   a.same_link += b.same_link;
   return a;
 }

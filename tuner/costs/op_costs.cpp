@@ -186,11 +186,14 @@ bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
   return moe::uses_routed_rows(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
 }
 
-OpCost computation_cost(const moe::Program& program, const moe::Op& op, const CostModel& costs) {
+/// `seconds`: OpCost::seconds.
+OpCost computation_cost(const moe::Program& program, const moe::Op& op, const CostModel& costs,
+                        std::vector<double> seconds) {
   OpCost cost;
   cost.activity = moe::facts_of(op).activity;
-  cost.speed_beside_communication =
-      speed_beside_communication(costs.interference, costed_kind(program, op));
+  cost.speed_beside_communication = speed_beside_communication(
+      costs.interference, costed_kind(program, op), *std::ranges::max_element(seconds));
+  cost.seconds = std::move(seconds);
   return cost;
 }
 
@@ -319,8 +322,7 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
           }));
       continue;
     }
-    OpCost cost = computation_cost(program, op, costs);
-    cost.seconds.assign(static_cast<std::size_t>(groups.ranks), 0);
+    std::vector<double> of_ranks(static_cast<std::size_t>(groups.ranks), 0);
     const bool differs = differs_by_rank(program, op);
     std::optional<double> of_first;
     for (int rank = 0; rank < groups.ranks; ++rank) {
@@ -328,9 +330,9 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
       if (differs || !of_first) {
         of_first = seconds(costs, program, op, bindings[rank], groups, rank);
       }
-      cost.seconds[rank] = *of_first;
+      of_ranks[rank] = *of_first;
     }
-    result.push_back(std::move(cost));
+    result.push_back(computation_cost(program, op, costs, std::move(of_ranks)));
   }
   return result;
 }
@@ -364,8 +366,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
             program, op, groups, known, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
       } else {
-        result.ops[i] = computation_cost(program, op, costs);
-        result.ops[i].seconds = sizes.seconds_of(program, op, costs);
+        result.ops[i] = computation_cost(program, op, costs, sizes.seconds_of(program, op, costs));
       }
     }
   };

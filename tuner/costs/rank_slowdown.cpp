@@ -119,6 +119,13 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
   return result;
 }
 
+std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks) {
+  const std::span<const Slowdowns> slowdowns = costs.slowdowns;
+  const bool are_of_ranks =
+      !slowdowns.empty() && slowdowns.front().size() == static_cast<std::size_t>(ranks);
+  return are_of_ranks ? slowdowns : std::span<const Slowdowns>{};
+}
+
 void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs) {
   if (slowdowns.size() != costs.classes.of_rank.size()) {
     throw std::invalid_argument(fmt::format("set_slowdowns: of {} ranks, the costs are of {}",

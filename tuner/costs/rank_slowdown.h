@@ -30,15 +30,17 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
                                            bool ranks_share_processors);
 
 /// The slowdowns of measured iterations, for predictions of others with `costs`. Iterations count
-/// in which most computation ran alone, at most kMostSlowdowns of them, evenly
-/// spread. All are scaled to one mean over the ranks, the median of the iterations: how far ranks
-/// differ within an iteration makes it longer, and how fast all of them were in that moment is
-/// chance. The mean itself is near 1. It is above 1 where few ops take far longer than others of
-/// their size, which the fits, being medians, leave out. Empty for a single rank, and where ranks
-/// share processors.
+/// in which most computation ran alone, at most kMostSlowdowns of them, evenly spread. All are
+/// scaled to one mean over the ranks, the median of the iterations: how far ranks differ within an
+/// iteration makes it longer, and how fast all of them were in that moment is chance. The mean
+/// itself is near 1. It is above 1 where few ops take far longer than others of their size, which
+/// the fits, being medians, leave out. Empty for a single rank, and where ranks share processors.
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
                                     const std::vector<SharedProcessors>& shared_processors);
+
+/// CostModel::slowdowns where they are of as many ranks, else none.
+std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks);
 
 /// Multiplies the times of computation by the slowdowns of the ranks. A class of ranks has that of
 /// its slowest. Copies and collectives stay. Throws std::invalid_argument unless `slowdowns` are of

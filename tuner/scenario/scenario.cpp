@@ -14,6 +14,7 @@
 #include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
+#include "tuner/costs/rank_slowdown.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"
 
@@ -71,8 +72,8 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
   const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
-  if (const auto ranks = static_cast<std::size_t>(scenario.groups.ranks);
-      !slowdowns.empty() && slowdowns.front().size() != ranks) {
+  if (const int ranks = scenario.groups.ranks;
+      !slowdowns.empty() && slowdowns_of_ranks(scenario.costs, ranks).empty()) {
     scenario.remarks.push_back(
         fmt::format("how unequally fast {} ranks compute was measured, and is not known of {}: "
                     "predictions take them as equally fast",

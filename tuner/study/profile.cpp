@@ -67,9 +67,10 @@ bool is_same_network(const db::Measurement& row, const CostModel& costs, int nod
 }
 
 /// What `moe-bench interference` has measured on nodes and a network like those of a run of the
-/// same computer: a training seldom does so much at a time that its timelines tell.
-void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
-                           const std::vector<int>& nodes, int node_count, CostModel& costs) {
+/// same computer, for what timelines do not tell: few trainings do so much at a time.
+void set_unknown_speeds_beside_all(const db::Connection& connection, const db::Run& like,
+                                   const std::vector<int>& nodes, int node_count,
+                                   CostModel& costs) {
   auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
   std::map<std::int64_t, bool> is_like;  // by run
   for (const db::Measurement& row : rows) {
@@ -82,10 +83,15 @@ void set_speeds_beside_all(const db::Connection& connection, const db::Run& like
     known->second = known->second && is_same_network(row, costs, node_count);
   }
   std::erase_if(rows, [&](const db::Measurement& row) { return !is_like.at(row.run_id); });
+  Interference measured;
   for (const db::Fit& fit : fit_measurements(rows, {})) {
     if (fit.op.ends_with("_beside_all")) {
-      set_speed(costs.interference, fit.op, 1 / fit.beta_s_per_unit);
+      set_speed(measured, fit.op, 1 / fit.beta_s_per_unit);
     }
+  }
+  for (std::size_t y = 0; y < kOccupations; ++y) {
+    auto& known = costs.interference.beside_all[y];
+    if (!known) known = measured.beside_all[y];
   }
 }
 
@@ -193,7 +199,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   }
   CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
-  set_speeds_beside_all(connection, first, nodes, node_count, costs);
+  set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
   costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(profiled, profile);

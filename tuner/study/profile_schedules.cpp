@@ -61,8 +61,8 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
   }
   std::vector<ProfileSchedule> schedules{
       {fmt::format("{} chunks offloaded on one stream", kSmallestChunks), std::move(alone)},
-      {fmt::format("{} chunks offloaded and overlapped", kOverlappedChunks),
-       offloading(kOverlappedChunks)}};
+      {fmt::format("{} chunks offloaded and overlapped", kSmallestChunks),
+       offloading(kSmallestChunks)}};
   std::erase_if(schedules,
                 [&](const ProfileSchedule& one) { return !moe::is_legal(program, one.schedule); });
   return schedules;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
@@ -11,6 +15,7 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/profile_schedules.h"
 
 namespace tuner::calibrate_test {
 namespace {
@@ -157,6 +162,76 @@ TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
     const double predicted =
         simulate(program, machine.groups, routing, found, machine.cluster).duration_s;
     EXPECT_NEAR(predicted, truth, 0.03 * truth) << degrees.forward << " " << degrees.backward;
+  }
+}
+
+TEST(Calibrate, FindsHowFastCopiesAreBesideOneOtherAndBesideSeveral) {
+  Machine machine;
+  set_speed(machine.truth.interference, "copy_beside_computation", 0.7);
+  set_speed(machine.truth.interference, "copy_beside_communication", 0.8);
+  set_speed(machine.truth.interference, "copy_beside_all", 0.3);
+  std::vector<moe::Schedule> schedules{
+      {}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {4, 4})};
+  for (const ProfileSchedule& one : copy_profile_schedules(machine.program)) {
+    schedules.push_back(one.schedule);
+  }
+  const CostModel found = calibrate(machine.run(schedules), machine.groups, "cpu");
+  const auto copy = static_cast<std::size_t>(Occupation::copy);
+  EXPECT_NEAR(found.interference.beside_all[copy].value(), 0.3, 0.03);
+  EXPECT_NEAR(speed_of(found.interference, Occupation::copy, Occupation::computation), 0.7, 0.03);
+}
+
+TEST(Calibrate, FindsThatShortOpsAreSlowedDownMoreByCommunication) {
+  Machine machine;
+  machine.model.global_batch = 64;
+  machine.program = moe::build_iteration(machine.model, machine.groups, 0);
+  auto& of_experts = machine.truth.interference.kind_beside_communication["expert_linear"];
+  const auto speeds_found = [&] {
+    return calibrate(machine.run({{},
+                                  machine.cut_on_one_stream(8),
+                                  pipeline_schedule(machine.program, "", {2, 2}),
+                                  pipeline_schedule(machine.program, "", {8, 8})}),
+                     machine.groups, "cpu")
+        .interference.kind_beside_communication.at("expert_linear");
+  };
+  of_experts = {{1, 0.6}};
+  const std::vector<SpeedByTime> alike = speeds_found();
+  ASSERT_GT(alike.size(), 1u);
+  for (const SpeedByTime& one : alike) EXPECT_NEAR(one.speed, 0.6, 0.05) << one.alone_s;
+  of_experts = {{alike.front().alone_s, 0.5}, {alike.back().alone_s, 0.9}};
+  const std::vector<SpeedByTime> found = speeds_found();
+  // All sizes of a doubling share a speed.
+  EXPECT_NEAR(found.front().speed, 0.5, 0.08);
+  EXPECT_NEAR(found.back().speed, 0.9, 0.08);
+}
+
+TEST(Calibrate, LeavesSizesOutThatRanAloneOnlyWhenSomethingDisturbedThem) {
+  // A network so slow that it is busy beside every chunk of the experts.
+  Machine machine;
+  machine.truth.fits.at("all_to_all/inter_node").beta_s_per_unit *= 10;
+  const auto profile = [&] {
+    return machine.run({{},
+                        machine.cut_on_one_stream(4),
+                        pipeline_schedule(machine.program, "", {2, 2}),
+                        pipeline_schedule(machine.program, "", {2, 2})});
+  };
+  std::vector<MeasuredIteration> iterations = profile();
+  const CostModel undisturbed = calibrate(iterations, machine.groups, "cpu");
+  moe::Timeline& timeline = iterations.back().timeline;
+  const auto& ops = iterations.back().program->ops;
+  const auto disturbed = std::ranges::find_if(
+      ops, [](const moe::Op& op) { return std::holds_alternative<moe::GeluGradient>(op.kind); });
+  moe::OpSpan& span = timeline.ranks.front()[disturbed - ops.begin()];
+  span.start_s = timeline.duration_s;
+  span.duration_s *= 20;
+  const CostModel found = calibrate(iterations, machine.groups, "cpu");
+  const std::string shape = shape_key(*iterations.back().program, *disturbed);
+  for (const double share : {0.25, 0.5, 1.0}) {
+    const LinearFit& expected = undisturbed.fits.at(shape);
+    const double units = share * expected.max_units;
+    EXPECT_NEAR(seconds_of(found.fits.at(shape), 1, units), seconds_of(expected, 1, units),
+                0.02 * seconds_of(expected, 1, units))
+        << share;
   }
 }
 

@@ -216,13 +216,17 @@ TEST(CostModel, ExpertsOnRingsCostWhatABroadcastOrAReduceDoes) {
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
   Interference slow;
   set_speed(slow, "computation_beside_communication", 0.9);
-  slow.kind_beside_communication["gelu"] = 0.5;
-  const auto speed = [&](std::string_view kind) {
+  slow.kind_beside_communication["gelu"] = {{1e-3, 0.5}, {4e-3, 0.75}};
+  const auto speed = [&](std::string_view kind, double alone_s) {
     return speed_beside(slow, Occupation::computation, {false, true, false, false},
-                        speed_beside_communication(slow, kind));
+                        speed_beside_communication(slow, kind, alone_s));
   };
-  EXPECT_EQ(speed("gelu"), 0.5);
-  EXPECT_EQ(speed("linear"), 0.9);
+  EXPECT_EQ(speed("gelu", 1e-4), 0.5) << "below the shortest";
+  EXPECT_EQ(speed("gelu", 1e-3), 0.5);
+  EXPECT_DOUBLE_EQ(speed("gelu", 2e-3), 0.625) << "halfway in the logarithm";
+  EXPECT_EQ(speed("gelu", 1), 0.75);
+  EXPECT_EQ(speed("gelu", 0), 0.5) << "no rows on any rank";
+  EXPECT_EQ(speed("linear", 1e-3), 0.9);
 }
 
 TEST(CostModel, TellsWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
@@ -278,7 +282,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   set_speed(costs.interference, "computation_beside_computation", 0.625);
   set_speed(costs.interference, "intra_node_beside_copy", 0.75);
   set_speed(costs.interference, "copy_beside_all", 0.25);
-  costs.interference.kind_beside_communication["gelu"] = 0.875;
+  costs.interference.kind_beside_communication["gelu"] = {{0.5, 0.875}, {2, 0.75}};
   costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6, 5e-6};
   costs.slowdowns = {{{1.25, 1, 1.125}, {0.75, 1, 0.875}}, {{1, 1.5, 1.25}, {1, 1, 1}}};
   const CostModel read = cost_model_from_json(to_json(costs));
@@ -297,7 +301,8 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.profile_deviation, 0.03125);
   EXPECT_EQ(read.interference.speed, costs.interference.speed);
   EXPECT_EQ(read.interference.beside_all, costs.interference.beside_all);
-  EXPECT_EQ(read.interference.kind_beside_communication.at("gelu"), 0.875);
+  EXPECT_EQ(read.interference.kind_beside_communication,
+            costs.interference.kind_beside_communication);
   EXPECT_EQ(read.gaps.same_stream_s, 1e-6);
   EXPECT_EQ(read.gaps.other_stream_s, 2e-6);
   EXPECT_EQ(read.gaps.routing_s, 3e-6);
@@ -309,13 +314,14 @@ TEST(CostModelJson, KeepsEveryFigure) {
 TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
   const CostModel read = cost_model_from_json(R"({"device": "cpu", "fits": {}, "interference": {
     "computation_beside_communication": 0.5, "computation_beside_computation": 0.625,
-    "communication_beside_computation": 0.75, "kind_beside_communication": {}},
+    "communication_beside_computation": 0.75, "kind_beside_communication": {"gelu": 0.875}},
     "gaps": {"same_stream_s": 0, "other_stream_s": 0, "routing_s": 0, "contended_s": 0}})");
   for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
     EXPECT_EQ(speed_of(read.interference, Occupation::computation, link), 0.5);
     EXPECT_EQ(speed_of(read.interference, link, Occupation::computation), 0.75);
   }
   EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
+  EXPECT_EQ(speed_beside_communication(read.interference, "gelu", 1e-3), 0.875);
   EXPECT_FALSE(read.profile_deviation) << "nobody knows";
   EXPECT_TRUE(read.slowdowns.empty());
 }

@@ -110,7 +110,7 @@ TEST(Simulate, ComputationSlowsDownBesideCommunicationOnly) {
 TEST(Simulate, AnOpKindsOwnInterferenceCounts) {
   auto costs = small_costs();
   set_speed(costs.interference, "computation_beside_communication", 0.5);
-  costs.interference.kind_beside_communication["layer_norm"] = 0.8;
+  costs.interference.kind_beside_communication["layer_norm"] = {{4, 0.8}};
   const auto layer = small_layer(true);
   auto program = moe::apply(layer.program,
                             {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});

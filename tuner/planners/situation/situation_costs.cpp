@@ -19,6 +19,13 @@ namespace {
 
 constexpr int kMostPlannedRanks = 512;
 
+/// The costs of an iteration with this routing in which all ranks compute at their typical speed.
+ProgramCosts even_costs(const Situation& situation, const moe::Program& scheduled,
+                        const moe::Routing& routing) {
+  return program_costs(scheduled, situation.groups, routing, situation.costs, situation.cluster,
+                       kSimulatedFolding);
+}
+
 }  // namespace
 
 ProgramCosts costs_of(const Situation& situation, const moe::Program& program) {
@@ -50,9 +57,8 @@ std::size_t median_place(std::span<const double> seconds) {
 
 std::vector<JudgedIteration> judged_iterations(const Situation& situation) {
   const std::span<const moe::Routing> routings = routings_of(situation);
-  std::span<const Slowdowns> slowdowns = situation.costs.slowdowns;
-  const auto ranks = static_cast<std::size_t>(situation.groups.ranks);
-  if (!slowdowns.empty() && slowdowns.front().size() != ranks) slowdowns = {};
+  const std::span<const Slowdowns> slowdowns =
+      slowdowns_of_ranks(situation.costs, situation.groups.ranks);
   std::vector<JudgedIteration> iterations;
   for (std::size_t i = 0; i < std::max(routings.size(), slowdowns.size()); ++i) {
     iterations.push_back({routings[i % routings.size()],
@@ -63,12 +69,11 @@ std::vector<JudgedIteration> judged_iterations(const Situation& situation) {
 
 std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Program& scheduled) {
   const std::vector<JudgedIteration> iterations = judged_iterations(situation);
-  const std::size_t routings = routings_of(situation).size();
   std::vector<ProgramCosts> costs;
-  for (std::size_t i = 0; i < iterations.size() && i < routings; ++i) {
-    costs.push_back(program_costs(scheduled, situation.groups, iterations[i].routing,
-                                  situation.costs, situation.cluster, kSimulatedFolding));
+  for (const moe::Routing& routing : routings_of(situation)) {
+    costs.push_back(even_costs(situation, scheduled, routing));
   }
+  const std::size_t routings = costs.size();
   while (costs.size() < iterations.size()) costs.push_back(costs[costs.size() % routings]);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (iterations[i].slowdowns != nullptr)
@@ -125,8 +130,7 @@ double measured_or_simulated_s(const Situation& situation, const moe::Schedule& 
 }
 
 double simulated_typical_s(const Situation& situation, const moe::Program& scheduled) {
-  const ProgramCosts costs = program_costs(scheduled, situation.groups, situation.routing,
-                                           situation.costs, situation.cluster, kSimulatedFolding);
+  const ProgramCosts costs = even_costs(situation, scheduled, situation.routing);
   return simulate(scheduled, costs, situation.costs, situation.cluster).duration_s;
 }
 
