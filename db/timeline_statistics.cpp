@@ -45,18 +45,24 @@ double total_length_s(std::span<const TimeInterval> intervals) {
   return sum_s;
 }
 
-double common_length_s(std::span<const TimeInterval> a, std::span<const TimeInterval> b) {
-  double common_s = 0;
+std::vector<TimeInterval> common_intervals(std::span<const TimeInterval> a,
+                                           std::span<const TimeInterval> b) {
+  std::vector<TimeInterval> common;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    common_s +=
-        std::max(0.0, std::min(a[i].end_s, b[j].end_s) - std::max(a[i].begin_s, b[j].begin_s));
+    const double begin_s = std::max(a[i].begin_s, b[j].begin_s);
+    const double end_s = std::min(a[i].end_s, b[j].end_s);
+    if (begin_s < end_s) common.push_back({begin_s, end_s});
     if (a[i].end_s < b[j].end_s) {
       ++i;
     } else {
       ++j;
     }
   }
-  return common_s;
+  return common;
+}
+
+double common_length_s(std::span<const TimeInterval> a, std::span<const TimeInterval> b) {
+  return total_length_s(common_intervals(a, b));
 }
 
 double covered_length_s(TimeInterval interval, std::span<const TimeInterval> others) {

@@ -22,7 +22,10 @@ std::vector<TimeInterval> merged(std::vector<TimeInterval> intervals);
 /// Seconds of `intervals`, which must be merged.
 double total_length_s(std::span<const TimeInterval> intervals);
 
-/// Seconds that belong to both; each must be merged.
+/// The time that belongs to both, merged as each of them must be.
+std::vector<TimeInterval> common_intervals(std::span<const TimeInterval> a,
+                                           std::span<const TimeInterval> b);
+/// Its seconds.
 double common_length_s(std::span<const TimeInterval> a, std::span<const TimeInterval> b);
 
 /// Seconds of `interval` that `others`, which must be merged, cover.

@@ -18,6 +18,7 @@ TEST(TimelineStatistics, MergedIntervalsNeitherTouchNorOverlap) {
 TEST(TimelineStatistics, LengthsOfMergedIntervals) {
   const Intervals a{{0, 2}, {3, 4}}, b{{1, 3.5}};
   EXPECT_DOUBLE_EQ(total_length_s(a), 3);
+  EXPECT_EQ(common_intervals(a, b), (Intervals{{1, 2}, {3, 3.5}}));
   EXPECT_DOUBLE_EQ(common_length_s(a, b), 1.5);
   EXPECT_DOUBLE_EQ(common_length_s(b, a), 1.5);
   EXPECT_DOUBLE_EQ(common_length_s(a, {}), 0);

@@ -13,23 +13,6 @@ std::vector<db::TimeInterval> joined(const std::vector<db::TimeInterval>& a,
   return db::merged(std::move(all));
 }
 
-/// When both were at work. Each is merged.
-std::vector<db::TimeInterval> common(const std::vector<db::TimeInterval>& a,
-                                     const std::vector<db::TimeInterval>& b) {
-  std::vector<db::TimeInterval> both;
-  for (auto one = a.begin(), other = b.begin(); one != a.end() && other != b.end();) {
-    const double begin_s = std::max(one->begin_s, other->begin_s);
-    const double end_s = std::min(one->end_s, other->end_s);
-    if (begin_s < end_s) both.push_back({begin_s, end_s});
-    if (one->end_s < other->end_s) {
-      ++one;
-    } else {
-      ++other;
-    }
-  }
-  return both;
-}
-
 }  // namespace
 
 void BusyTimes::merge() {
@@ -40,14 +23,15 @@ void BusyTimes::merge() {
   for (std::size_t own = 0; own < kOccupations; ++own) {
     for (std::size_t x = 0; x < kOccupations; ++x) {
       if (x == own) continue;
-      several_[own] = joined(several_[own], common(others_[own], each_[x]));
+      several_[own] = joined(several_[own], db::common_intervals(others_[own], each_[x]));
       others_[own] = joined(others_[own], each_[x]);
     }
   }
   // A collective that waits for one link while it uses the other is slowed by neither.
   for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
     others_[std::size_t(link)] = processors_;
-    several_[std::size_t(link)] = common(of(Occupation::computation), of(Occupation::copy));
+    several_[std::size_t(link)] =
+        db::common_intervals(of(Occupation::computation), of(Occupation::copy));
   }
 }
 
