@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Enough steps for a median; a turn lasts seconds.
-STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4}
+STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4, "gpu-layer": 20}
 
 
 def step_s(command):
@@ -29,7 +29,8 @@ def model_file(name):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--moe-train", required=True)
-    parser.add_argument("--models", default=",".join(STEPS))
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--models", default="tiny,box-small,real-small,wide")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--precisions", default="f32")
     parser.add_argument("--rounds", type=int, default=5)
@@ -43,8 +44,10 @@ def main():
         for model, precision, threads in cases:
             file, steps = model_file(model), str(STEPS.get(model, 8))
             ours = step_s([arguments.moe_train, "--model", file, "--threads", str(threads), "--steps", steps,
-                           "--set", f"training.precision={precision}", "--evaluate-batches", "0", "--timelines", "0", "--format", "json"])
-            theirs = step_s([sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), steps, precision])
+                           "--device", arguments.device, "--set", f"training.precision={precision}",
+                           "--evaluate-batches", "0", "--timelines", "0", "--format", "json"])
+            theirs = step_s([sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), steps, precision,
+                             arguments.device])
             turns[model, precision, threads].append((ours, theirs))
             print(f"{model}, {precision}, threads {threads}: {ours * 1e3:.1f} and {theirs * 1e3:.1f} ms", file=sys.stderr)
 

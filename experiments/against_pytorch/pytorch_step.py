@@ -1,7 +1,7 @@
 """The model of moe/model/model.h in PyTorch eager, float32 or autocast to bfloat16, as one would write it to be fast.
 
-    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16   prints {"iteration_s": median of the steps}
-    python pytorch_step.py --check                             compares it with tests/golden/make_golden.py in float64
+    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda   prints {"iteration_s": median of the steps}
+    python pytorch_step.py --check                                      compares it with tests/golden/make_golden.py in float64
 
 Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
 capacity is found without a loop over tokens, and attention is PyTorch's own fused one.
@@ -79,7 +79,7 @@ def kept(expert, capacity):
 
 
 def mixture(x, p, b, choices, capacity):
-    with torch.autocast("cpu", enabled=False):  # routers compute in float32
+    with torch.autocast(x.device.type, enabled=False):  # routers compute in float32
         probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
     weight, expert = probabilities.topk(choices, dim=-1)
     if choices == 2:
@@ -164,8 +164,10 @@ def main():
     torch.set_num_threads(int(sys.argv[2]))
     choices, factor = take_sizes(pathlib.Path(sys.argv[1]))
     capacity = capacity_of(choices, factor)
-    narrow = sys.argv[4] == "bf16"
-    p = apart(start_parameters())
+    narrow, device = sys.argv[4] == "bf16", sys.argv[5]
+    finish = torch.cuda.synchronize if device == "cuda" else lambda: None
+    start = {name: value.to(device) for name, value in start_parameters().items()}
+    p = apart(start)
     optimizer = torch.optim.Adam(p.values(), lr=golden.LEARNING_RATE, fused=True)
     text = b"".join(path.read_bytes() for path in sorted(ROOT.glob("moe/**/*.cpp")))
     text = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
@@ -174,12 +176,15 @@ def main():
     for _ in range(WARMUP + int(sys.argv[3])):
         first = torch.randint(0, len(text) - golden.L - 1, (golden.B, 1), generator=generator)
         sample = text[first + torch.arange(golden.L + 1)]
+        finish()
         begin = time.perf_counter()
+        sample = sample.to(device)
         optimizer.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=narrow):
             loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
         (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
         optimizer.step()
+        finish()
         durations.append(time.perf_counter() - begin)
     print(json.dumps({"iteration_s": statistics.median(durations[WARMUP:]), "loss": loss.item()}))
 

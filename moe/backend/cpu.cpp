@@ -38,6 +38,7 @@ constexpr std::chrono::microseconds kAwake(200);
 class CpuExec {
  public:
   static constexpr AttentionTile kAttentionTile = kCpuAttentionTile;
+  static constexpr TokenTableTile kTokenTableTile{INT64_MAX, 1};
 
   /// Loops run on one thread.
   CpuExec() = default;

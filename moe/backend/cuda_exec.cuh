@@ -14,6 +14,7 @@
 #include "moe/kernels/bf16.h"
 #include "moe/kernels/bound_op.h"
 #include "moe/kernels/column_sums.h"
+#include "moe/kernels/embed.h"
 #include "moe/kernels/gemm.h"
 #include "moe/kernels/initial_values.h"
 #include "moe/ops/attention.h"
@@ -109,6 +110,7 @@ __global__ void __launch_bounds__(tile_columns* tile_rows)
 class CudaExec {
  public:
   static constexpr AttentionTile kAttentionTile = kGpuAttentionTile;
+  static constexpr TokenTableTile kTokenTableTile{64, 8};
   static constexpr std::int64_t kSlotTile = 1024;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace moe {
 
@@ -23,28 +24,41 @@ __device__ bool begin_packs(const T*... at) {
 }
 
 template <int width, class T>
-__device__ const Pack<T, width>& pack_at(const T* at, std::int64_t place) {
-  return *reinterpret_cast<const Pack<T, width>*>(at + place * width);
+__device__ auto& pack_at(T* at, std::int64_t place) {
+  using Packs = Pack<std::remove_const_t<T>, width>;
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Packs, Packs>*>(at)[place];
 }
 
-/// out[i] = f(in[i]...) for the elements of one pack of each.
-template <class Out, class F, class... In, int width>
-__device__ void map_pack(Out* out, std::int64_t place, F f, Pack<In, width>... in) {
-  Pack<Out, width> result;
-  for (int i = 0; i < width; ++i) result.value[i] = f(in.value[i]...);
-  *reinterpret_cast<Pack<Out, width>*>(out + place * width) = result;
+template <int width, class T>
+__device__ void store_pack(T* at, std::int64_t place,
+                           const Pack<std::remove_const_t<T>, width>& pack) {
+  if constexpr (!std::is_const_v<T>) pack_at<width>(at, place) = pack;
+}
+
+/// map_elements() for the elements of one pack of each array.
+template <int width, class Out, class F, class... In>
+__device__ void map_pack(std::int64_t place, Out* out, F f, In*... in) {
+  // All are loaded before the first is stored.
+  const auto on = [=](Pack<std::remove_const_t<In>, width>... packs) {
+    Pack<Out, width> result;
+    for (int i = 0; i < width; ++i) result.value[i] = f(packs.value[i]...);
+    pack_at<width>(out, place) = result;
+    (store_pack<width>(in, place, packs), ...);
+  };
+  on(pack_at<width>(in, place)...);
 }
 
 /// out[i] = f(in[i]...) for i < n, by thread `rank` of `threads`: in packs where addresses allow.
+/// f may change elements of arrays that are not const.
 template <class Out, class F, class... In>
 __device__ void map_elements(std::int64_t n, std::int64_t rank, std::int64_t threads, Out* out, F f,
-                             const In*... in) {
+                             In*... in) {
   constexpr int width = kPackWidth<Out, In...>;
   std::int64_t packs = 0;
   if (begin_packs<width>(out, in...)) {
     packs = n / width;
     for (std::int64_t place = rank; place < packs; place += threads) {
-      map_pack<Out, F, In...>(out, place, f, pack_at<width>(in, place)...);
+      map_pack<width>(place, out, f, in...);
     }
   }
   for (std::int64_t i = packs * width + rank; i < n; i += threads) out[i] = f(in[i]...);

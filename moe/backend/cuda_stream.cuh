@@ -37,9 +37,15 @@ class DeviceStream {
     check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first ? greatest : least),
           "cudaStreamCreateWithPriority");
     stream_ = OwnedStream(stream);
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
+          "cudaDeviceGetAttribute");
   }
 
   cudaStream_t get() const { return stream_.get(); }
+  /// Of the device.
+  int multiprocessors() const { return multiprocessors_; }
 
   /// The cuBLAS handle, made on first use because it takes tens of megabytes on the device. FP32
   /// stays FP32, without TF32.
@@ -170,6 +176,7 @@ class DeviceStream {
 
   DeviceWaits* waits_;
   OwnedStream stream_;
+  int multiprocessors_ = 0;
   OwnedBlas blas_;
   DeviceMemory blas_memory_;
   std::vector<Staging> staging_;

@@ -25,6 +25,11 @@ class DeviceTeam {
     map_elements(n, rank(), threads, out, f, in...);
   }
 
+  template <class Out, class F, class... T>
+  __device__ void update(std::int64_t n, Out* out, F f, T*... arrays) const {
+    map_elements(n, rank(), threads, out, f, arrays...);
+  }
+
   template <class F>
   __device__ auto sum(std::int64_t n, F f) const {
     using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
@@ -48,10 +53,15 @@ class DeviceTeam {
   __device__ std::int64_t first(std::int64_t begin, std::int64_t end, F f) const {
     for (std::int64_t tile = begin; tile < end; tile += threads) {
       const std::int64_t i = tile + rank();
-      const long long found = i < end && f(i) ? i : end;
-      const long long lowest =
-          reduce(found, [](long long a, long long b) { return b < a ? b : a; });
-      if (lowest < end) return lowest;
+      if constexpr (threads == 32) {
+        const unsigned lanes = __ballot_sync(kAll, i < end && f(i) ? 1 : 0);
+        if (lanes != 0) return tile + __ffs(static_cast<int>(lanes)) - 1;
+      } else {
+        const long long found = i < end && f(i) ? i : end;
+        const long long lowest =
+            reduce(found, [](long long a, long long b) { return b < a ? b : a; });
+        if (lowest < end) return lowest;
+      }
     }
     return end;
   }

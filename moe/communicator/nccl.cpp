@@ -114,7 +114,7 @@ class NcclCommunicator : public Communicator {
       const std::lock_guard lock(group->member_.mutex);
       group->member_.comm = *made;
     }
-    family_.settle(group->member_, ncclInProgress, "ncclCommSplit", call);
+    family_.settle(group->member_, ncclSuccess, "ncclCommSplit", call);
     return group;
   }
 

@@ -119,7 +119,7 @@ void NcclFamily::settle(NcclMember& member, ncclResult_t code, std::string_view 
                         const CallContext& call) {
   guarded([&] {
     check(code, nullptr, name);
-    if (code == ncclInProgress) wait_until([&] { return is_settled(member, name); }, member, call);
+    wait_until([&] { return is_settled(member, name); }, member, call);
   });
 }
 

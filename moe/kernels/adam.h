@@ -67,15 +67,22 @@ struct AdamBody {
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
     if (factor < 0) return;  // no step
     const Real kept = static_cast<Real>(1 - learning_rate * tensors.weight_decay);
-    team.for_each(size, [=](std::int64_t i) {
-      const Real clipped = factor * g[i];
-      const Real first = m[i] + new1 * (clipped - m[i]);
-      const Real second = v[i] + new2 * (clipped * clipped - v[i]);
-      m[i] = first;
-      v[i] = second;
-      p[i] = kept * p[i] - rate * first / (std::sqrt(second) * root + epsilon);
-      if constexpr (!std::is_same_v<Stored, Real>) narrow[i] = p[i];
-    });
+    const auto updated = [=](Real gradient, Real old, Real& first, Real& second) {
+      const Real clipped = factor * gradient;
+      first += new1 * (clipped - first);
+      second += new2 * (clipped * clipped - second);
+      return kept * old - rate * first / (std::sqrt(second) * root + epsilon);
+    };
+    if constexpr (std::is_same_v<Stored, Real>) {
+      team.update(size, p, updated, g, static_cast<const Real*>(p), m, v);
+    } else {
+      team.update(
+          size, narrow,
+          [=](Real gradient, Real& wide, Real& first, Real& second) {
+            return wide = updated(gradient, wide, first, second);
+          },
+          g, p, m, v);
+    }
   }
 };
 

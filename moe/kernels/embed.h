@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "moe/kernels/device.h"
 #include "moe/kernels/view.h"
 
@@ -40,16 +43,26 @@ struct FillZero {
   MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
 };
 
+/// How the gradient of a token table is shared out: the columns that a team adds up, and the rows
+/// that it has under way at a time.
+struct TokenTableTile {
+  std::int64_t columns;
+  int rows;
+};
+
 /// The gradient of the token table, added to its present values. A team per share of the ids, those
-/// that are equal modulo the number of shares: it looks through all tokens and adds those of its
-/// ids, if the table has their rows, in the order of the tokens. Every sum has one owner and one
-/// order, so there are no atomics and every run gives the same bits.
-template <class Stored>
+/// that are equal modulo the number of shares, and tile of the columns. It looks through all tokens
+/// and adds those of its ids, if the table has their rows, in the order of the tokens. Every sum
+/// has one owner and one order, so there are no atomics and every run gives the same bits.
+/// `at_once`: how many rows are loaded before the first is added.
+template <class Stored, int at_once>
 struct TokenTableGradientBody {
+  using Real = Wide<Stored>;
   const std::int32_t* tokens;
   const Stored* dx;
-  Wide<Stored>* d_table;
+  Real* d_table;
   std::int64_t count, width, first_id, rows;
+  std::int64_t tile_width, tiles;
   std::int32_t shares;  ///< a power of two
 
   /// Enough for the threads of a device; more would look through the tokens more often. `ids`: how
@@ -61,19 +74,49 @@ struct TokenTableGradientBody {
   }
 
   template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t share) const {
+  MOE_BODY void operator()(Team& team, std::int64_t work) const {
+    const std::int64_t begin = work % tiles * tile_width;
+    const std::int64_t left = width - begin;
+    const std::int64_t columns = left < tile_width ? left : tile_width;
     const std::int32_t* all = tokens;
-    const auto own = static_cast<std::int32_t>(share), mask = shares - 1;
+    const auto own = static_cast<std::int32_t>(work / tiles), mask = shares - 1;
     const auto is_own = [=](std::int64_t i) { return (all[i] & mask) == own; };
-    for (std::int64_t i = team.first(0, count, is_own); i < count;
-         i = team.first(i + 1, count, is_own)) {
-      const std::int64_t row = all[i] - first_id;
-      if (row < 0 || row >= rows) continue;
-      Wide<Stored>* out = d_table + row * width;
-      const Stored* in = dx + i * width;
-      team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
+    Real* out = d_table + begin;
+    const Stored* in = dx + begin;
+    const std::int64_t stride = width;
+    for (std::int64_t i = 0; i < count;) {
+      Found found;
+      for (int k = 0; k < at_once; ++k) {
+        if (i < count) i = team.first(i, count, is_own);
+        const std::int64_t row = i < count ? all[i] - first_id : -1;
+        found.row[k] = row < rows ? row : -1;
+        found.token[k] = i++;
+      }
+      team.for_each(columns, [=](std::int64_t c) {
+        Real values[at_once];
+        for (int k = 0; k < at_once; ++k) {
+          values[k] = found.row[k] < 0 ? Real(0) : Real(in[found.token[k] * stride + c]);
+        }
+        std::int64_t row = -1;
+        Real sum = 0;
+        for (int k = 0; k < at_once; ++k) {
+          if (found.row[k] < 0) continue;
+          if (found.row[k] != row) {
+            if (row >= 0) out[row * stride + c] = sum;
+            row = found.row[k];
+            sum = out[row * stride + c];
+          }
+          sum += values[k];
+        }
+        if (row >= 0) out[row * stride + c] = sum;
+      });
     }
   }
+
+ private:
+  struct Found {
+    std::int64_t row[at_once], token[at_once];  ///< row < 0: nothing to add
+  };
 };
 
 /// d_position_table[l] (+)= sum of dx over the own tokens at position l. A team per position.
@@ -116,11 +159,13 @@ void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
   if (!op.accumulate && bound.reads.size() < 3) {
     exec.elements(count_of(table), FillZero<Wide<Stored>>{d_tokens});
   }
-  using Body = TokenTableGradientBody<Stored>;
+  using Body = TokenTableGradientBody<Stored, Exec::kTokenTableTile.rows>;
   const std::int32_t shares = Body::shares_of(table.rows);
-  exec.rows(shares, dx.columns,
+  const std::int64_t width = dx.columns, tile = std::min(width, Exec::kTokenTableTile.columns);
+  const std::int64_t tiles = tile == 0 ? 0 : (width + tile - 1) / tile;
+  exec.rows(shares * tiles, tile,
             Body{data_of<std::int32_t>(bound.reads[0]), data_of<Stored>(dx), d_tokens, dx.rows,
-                 dx.columns, op.first_id, table.rows, shares});
+                 width, op.first_id, table.rows, tile, tiles, shares});
   if (bound.writes.size() < 2) return;
   exec.rows(
       bound.writes[1].rows, dx.columns,

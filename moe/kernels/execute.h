@@ -66,6 +66,7 @@ void launch_own(Exec& exec, const Kind& kind, const BoundOp& bound) {
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kAttentionTile                          scores that attention works on at once
+///   kTokenTableTile                         what a team adds up of a token table's gradient
 ///   scratch(bytes), kSlotTile               on a device: memory of an op, or nullptr; the tokens
 ///                                           that a team gives slots to
 /// and may have own(kind, bound) for kinds that it has kernels of its own for. Calls take effect

@@ -10,6 +10,7 @@ namespace moe {
 /// warp or a block (backend/device_team.cuh). Both have these functions:
 ///   for_each(n, f)        f(i) once for every i, in any order
 ///   map(n, out, f, in...) out[i] = f(in[i]...), by whichever member; others see it after sync()
+///   update(n, out, f, a...) as map(), and f may change the elements of arrays that are not const
 ///   sum(n, f), max(n, f)  of f(i), called once for every i; the order depends on n alone
 ///   first(begin, end, f)  the first i with f(i), end where there is none
 ///   scan(n, f, g)         g(i, sum of f over all before i) in any order; returns the whole sum
@@ -28,6 +29,12 @@ class SerialTeam {
   void map(std::int64_t n, Out* out, F f, const In*... in) {
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) out[i] = f(in[i]...);
+  }
+
+  template <class Out, class F, class... T>
+  void update(std::int64_t n, Out* out, F f, T*... arrays) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(arrays[i]...);
   }
 
   /// Sixteen partial sums, whatever the width of the processor's vectors, so that the result is the

@@ -50,12 +50,20 @@ struct SgdBody {
     Stored* narrow = tensors.stored + begin;
     const Real rate = static_cast<Real>(rate_at(op.rate, *step));
     const Real momentum = static_cast<Real>(op.momentum);
+    const auto update = [&](auto updated) {
+      if constexpr (std::is_same_v<Stored, Real>) {
+        team.update(size, p, updated, gradients, static_cast<const Real*>(p), v);
+      } else {
+        team.update(
+            size, narrow,
+            [=](Real g, Real& wide, Real& moved) { return wide = updated(g, wide, moved); },
+            gradients, p, v);
+      }
+    };
     if (clip_factor == nullptr && tensors.weight_decay == 0 && !op.nesterov) {
-      team.for_each(size, [=](std::int64_t i) {
-        const Real moved = momentum * v[i] + gradients[i];
-        v[i] = moved;
-        p[i] -= rate * moved;
-        if constexpr (!std::is_same_v<Stored, Real>) narrow[i] = p[i];
+      update([=](Real g, Real old, Real& moved) {
+        moved = momentum * moved + g;
+        return old - rate * moved;
       });
       return;
     }
@@ -65,12 +73,10 @@ struct SgdBody {
     // What an update takes of the gradient and of the new momentum.
     const Real of_gradient = op.nesterov ? Real(1) : Real(0);
     const Real of_moved = op.nesterov ? momentum : Real(1);
-    team.for_each(size, [=](std::int64_t i) {
-      const Real g = factor * gradients[i] + decay * p[i];
-      const Real moved = momentum * v[i] + g;
-      v[i] = moved;
-      p[i] -= rate * (of_gradient * g + of_moved * moved);
-      if constexpr (!std::is_same_v<Stored, Real>) narrow[i] = p[i];
+    update([=](Real gradient, Real old, Real& moved) {
+      const Real g = factor * gradient + decay * old;
+      moved = momentum * moved + g;
+      return old - rate * (of_gradient * g + of_moved * moved);
     });
   }
 };

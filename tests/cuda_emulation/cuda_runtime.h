@@ -135,6 +135,9 @@ Value __shfl_xor_sync(unsigned mask, Value value, int distance, int width = warp
                             {file, line});
 }
 
+/// The number of the lowest bit that is set, from 1 on; 0 where there is none.
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
+
 inline unsigned __ballot_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
   namespace emulation = moelab::cuda_emulation;

@@ -51,6 +51,7 @@ struct cudaDeviceProp {
   int minor;
   int multiProcessorCount;
 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 
 /// The last error is kept for each host thread: cudaGetLastError() forgets it, unless it is the
 /// device's own, which stays. cudaErrorNotReady is kept too, as CUDA does.
@@ -64,6 +65,7 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaDeviceSynchronize();

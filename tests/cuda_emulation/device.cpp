@@ -157,6 +157,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (attribute != cudaDevAttrMultiProcessorCount) return emulation::keep(cudaErrorInvalidValue);
+  cudaDeviceProp properties;
+  const cudaError_t status = cudaGetDeviceProperties(&properties, device);
+  *value = properties.multiProcessorCount;
+  return status;
+}
+
 cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 13000;
   return cudaSuccess;

@@ -51,6 +51,11 @@ class Member {
     }
     return code;
   }
+  /// Splits a communicator, and asks until that is done: ncclCommSplit itself returns at once.
+  static ncclResult_t split(ncclComm_t which, int color, int key, ncclComm_t* made) {
+    const ncclResult_t code = ncclCommSplit(which, color, key, made, nullptr);
+    return code == ncclSuccess ? settle(which, ncclInProgress) : code;
+  }
 
   /// Waits until the streams are empty, or the communicator has failed.
   ncclResult_t finish() {

@@ -215,7 +215,7 @@ TEST(EmulatedNccl, NamesCommunicatorsThatAreUsedInAnotherOrder) {
   with_ranks(2, [&](Member& m) {
     std::byte* const data = m.memory(8);
     ncclComm_t other = nullptr;
-    m.settle(ncclCommSplit(m.comm, 0, m.rank, &other, nullptr));
+    Member::split(m.comm, 0, m.rank, &other);
     Member::settle(other, ncclInProgress);
     const cudaStream_t second = m.new_stream();
     // Each alone would do: they are on streams that run beside each other.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -35,6 +34,10 @@ class CountingTeam {
   template <class Out, class F, class... In>
   void map(std::int64_t n, Out* out, F f, const In*... in) {
     for_each(n, [=](std::int64_t i) { out[i] = f(in[i]...); });
+  }
+  template <class Out, class F, class... T>
+  void update(std::int64_t n, Out* out, F f, T*... arrays) {
+    for_each(n, [=](std::int64_t i) { out[i] = f(arrays[i]...); });
   }
   template <class F>
   auto sum(std::int64_t n, F f) {
@@ -82,6 +85,7 @@ class CountingTeam {
 /// those of kBlockThreads, where CudaExec gives rows of kFewLongRows kMostThreads.
 class CountingExec {
  public:
+  static constexpr moe::TokenTableTile kTokenTableTile = moe::CudaExec::kTokenTableTile;
   static constexpr std::int64_t kSlotTile = moe::CudaExec::kSlotTile;
   std::int64_t launches = 0, longest = 0, steps = 0, evaluations = 0, most_teams = 0;
   std::vector<std::int64_t> scans;  ///< the largest of each launch
@@ -122,27 +126,37 @@ moe::View view(std::vector<T>& values, std::int64_t columns) {
           columns};
 }
 
-/// Every token is another one, and the table has as many rows.
-CountingExec gradient_of_tokens(std::int64_t tokens) {
-  constexpr std::int64_t width = 8;
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens));
-  std::iota(ids.begin(), ids.end(), 0);
-  std::vector<float> dx(static_cast<std::size_t>(tokens * width), 1), table(dx.size());
+/// The ids of the tokens are 0 to `ids` - 1 in turn; the table has a row for each.
+CountingExec gradient_of_tokens(std::int64_t tokens, std::int64_t ids, std::int64_t width) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(tokens));
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    all[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % ids);
+  }
+  std::vector<float> dx(static_cast<std::size_t>(tokens * width), 1);
+  std::vector<float> table(static_cast<std::size_t>(ids * width));
   const moe::EmbedTokensGradient op{};
   moe::Op bound_op;
   bound_op.kind = op;
   CountingExec exec;
   moe::launch<float>(exec, op,
-                     {&bound_op, {view(ids, 1), view(dx, width)}, {view(table, width)}, {}});
-  EXPECT_EQ(table, dx);
+                     {&bound_op, {view(all, 1), view(dx, width)}, {view(table, width)}, {}});
+  EXPECT_EQ(table, std::vector<float>(table.size(), static_cast<float>(tokens / ids)));
   return exec;
 }
 
 TEST(Work, OfTheTokenTablesGradientGrowsWithTheTokensAndNotWithTheirSquare) {
-  const CountingExec few = gradient_of_tokens(4096), many = gradient_of_tokens(16384);
+  const CountingExec few = gradient_of_tokens(4096, 4096, 8),
+                     many = gradient_of_tokens(16384, 16384, 8);
   EXPECT_LT(many.steps, 5 * few.steps);
   EXPECT_LT(many.longest, 5 * few.longest);
   EXPECT_EQ(many.most_teams, 512) << "enough for the threads of a device";
+}
+
+TEST(Work, OfATokenThatIsEverywhereIsSharedAmongTheColumns) {
+  const CountingExec narrow = gradient_of_tokens(4096, 1, 64),
+                     wide = gradient_of_tokens(4096, 1, 4096);
+  EXPECT_EQ(wide.longest, narrow.longest);
+  EXPECT_EQ(wide.most_teams, 64);
 }
 
 /// Tokens choose two of `experts` in turn.

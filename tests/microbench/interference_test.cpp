@@ -19,11 +19,12 @@ const Sampling quick{.shortest_sample_s = 0, .fewest_samples = 3, .budget_s = 0.
 const ActivitySizes small{.bytes = 100'000, .linear = {.rows = 16, .inputs = 24, .outputs = 40}};
 
 std::vector<std::string> plan_names(int ranks, const std::vector<int>& node,
-                                    const std::vector<std::string>& names = {}) {
+                                    const std::vector<std::string>& names = {},
+                                    const std::string& device = "cpu") {
   std::vector<std::string> result;
   moe::run_local_ranks(ranks, [&](moe::Communicator& world) {
     const auto backend = moe::make_cpu_backend(1);
-    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
+    const Bench bench{world, world, *backend, moe::DType::f32, device, quick};
     const auto plans = interference_plans(bench, names, small, node);
     if (world.rank != 0) return;
     for (const Plan& plan : plans) result.push_back(plan.name);
@@ -47,6 +48,13 @@ TEST(Interference, MemoryBoundComputationIsNoneOfAll) {
                   "interference/computation/memory_bound", "interference/computation/copy",
                   "interference/memory_bound/computation", "interference/memory_bound/copy",
                   "interference/copy/computation", "interference/copy/memory_bound"));
+}
+
+TEST(Interference, OfComputationsIsNotMeasuredOnADeviceWhichComputesOneAfterTheOther) {
+  EXPECT_THAT(
+      plan_names(1, {0}, {}, "cuda"),
+      testing::ElementsAre("interference/computation/copy", "interference/memory_bound/copy",
+                           "interference/copy/computation", "interference/copy/memory_bound"));
 }
 
 TEST(Interference, CommunicationBetweenAndInsideNodesNeedsRanksThatAreThere) {

@@ -327,7 +327,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
                     "this emulation of NCCL does not know"};
     }
     const std::int64_t number = begin_split(*comm, color, key);
-    return begin(*comm, "ncclCommSplit", [comm, number, made] {
+    begin(*comm, "ncclCommSplit", [comm, number, made] {
       ncclComm_t part = nullptr;
       const ncclResult_t code = advance_split(*comm, number, &part);
       if (code != ncclSuccess) return code;
@@ -335,6 +335,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
       begin(*part, "ncclCommSplit", [part] { return meet(*part); });
       return ncclSuccess;
     });
+    return ncclSuccess;  // as NCCL does: only ncclCommGetAsyncError says that it is under way
   });
 }
 

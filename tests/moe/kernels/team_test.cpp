@@ -43,6 +43,10 @@ class ThreadTeam {
   void map(std::int64_t n, Out* out, F f, const In*... in) {
     for_each(n, [=](std::int64_t i) { out[i] = f(in[i]...); });
   }
+  template <class Out, class F, class... T>
+  void update(std::int64_t n, Out* out, F f, T*... arrays) {
+    for_each(n, [=](std::int64_t i) { out[i] = f(arrays[i]...); });
+  }
   template <class F>
   auto sum(std::int64_t n, F f) {
     std::decay_t<decltype(f(std::int64_t{0}))> value{};
@@ -113,6 +117,7 @@ class ThreadTeam {
 class ThreadExec {
  public:
   static constexpr AttentionTile kAttentionTile{5, 10};
+  static constexpr TokenTableTile kTokenTableTile{5, 3};
   static constexpr std::int64_t kSlotTile = 5;
 
   void* scratch(std::size_t bytes) {
