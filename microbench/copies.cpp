@@ -8,10 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "microbench/addition.h"
 #include "microbench/table.h"
+#include "moe/program/op.h"
 
 namespace microbench {
 namespace {
@@ -26,7 +29,7 @@ Words words(std::size_t count) {
   return result;
 }
 
-std::int64_t count_wrong_words(const Words& got) {
+std::int64_t count_wrong_words(std::span<const std::uint64_t> got) {
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != word(i);
   return wrong;
@@ -106,25 +109,51 @@ Case host_write(const Bench& bench, std::size_t count) {
           verify};
 }
 
-/// Both directions: what goes up must come down.
+/// The copies of activations that training offloads and fetches: between the arena and pinned
+/// memory of the host.
 Case device_copy(const Bench& bench, std::size_t count, bool up) {
-  const auto host = std::make_shared<Words>(words(count));
-  std::byte* device = place(bench, {static_cast<std::int64_t>(count * sizeof(std::uint64_t))})[0];
-  const auto upload = [=, &bench] {
-    bench.backend.upload(device, std::as_bytes(std::span(*host)), moe::Stream::copy);
+  const auto rows = static_cast<std::int64_t>(count);
+  const std::int64_t bytes = rows * moe::bytes_of(moe::DType::f64);
+  const moe::View device{place(bench, {bytes})[0], moe::DType::f64, rows, 1};
+  const moe::View host{bench.backend.host_arena(bytes), moe::DType::f64, rows, 1};
+  const std::span<std::uint64_t> in_host(static_cast<std::uint64_t*>(host.data), count);
+  const auto copy = [&](moe::OpKind kind, const moe::View& from, const moe::View& to) {
+    const auto op = std::make_shared<moe::Op>();
+    op->kind = std::move(kind);
+    op->stream = moe::Stream::copy;
+    moe::BoundOp bound;
+    bound.op = op.get();
+    bound.reads = {from};
+    bound.writes = {to};
+    bound.ranges = {{0, rows}};
+    return [op, bound, &bench] { bench.backend.execute(bound); };
   };
-  const auto download = [=, &bench] {
-    bench.backend.download(std::as_writable_bytes(std::span(*host)), device, moe::Stream::copy);
+  const std::function<void()> fetch = copy(moe::FetchRows{}, host, device),
+                              offload = copy(moe::OffloadRows{}, device, host);
+  const auto finish = [&bench] { bench.backend.reach(bench.backend.mark(moe::Stream::copy)); };
+  const auto prepare = [=] {
+    for (std::size_t i = 0; i < count; ++i) in_host[i] = word(i);
+    fetch();
+    finish();
   };
+  // What goes up must come down.
   const auto verify = [=] {
-    upload();
-    std::fill(host->begin(), host->end(), 0);
-    download();
-    return count_wrong_words(*host);
+    prepare();
+    std::ranges::fill(in_host, 0);
+    offload();
+    finish();
+    return count_wrong_words(in_host);
   };
-  Result row = copy_row(bench, up ? "host_to_device" : "device_to_host", bench.device, count);
-  const std::function<void()> call = up ? std::function<void()>(upload) : download;
-  return {row, upload, timed_on_host(call), verify, call, moe::Stream::copy};
+  const std::function<void()> call = up ? fetch : offload;
+  const auto timed = [call, &bench](int calls) {
+    return timed_on_device(bench.backend, moe::Stream::copy, calls, call);
+  };
+  return {copy_row(bench, up ? "host_to_device" : "device_to_host", bench.device, count),
+          prepare,
+          timed,
+          verify,
+          call,
+          moe::Stream::copy};
 }
 
 /// What a kernel that memory limits reaches. In f32, whatever else is measured.

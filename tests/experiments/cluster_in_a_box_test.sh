@@ -60,10 +60,10 @@ said_by() {
 }
 if command -v mpirun > /dev/null; then
   expect "ranks land on one node each" equal "$(said_by 2 'uname -n')" "node0 node1 "
-  expect "nodes are filled before the next is taken" equal "$(said_by 4 'uname -n' --ranks-per-node 2)" "node0 node0 node1 node1 "
+  expect "nodes are filled before the next is taken" \
+    equal "$(said_by 4 'uname -n' --ranks-per-node 2)" "node0 node0 node1 node1 "
   expect "and with links inside nodes too" \
     equal "$(said_by 4 'uname -n' --ranks-per-node 2 --intra-gbps 3)" "node0 node0 node1 node1 "
-  # Where daemons of one host name share a folder, the later removes what the earlier keeps there.
   folders='echo ${OMPI_FILE_LOCATION%%/ompi.*}'
   expect "daemons of MPI have a folder each, where hosts of a node have one name" \
     equal "$(said_by 4 "$folders" --ranks-per-node 2 --intra-gbps 3 | tr ' ' '\n' | sort -u | grep -c .)" 4
