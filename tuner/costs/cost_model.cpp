@@ -337,7 +337,10 @@ void read_interference(const moe::InputObject& json, Interference& interference)
   for (const std::string& kind : kinds.keys()) {
     auto& speeds = interference.kind_beside_communication[kind];
     for (const auto& [alone_s, speed] : pairs_if_any(kinds, kind, "seconds", "a speed above 0")) {
-      if (!(alone_s > 0 && speed > 0)) kinds.refuse(kind, "expected seconds and a speed above 0");
+      const double before_s = speeds.empty() ? 0 : speeds.back().alone_s;
+      if (!(alone_s > before_s && speed > 0)) {
+        kinds.refuse(kind, "expected ascending seconds above 0, each with a speed above 0");
+      }
       speeds.push_back({alone_s, speed});
     }
     if (speeds.empty()) kinds.refuse(kind, "expected a pair or more");

@@ -340,6 +340,7 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   costs.fits["gemm"].unit = "flop";
   costs.slowdowns = {{{1.5, 1, 1}, {1, 1, 1}}};
   set_speed(costs.interference, "computation_beside_computation", 0.5);
+  costs.interference.kind_beside_communication["gelu"] = {{0.5, 0.875}, {2, 0.75}};
   const std::string sound = to_json(costs);
   const auto refusal = [&](const std::string& what, const std::string& with) {
     std::string text = sound;
@@ -358,6 +359,8 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
       refusal("\"computation_beside_computation\":0.5", "\"computation_beside_computation\":0"),
       HasSubstr("expected a speed above 0"));
   EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
+  EXPECT_THAT(refusal("[2.0,0.75]", "[0.25,0.75]"), HasSubstr("ascending seconds"));
+  EXPECT_THAT(refusal("[2.0,0.75]", "[2.0,0]"), HasSubstr("a speed above 0"));
   EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[1.5,1.0]"), HasSubstr("three numbers"));
   EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[0,1.0,1.0]"), HasSubstr("above 0"));
   EXPECT_THAT(refusal("[[[1.5,1.0,1.0],", "[[[1,1,1]],[[1.5,1,1],"), HasSubstr("slowdowns"));
