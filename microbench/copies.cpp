@@ -29,9 +29,9 @@ Words words(std::size_t count) {
   return result;
 }
 
-std::int64_t count_wrong_words(std::span<const std::uint64_t> got) {
+std::int64_t count_wrong_words(std::span<const std::uint64_t> got, std::size_t begin = 0) {
   std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != word(i);
+  for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != word(begin + i);
   return wrong;
 }
 
@@ -131,8 +131,11 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
   const std::function<void()> fetch = copy(moe::FetchRows{}, host, device),
                               offload = copy(moe::OffloadRows{}, device, host);
   const auto finish = [&bench] { bench.backend.reach(bench.backend.mark(moe::Stream::copy)); };
+  // Each time other words, so that nothing is right from before.
+  const auto begin = std::make_shared<std::size_t>(0);
   const auto prepare = [=] {
-    for (std::size_t i = 0; i < count; ++i) in_host[i] = word(i);
+    *begin += count;
+    for (std::size_t i = 0; i < count; ++i) in_host[i] = word(*begin + i);
     fetch();
     finish();
   };
@@ -142,7 +145,7 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
     std::ranges::fill(in_host, 0);
     offload();
     finish();
-    return count_wrong_words(in_host);
+    return count_wrong_words(in_host, *begin);
   };
   const std::function<void()> call = up ? fetch : offload;
   const auto timed = [call, &bench](int calls) {

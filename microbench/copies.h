@@ -14,7 +14,8 @@ namespace microbench {
 std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>& sizes);
 
 /// A copy from the arena to host memory, as training offloads activations: memcpy on a CPU,
-/// device_to_host elsewhere. Its buffers end in the arena at arena_end(bench, {bytes}).
+/// device_to_host elsewhere. Its buffers end in the arena at arena_end(bench, {bytes}). On a device
+/// it also takes the host arena from its begin: one such case lives at a time.
 Case offload_case(const Bench& bench, std::int64_t bytes);
 
 /// The benchmark "copies".

@@ -254,7 +254,7 @@ const std::vector<Column>& interference_columns() {
 bool computes(const std::string& name) { return name == "computation" || name == "memory_bound"; }
 
 /// Whether activities that compute cannot run at one time: a device has one stream for them.
-bool take_turns(const Bench& bench) { return bench.device != "cpu"; }
+bool computes_in_turns(const Bench& bench) { return bench.device != "cpu"; }
 
 Activity& named(const Activities& activities, const std::string& name) {
   return **std::ranges::find(activities, name, [](const auto& activity) { return activity->name; });
@@ -281,7 +281,8 @@ Case together_case(const std::shared_ptr<Together>& together, const Bench& bench
 std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::string>& names,
                                      const ActivitySizes& sizes, const std::vector<int>& node) {
   const std::vector<std::string> possible = possible_activities(bench, names, node);
-  if (bench.world.rank == 0 && std::ranges::count_if(possible, computes) > 1 && take_turns(bench)) {
+  if (bench.world.rank == 0 && std::ranges::count_if(possible, computes) > 1 &&
+      computes_in_turns(bench)) {
     spdlog::warn(
         "interference: computation beside memory_bound is left out: a device computes on one "
         "stream, one after the other");
@@ -304,7 +305,7 @@ std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::
   for (const std::string& y : possible) {
     std::vector<std::string> others;
     for (const std::string& x : possible) {
-      if (x == y || (computes(x) && computes(y) && take_turns(bench))) continue;
+      if (x == y || (computes(x) && computes(y) && computes_in_turns(bench))) continue;
       add(y, {x});
       const bool also_computes = y == "memory_bound" && x == "computation";
       if (x != "memory_bound" && !also_computes) others.push_back(x);

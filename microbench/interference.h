@@ -11,7 +11,8 @@ namespace microbench {
 /// Measures the speed of y while x runs on every rank, in (0, 1]: MPMoE's alpha(y, x) [MPMoE 4.2
 /// and Fig. 3, printed]. It does so for every activity y (activities.h) and every other x, and
 /// where there are several others also for "all" of them at once (without memory_bound, a second
-/// kind of computation).
+/// kind of computation). A device computes on one stream: there computation and memory_bound do not
+/// run beside each other.
 ///
 /// y alone and y beside x are timed in turns, in several rounds. Calls of y that are shorter than 5
 /// ms are repeated until they last so long. x runs on a thread and stream of its own, from before

@@ -42,8 +42,8 @@ __device__ void map_pack(std::int64_t place, Out* out, F f, In*... in) {
   const auto on = [=](Pack<std::remove_const_t<In>, width>... packs) {
     Pack<Out, width> result;
     for (int i = 0; i < width; ++i) result.value[i] = f(packs.value[i]...);
-    pack_at<width>(out, place) = result;
     (store_pack<width>(in, place, packs), ...);
+    pack_at<width>(out, place) = result;
   };
   on(pack_at<width>(in, place)...);
 }

@@ -80,7 +80,11 @@ struct TokenTableGradientBody {
     const std::int64_t columns = left < tile_width ? left : tile_width;
     const std::int32_t* all = tokens;
     const auto own = static_cast<std::int32_t>(work / tiles), mask = shares - 1;
-    const auto is_own = [=](std::int64_t i) { return (all[i] & mask) == own; };
+    const std::int64_t first = first_id, table_rows = rows;
+    const auto is_own = [=](std::int64_t i) {
+      const std::int64_t row = all[i] - first;
+      return (all[i] & mask) == own && row >= 0 && row < table_rows;
+    };
     Real* out = d_table + begin;
     const Stored* in = dx + begin;
     const std::int64_t stride = width;
@@ -88,8 +92,7 @@ struct TokenTableGradientBody {
       Found found;
       for (int k = 0; k < at_once; ++k) {
         if (i < count) i = team.first(i, count, is_own);
-        const std::int64_t row = i < count ? all[i] - first_id : -1;
-        found.row[k] = row < rows ? row : -1;
+        found.row[k] = i < count ? all[i] - first : -1;
         found.token[k] = i++;
       }
       team.for_each(columns, [=](std::int64_t c) {
@@ -115,7 +118,7 @@ struct TokenTableGradientBody {
 
  private:
   struct Found {
-    std::int64_t row[at_once], token[at_once];  ///< row < 0: nothing to add
+    std::int64_t row[at_once], token[at_once];  ///< row < 0: there are no more
   };
 };
 

@@ -10,7 +10,8 @@ namespace moe {
 /// warp or a block (backend/device_team.cuh). Both have these functions:
 ///   for_each(n, f)        f(i) once for every i, in any order
 ///   map(n, out, f, in...) out[i] = f(in[i]...), by whichever member; others see it after sync()
-///   update(n, out, f, a...) as map(), and f may change the elements of arrays that are not const
+///   update(n, out, f, a...) as map(), and f may change the elements of arrays that are not const;
+///                         out may be one of the arrays, which is then const
 ///   sum(n, f), max(n, f)  of f(i), called once for every i; the order depends on n alone
 ///   first(begin, end, f)  the first i with f(i), end where there is none
 ///   scan(n, f, g)         g(i, sum of f over all before i) in any order; returns the whole sum

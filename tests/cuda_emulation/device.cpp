@@ -161,7 +161,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (attribute != cudaDevAttrMultiProcessorCount) return emulation::keep(cudaErrorInvalidValue);
   cudaDeviceProp properties;
   const cudaError_t status = cudaGetDeviceProperties(&properties, device);
-  *value = properties.multiProcessorCount;
+  if (status == cudaSuccess) *value = properties.multiProcessorCount;
   return status;
 }
 

@@ -8,8 +8,8 @@
 namespace tuner {
 
 /// What points of ascending size say of `size`: between two of them linearly in the logarithm of
-/// the size, beyond the first and the last what these say. There is at least one point; sizes are
-/// above 0.
+/// the size, beyond the first and the last what these say. There is at least one point,
+/// and the sizes of points are above 0.
 template <class Point>
 double by_size(const std::vector<Point>& points, double size, double Point::*at,
                double Point::*value) {

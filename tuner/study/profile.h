@@ -29,8 +29,9 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
 /// warm-up iterations where there are others. alpha(y, all) that their timelines do not tell is
 /// taken from `moe-bench interference`, where it has measured on this computer and device with
-/// ranks on nodes in the same way and with an equally fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error
-/// where a run or its timelines are missing, and moe::InputError where the runs differ in ranks.
+/// ranks on nodes in the same way and with an equally fast network. Gives at most 16 routings,
+/// evenly spread over the run. Throws db::Error where a run or its timelines are missing, and
+/// moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids);
 

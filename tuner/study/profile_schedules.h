@@ -33,7 +33,8 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program, int 
 /// The schedules that measure copies to the host's memory and back. All rows that backward needs
 /// are offloaded, in chunks: once with everything on one stream, so that copies run alone, and once
 /// with copies of the same sizes beside all other work. Larger copies are slower for each byte
-/// where they leave a cache, which would pass for interference. Schedules that are not legal for the Program are left out.
+/// where they leave a cache, which would pass for interference. Schedules that are not legal for
+/// the Program are left out.
 std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program);
 
 /// The schedule that measures ops of parts of the batch: every MoE layer, and all that can be cut
