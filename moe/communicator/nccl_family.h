@@ -95,7 +95,7 @@ class NcclFamily {
   }
 
   /// Waits until the call that returned `code` is done on the host. A failure fails the family.
-  /// The communicator is asked even where `code` is ncclSuccess, which ncclCommSplit returns at once.
+  /// The communicator is asked even where `code` is ncclSuccess: ncclCommSplit returns it at once.
   void settle(NcclMember& member, ncclResult_t code, std::string_view name,
               const CallContext& call);
 
