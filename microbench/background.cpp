@@ -10,10 +10,9 @@
 namespace microbench {
 namespace {
 
-/// How long the calls between two marks last: much longer than marks take.
-constexpr double kBurst_s = 1e-4;
-/// Bursts that may be enqueued on a device before they are done.
-constexpr std::size_t kMostUnderWay = 4;
+/// How long the calls between two marks last: much longer than marks take, and than a device idles
+/// until the host has enqueued the next.
+constexpr double kBurst_s = 1e-3;
 /// How long the calls of a collective between two agreements last: much longer than those take.
 constexpr double kRound_s = 0.01;
 constexpr double kMostCallsBeside = 100'000;
@@ -60,9 +59,9 @@ void Background::run() {
     do {
       for (int call = 0; call < round; call += burst_) {
         issue();
-        if (marks_.size() > kMostUnderWay) {
-          activity_.bench->backend.time_of(marks_[marks_.size() - 1 - kMostUnderWay].second);
-        }
+        // Until then no more: a device that always has the next copy enqueued may keep other
+        // streams' copies waiting.
+        activity_.bench->backend.reach(marks_.back().second);
       }
     } while (goes_on());
     use_ = thread_use() - before;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <variant>
 
 #include "moe/kernels/device.h"
@@ -51,7 +50,7 @@ struct AdamBody {
     const std::int64_t size = left < Blocks::kBlock ? left : Blocks::kBlock;
     const Real* g = tensors.gradient + begin;
     Real* p = tensors.parameter + begin;
-    Stored* narrow = tensors.stored + begin;
+    Stored* stored = tensors.stored + begin;
     Real* m = tensors.first_moment + begin;
     Real* v = tensors.second_moment + begin;
     const double steps = *step;
@@ -67,22 +66,15 @@ struct AdamBody {
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
     if (factor < 0) return;  // no step
     const Real kept = static_cast<Real>(1 - learning_rate * tensors.weight_decay);
-    const auto updated = [=](Real gradient, Real old, Real& first, Real& second) {
-      const Real clipped = factor * gradient;
-      first += new1 * (clipped - first);
-      second += new2 * (clipped * clipped - second);
-      return kept * old - rate * first / (std::sqrt(second) * root + epsilon);
-    };
-    if constexpr (std::is_same_v<Stored, Real>) {
-      team.update(size, p, updated, g, static_cast<const Real*>(p), m, v);
-    } else {
-      team.update(
-          size, narrow,
-          [=](Real gradient, Real& wide, Real& first, Real& second) {
-            return wide = updated(gradient, wide, first, second);
-          },
-          g, p, m, v);
-    }
+    update_parameter(
+        team, size, g, p, stored,
+        [=](Real gradient, Real old, Real& first, Real& second) {
+          const Real clipped = factor * gradient;
+          first += new1 * (clipped - first);
+          second += new2 * (clipped * clipped - second);
+          return kept * old - rate * first / (std::sqrt(second) * root + epsilon);
+        },
+        m, v);
   }
 };
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
+#include "moe/kernels/device.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
@@ -14,6 +16,23 @@ Wide<Stored>* updated_of(const BoundOp& bound, std::size_t position) {
     return data_of<Stored>(bound.writes[0]);
   } else {
     return data_of<Wide<Stored>>(bound.writes.at(position));
+  }
+}
+
+/// Sets n elements of a parameter to updated(gradient, old value, state&...). A parameter that is
+/// stored in fewer bits takes over what its master became; else `parameter` is `stored`.
+template <class Stored, class Team, class F, class... State>
+MOE_BODY void update_parameter(Team& team, std::int64_t n, const Wide<Stored>* gradient,
+                               Wide<Stored>* parameter, Stored* stored, F updated,
+                               State*... states) {
+  using Real = Wide<Stored>;
+  if constexpr (std::is_same_v<Stored, Real>) {
+    team.update(n, stored, updated, gradient, static_cast<const Real*>(parameter), states...);
+  } else {
+    team.update(
+        n, stored,
+        [=](Real g, Real& wide, State&... state) { return wide = updated(g, wide, state...); },
+        gradient, parameter, states...);
   }
 }
 

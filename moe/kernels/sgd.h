@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <variant>
 
 #include "moe/kernels/device.h"
@@ -47,18 +46,11 @@ struct SgdBody {
     const Real* gradients = tensors.gradient + begin;
     Real* p = tensors.parameter + begin;
     Real* v = tensors.velocity + begin;
-    Stored* narrow = tensors.stored + begin;
+    Stored* stored = tensors.stored + begin;
     const Real rate = static_cast<Real>(rate_at(op.rate, *step));
     const Real momentum = static_cast<Real>(op.momentum);
     const auto update = [&](auto updated) {
-      if constexpr (std::is_same_v<Stored, Real>) {
-        team.update(size, p, updated, gradients, static_cast<const Real*>(p), v);
-      } else {
-        team.update(
-            size, narrow,
-            [=](Real g, Real& wide, Real& moved) { return wide = updated(g, wide, moved); },
-            gradients, p, v);
-      }
+      update_parameter(team, size, gradients, p, stored, updated, v);
     };
     if (clip_factor == nullptr && tensors.weight_decay == 0 && !op.nesterov) {
       update([=](Real g, Real old, Real& moved) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -152,11 +153,13 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   return errors;
 }
 
-/// The errors of all runs under one schedule together, given the schedule of each run.
+/// The errors of all runs from `first` on, those under one schedule together, given the schedule of
+/// each run.
 std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<double>>& errors,
-                                             const std::vector<std::int64_t>& schedules) {
+                                             const std::vector<std::int64_t>& schedules,
+                                             std::size_t first) {
   std::map<std::int64_t, std::vector<double>> together;
-  for (std::size_t run = 0; run < errors.size(); ++run) {
+  for (std::size_t run = first; run < errors.size(); ++run) {
     std::vector<double>& of_schedule = together[schedules[run]];
     of_schedule.insert(of_schedule.end(), errors[run].begin(), errors[run].end());
   }
@@ -165,10 +168,20 @@ std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<doubl
   return result;
 }
 
+/// The iterations of run `first` and of those after it.
+std::vector<MeasuredIteration> from_run(const MeasuredRuns& measured, std::size_t first) {
+  std::vector<MeasuredIteration> result;
+  for (std::size_t i = 0; i < measured.iterations.size(); ++i) {
+    if (measured.runs[i] >= first) result.push_back(measured.iterations[i]);
+  }
+  return result;
+}
+
 }  // namespace
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
-                          std::string_view layout, const std::vector<std::int64_t>& run_ids) {
+                          std::string_view layout, const std::vector<std::int64_t>& run_ids,
+                          const std::vector<std::int64_t>& later_runs) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
@@ -180,7 +193,9 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
 
   MeasuredRuns profiled;
   std::vector<std::int64_t> schedules;  // [run]
-  for (const std::int64_t id : run_ids) {
+  std::vector<std::int64_t> all_runs = run_ids;
+  std::ranges::copy(later_runs, std::back_inserter(all_runs));
+  for (const std::int64_t id : all_runs) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
@@ -200,11 +215,19 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
-  costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
+  std::size_t first_of_pace = run_ids.size();
+  const auto slowdowns = [&] {
+    return slowdowns_of(from_run(profiled, first_of_pace), profile.groups, costs, shared);
+  };
+  costs.slowdowns = slowdowns();
+  if (costs.slowdowns.empty()) {
+    first_of_pace = 0;
+    costs.slowdowns = slowdowns();
+  }
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(profiled, profile);
   profile.machine.costs.profile_deviation =
-      deviation_of_profile(by_schedule(profile.errors, schedules));
+      deviation_of_profile(by_schedule(profile.errors, schedules, first_of_pace));
   return profile;
 }
 

@@ -27,13 +27,16 @@ struct Profile {
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
-/// warm-up iterations where there are others. alpha(y, all) that their timelines do not tell is
-/// taken from `moe-bench interference`, where it has measured on this computer and device with
-/// ranks on nodes in the same way and with an equally fast network. Gives at most 16 routings,
-/// evenly spread over the run. Throws db::Error where a run or its timelines are missing, and
-/// moe::InputError where the runs differ in ranks.
+/// warm-up iterations where there are others. Runs that were measured later, as trials are, count
+/// as much. But ranks may have become faster or slower since: where later runs tell the slowdowns
+/// of ranks (costs/rank_slowdown.h), slowdowns and deviation are theirs alone. alpha(y, all) that
+/// their timelines do not tell is taken from `moe-bench interference`, where it has measured on
+/// this computer and device with ranks on nodes in the same way and with an equally fast network.
+/// Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run or its
+/// timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
-                          std::string_view layout, const std::vector<std::int64_t>& run_ids);
+                          std::string_view layout, const std::vector<std::int64_t>& run_ids,
+                          const std::vector<std::int64_t>& later_runs = {});
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

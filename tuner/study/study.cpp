@@ -206,8 +206,9 @@ class StudyRun {
         {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
          options_.say});
     profile_runs_ = runs.runs;
-    std::vector<std::vector<double>> errors_by_run = take_costs().errors;
-    errors_by_run.resize(profile_runs_.size());  // without those of a refinement
+    Profile taken = take_costs();
+    if (!refinements_of(study_).empty()) taken = profile_alone();
+    const std::vector<std::vector<double>>& errors_by_run = taken.errors;
     std::vector<double> errors;
     for (const auto& of_run : errors_by_run) std::ranges::copy(of_run, std::back_inserter(errors));
     const std::vector<ProfileQuality> qualities = profile_qualities(runs, errors_by_run);
@@ -218,12 +219,17 @@ class StudyRun {
     if (!warning_.empty()) options_.say(warning_);
   }
 
+  /// Without what refinements added.
+  Profile profile_alone() const {
+    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_);
+  }
+
   /// The costs of the profile, and of the last refinement if there was one.
   Profile take_costs() {
-    std::vector<std::int64_t> runs = profile_runs_;
     const Refinements refinements = refinements_of(study_);
-    if (!refinements.empty()) std::ranges::copy(refinements.back(), std::back_inserter(runs));
-    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs);
+    Profile profile =
+        profile_from_runs(connection_, options_.model, layout_text(), profile_runs_,
+                          refinements.empty() ? std::vector<std::int64_t>{} : refinements.back());
     groups_ = program_.groups = profile.groups;
     machine_ = profile.machine;
     // Planners may use as much of a rank's memory as the study was asked to keep to.
@@ -443,10 +449,7 @@ class StudyRun {
     go_on();
     try {
       CostModel costs = machine_.costs;
-      if (!refinements_of(study_).empty()) {
-        costs = profile_from_runs(connection_, options_.model, layout_text(), profile_runs_)
-                    .machine.costs;
-      }
+      if (!refinements_of(study_).empty()) costs = profile_alone().machine.costs;
       store_slowed_predictions(connection_, study_.id, options_.model, situation(costs),
                                profile_runs_, [this] { go_on(); });
     } catch (const db::Error& error) {

@@ -229,6 +229,29 @@ TEST(Profile, KnowsHowUnequallyFastRanksCompute) {
   EXPECT_GT(predicted_s(profile.machine.costs), 1.02 * predicted_s(equal)) << "ranks wait";
 }
 
+TEST(Profile, TakesThePaceOfLaterRuns) {
+  SimulatedRuns runs(true);
+  const std::vector<std::int64_t> profiled = runs.ids;
+  runs.ids.clear();
+  runs.slowdowns.assign(2, {0.8, 0.8, 0.8});
+  const moe::Schedule sequential = profile_schedules(runs.program).front().schedule;
+  for (int repeat = 0; repeat < 2; ++repeat) runs.store(sequential, true);
+  const std::vector<std::int64_t> later = runs.ids;
+  const double measured_s =
+      db::load_timelines(runs.connection, {later[0], 0, "measured"}).at(0).duration_s;
+  const auto predicted_s = [&](const Profile& profile) {
+    const Situation situation{runs.program, runs.groups, profile.routings.front(),
+                              profile.machine.costs, profile.machine.cluster};
+    return simulated_program_s(situation, runs.program);
+  };
+  const Profile before = profile_from_runs(runs.connection, runs.model, "", profiled);
+  EXPECT_GT(predicted_s(before), 1.05 * measured_s);
+  const Profile now = profile_from_runs(runs.connection, runs.model, "", profiled, later);
+  EXPECT_NEAR(predicted_s(now) / measured_s, 1, 0.03);
+  EXPECT_LT(now.machine.costs.profile_deviation.value(), 0.05) << "of the later runs";
+  EXPECT_THAT(now.errors, SizeIs(profiled.size() + later.size()));
+}
+
 TEST(Profile, DeviatesByTheMediansOfSchedulesOverAllTheirRuns) {
   SimulatedRuns runs(true);
   for (const double slowdown : {1.3, 0.7}) {
