@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "db/console/statistics.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
@@ -45,27 +44,37 @@ inline bool is_alone(const Observation& observation) {
   return beside_s <= kAlone * observation.sample.seconds;
 }
 
+/// The median of values (first) with weights (second), of which there is at least one.
+inline double weighted_median(std::vector<std::pair<double, double>> weighted) {
+  std::sort(weighted.begin(), weighted.end());
+  double half = 0;
+  for (const auto& [value, weight] : weighted) half += weight / 2;
+  double sum = 0;
+  auto middle = weighted.begin();
+  while (sum + middle->second < half) sum += (middle++)->second;
+  return middle->first;
+}
+
 /// The speeds of one occupation while another is at work.
 class Beside {
  public:
-  /// `beside_s`: the seconds of the observation during which the other was at work. The observation
-  /// is not counted where something else was beside it for much of the time instead.
-  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  /// `beside_s`: the seconds of the observation during which the other was at work. Returns false,
+  /// and does not count the observation, where that is next to none of it, or where something else
+  /// was beside it for much of the time instead.
+  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
-    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
+    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) {
+      return false;
+    }
     const double work = seconds_of(alone, sample.calls, sample.units);
     speeds_.emplace_back((work - (sample.seconds - beside_s)) / beside_s, beside_s);
     seconds_ += beside_s;
+    return true;
   }
   /// The median, where each observation weighs as many seconds as it lasted.
   std::optional<double> speed() const {
     if (seconds_ < kEnoughOverlap_s) return std::nullopt;
-    auto sorted = speeds_;
-    std::sort(sorted.begin(), sorted.end());
-    double sum = 0;
-    auto middle = sorted.begin();
-    while (sum + middle->second < seconds_ / 2) sum += (middle++)->second;
-    return std::clamp(middle->first, kSlowest, 1.0);
+    return std::clamp(weighted_median(speeds_), kSlowest, 1.0);
   }
 
  private:
@@ -77,11 +86,12 @@ class Beside {
 /// these, else from all.
 class BesideOne {
  public:
-  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  /// As Beside::add().
+  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
     if (observation.beside.several <= (1 - kOneOf) * observation.beside.any) {
       two_.add(observation, alone, beside_s);
     }
-    any_.add(observation, alone, beside_s);
+    return any_.add(observation, alone, beside_s);
   }
   std::optional<double> speed() const {
     const std::optional<double> of_two = two_.speed();
@@ -92,32 +102,42 @@ class BesideOne {
   Beside two_, any_;
 };
 
-/// The speeds beside one occupation of ops of about one time: a speed for each doubling of it.
+/// The speeds beside one occupation of ops of about one time: a speed for each doubling of it that
+/// was observed enough, or one for all times where none was.
 class BesideByTime {
  public:
   void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const double alone_s = seconds_of(alone, observation.sample.calls, observation.sample.units);
     if (!(alone_s > 0)) return;
-    Doubling& doubling = doublings_[std::ilogb(alone_s)];
-    doubling.alone_s.push_back(alone_s);
-    doubling.beside.add(observation, alone, beside_s);
+    all_.add(observation, alone, alone_s, beside_s);
+    doublings_[std::ilogb(alone_s)].add(observation, alone, alone_s, beside_s);
   }
   std::vector<SpeedByTime> speeds() const {
     std::vector<SpeedByTime> speeds;
-    for (const auto& [exponent, doubling] : doublings_) {
-      if (const auto speed = doubling.beside.speed()) {
-        speeds.push_back({db::median(doubling.alone_s), *speed});
-      }
-    }
+    for (const auto& [exponent, doubling] : doublings_) doubling.append_to(speeds);
+    if (speeds.empty()) all_.append_to(speeds);
     return speeds;
   }
 
  private:
-  struct Doubling {
-    std::vector<double> alone_s;
-    BesideOne beside;
+  /// Executions that count together.
+  class Times {
+   public:
+    void add(const Observation& observation, const LinearFit& alone, double alone_s,
+             double beside_s) {
+      if (beside_.add(observation, alone, beside_s)) alone_s_.emplace_back(alone_s, beside_s);
+    }
+    void append_to(std::vector<SpeedByTime>& speeds) const {
+      if (const auto speed = beside_.speed()) speeds.push_back({weighted_median(alone_s_), *speed});
+    }
+
+   private:
+    std::vector<std::pair<double, double>> alone_s_;  ///< and seconds beside, as the speeds weigh
+    BesideOne beside_;
   };
-  std::map<int, Doubling> doublings_;
+
+  std::map<int, Times> doublings_;
+  Times all_;
 };
 
 /// The speeds of every pair of occupations, those for both links together, and those beside two

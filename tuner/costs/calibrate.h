@@ -42,9 +42,10 @@ struct MeasuredIteration {
 ///    with more than 10% count too where the others overlap less than 1 ms. The speed of a pair is
 ///    the median over these spans, each weighed by its o, and clamped to [0.05, 1]. Where one link
 ///    was observed too little, the speed for both links is used. Computation of one kind beside
-///    communication has a speed for each doubling of the time that its ops take alone. alpha(y,
-///    all) comes from spans in which at least 90% of the overlap is with two occupations or more.
-///    What no span tells is left to study/profile.h; else the pairs are multiplied.
+///    communication has a speed for each doubling of the time that its ops take alone, and one for
+///    all times where no doubling overlaps 1 ms. alpha(y, all) comes from spans in which at least
+///    90% of the overlap is with two occupations or more. What no span tells is left to
+///    study/profile.h; else the pairs are multiplied.
 /// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
 ///    which are rare and long, are means. The wait for a card's queue comes from calls between
 ///    nodes that began while one 100 times as large moved: from how much longer than alone they
