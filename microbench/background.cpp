@@ -59,8 +59,8 @@ void Background::run() {
     do {
       for (int call = 0; call < round; call += burst_) {
         issue();
-        // Until then no more: a device that always has the next copy enqueued may keep other
-        // streams' copies waiting.
+        // Waits for the burst, so that there is a gap. A device that always has the next copy
+        // enqueued may keep the copies of other streams waiting.
         activity_.bench->backend.reach(marks_.back().second);
       }
     } while (goes_on());

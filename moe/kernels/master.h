@@ -19,8 +19,9 @@ Wide<Stored>* updated_of(const BoundOp& bound, std::size_t position) {
   }
 }
 
-/// Sets n elements of a parameter to updated(gradient, old value, state&...). A parameter that is
-/// stored in fewer bits takes over what its master became; else `parameter` is `stored`.
+/// Sets n elements of a parameter to updated(gradient, old value, state&...). Where it is stored in
+/// fewer bits, `parameter` is its master, and `stored` becomes what that has become, rounded; else
+/// both are the same memory.
 template <class Stored, class Team, class F, class... State>
 MOE_BODY void update_parameter(Team& team, std::int64_t n, const Wide<Stored>* gradient,
                                Wide<Stored>* parameter, Stored* stored, F updated,

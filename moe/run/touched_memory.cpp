@@ -9,16 +9,17 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = 1 << 20;
 
-/// Bytes [begin, begin + size) of the pattern. It differs from byte to byte, so that a tensor filled
-/// with one value never looks like it.
+/// The pattern. It differs from byte to byte, so that a tensor filled with one value never looks
+/// like it.
 class Pattern {
  public:
+  /// Its bytes [begin, begin + size), which stay until the next call.
   std::span<const std::byte> at(std::int64_t begin, std::int64_t size) {
     constexpr std::int64_t kWordBytes = sizeof(std::uint64_t);
     const std::int64_t first = begin / kWordBytes, last = (begin + size - 1) / kWordBytes;
     words_.resize(static_cast<std::size_t>(last - first + 1));
     for (std::size_t i = 0; i < words_.size(); ++i) {
-      words_[i] = (static_cast<std::uint64_t>(first) + i) * 0x9e3779b97f4a7c15;
+      words_[i] = (static_cast<std::uint64_t>(first) + i + 1) * 0x9e3779b97f4a7c15;
     }
     return std::as_bytes(std::span(words_))
         .subspan(static_cast<std::size_t>(begin % kWordBytes), static_cast<std::size_t>(size));

@@ -132,7 +132,7 @@ class BesideByTime {
     }
 
    private:
-    std::vector<std::pair<double, double>> alone_s_;  ///< and seconds beside, as the speeds weigh
+    std::vector<std::pair<double, double>> alone_s_;  ///< and seconds beside, of all that count
     BesideOne beside_;
   };
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "db/load.h"
 #include "moe/errors.h"
@@ -16,6 +16,8 @@
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
+#include "tuner/costs/observe.h"
+#include "tuner/costs/pace.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
@@ -168,13 +170,15 @@ std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<doubl
   return result;
 }
 
-/// The iterations of run `first` and of those after it.
-std::vector<MeasuredIteration> from_run(const MeasuredRuns& measured, std::size_t first) {
-  std::vector<MeasuredIteration> result;
-  for (std::size_t i = 0; i < measured.iterations.size(); ++i) {
-    if (measured.runs[i] >= first) result.push_back(measured.iterations[i]);
+/// What iterations show.
+Observations observed(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+                      const std::vector<SharedProcessors>& shared, std::string_view device) {
+  const auto contended = contended_processors(shared, groups.ranks);
+  Observations seen;
+  for (const MeasuredIteration& iteration : iterations) {
+    observe(iteration, groups, contended, device, seen);
   }
-  return result;
+  return seen;
 }
 
 }  // namespace
@@ -193,9 +197,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
 
   MeasuredRuns profiled;
   std::vector<std::int64_t> schedules;  // [run]
-  std::vector<std::int64_t> all_runs = run_ids;
-  std::ranges::copy(later_runs, std::back_inserter(all_runs));
-  for (const std::int64_t id : all_runs) {
+  const auto add = [&](std::int64_t id) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
@@ -206,7 +208,10 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
                       fmt::format("run {}: no measured timeline", run.id));
     }
     schedules.push_back(*run.schedule_id);
-  }
+  };
+  std::ranges::for_each(run_ids, add);
+  const std::size_t first_later = profiled.iterations.size();
+  std::ranges::for_each(later_runs, add);
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();
   } else {
@@ -215,19 +220,18 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
-  std::size_t first_of_pace = run_ids.size();
-  const auto slowdowns = [&] {
-    return slowdowns_of(from_run(profiled, first_of_pace), profile.groups, costs, shared);
-  };
-  costs.slowdowns = slowdowns();
-  if (costs.slowdowns.empty()) {
-    first_of_pace = 0;
-    costs.slowdowns = slowdowns();
+  costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
+  if (!later_runs.empty()) {
+    const std::span<const MeasuredIteration> all = profiled.iterations;
+    const auto seen = [&](std::span<const MeasuredIteration> iterations) {
+      return observed(iterations, profile.groups, shared, first.device);
+    };
+    set_pace(seen(all.subspan(first_later)), seen(all), costs);
   }
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(profiled, profile);
-  profile.machine.costs.profile_deviation =
-      deviation_of_profile(by_schedule(profile.errors, schedules, first_of_pace));
+  profile.machine.costs.profile_deviation = deviation_of_profile(
+      by_schedule(profile.errors, schedules, later_runs.empty() ? 0 : run_ids.size()));
   return profile;
 }
 

@@ -17,7 +17,8 @@ namespace tuner {
 struct Profile {
   CostedCluster machine;
   moe::Groups groups;
-  /// (predicted - measured) / measured, by run and profiled iteration.
+  /// (predicted - measured) / measured, by run and profiled iteration. With later runs, all are
+  /// predicted at the pace of these.
   std::vector<std::vector<double>> errors;
   std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
@@ -28,12 +29,11 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
 /// warm-up iterations where there are others. Runs that were measured later, as trials are, count
-/// as much. But ranks may have become faster or slower since: where later runs tell the slowdowns
-/// of ranks (costs/rank_slowdown.h), slowdowns and deviation are theirs alone. alpha(y, all) that
-/// their timelines do not tell is taken from `moe-bench interference`, where it has measured on
-/// this computer and device with ranks on nodes in the same way and with an equally fast network.
-/// Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run or its
-/// timelines are missing, and moe::InputError where the runs differ in ranks.
+/// as much, but computation takes as long as in these (costs/pace.h), and the deviation is theirs
+/// alone. alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`,
+/// where it has measured on this computer and device with ranks on nodes in the same way and with
+/// an equally fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error
+/// where a run or its timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
                           const std::vector<std::int64_t>& later_runs = {});

@@ -206,9 +206,9 @@ class StudyRun {
         {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
          options_.say});
     profile_runs_ = runs.runs;
-    Profile taken = take_costs();
-    if (!refinements_of(study_).empty()) taken = profile_alone();
-    const std::vector<std::vector<double>>& errors_by_run = taken.errors;
+    const Profile taken = take_costs();
+    const std::vector<std::vector<double>> errors_by_run =
+        refinements_of(study_).empty() ? taken.errors : profile_alone().errors;
     std::vector<double> errors;
     for (const auto& of_run : errors_by_run) std::ranges::copy(of_run, std::back_inserter(errors));
     const std::vector<ProfileQuality> qualities = profile_qualities(runs, errors_by_run);

@@ -22,6 +22,13 @@ TEST_F(TouchedMemoryTest, FindsTheHighestByteThatWasWritten) {
   }
 }
 
+TEST_F(TouchedMemoryTest, SeesZerosInTheFirstBytes) {
+  TouchedMemory touched(backend.get(), arena, 0);
+  touched.cover(4096);
+  for (int i = 0; i < 8; ++i) arena[i] = std::byte{0};
+  EXPECT_EQ(touched.end_of_touched(), 8);
+}
+
 TEST_F(TouchedMemoryTest, SeesWritesBeyondWhatWasPlanned) {
   TouchedMemory touched(backend.get(), arena, 0);
   touched.cover(4096);

@@ -35,7 +35,7 @@ TEST(BesideByTime, HasASpeedForEachDoublingThatOverlapsEnough) {
   add(beside, 0.0021, 0.0015);
   add(beside, 0.0022, 0.0015);
   add(beside, 0.0090, 0.0050);
-  add(beside, 0.0400, 0.0005);  // less than kEnoughOverlap_s, and next to none of it
+  add(beside, 0.0400, 0.0009);  // less than kEnoughOverlap_s
   const std::vector<SpeedByTime> speeds = beside.speeds();
   ASSERT_THAT(speeds, SizeIs(2));
   EXPECT_NEAR(speeds[0].alone_s, 0.0021, 1e-9);

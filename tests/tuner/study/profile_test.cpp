@@ -249,6 +249,7 @@ TEST(Profile, TakesThePaceOfLaterRuns) {
   const Profile now = profile_from_runs(runs.connection, runs.model, "", profiled, later);
   EXPECT_NEAR(predicted_s(now) / measured_s, 1, 0.03);
   EXPECT_LT(now.machine.costs.profile_deviation.value(), 0.05) << "of the later runs";
+  EXPECT_NEAR(now.machine.costs.fits.at("gemm").beta_s_per_unit, 0.8e-10, 0.02e-10);
   EXPECT_THAT(now.errors, SizeIs(profiled.size() + later.size()));
 }
 

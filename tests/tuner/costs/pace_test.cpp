@@ -1,0 +1,72 @@
+#include "tuner/costs/pace.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tuner::pace_test {
+namespace {
+
+LinearFit line(const char* unit, double alpha_s, double beta_s_per_unit) {
+  LinearFit fit;
+  fit.unit = unit;
+  fit.alpha_s = alpha_s;
+  fit.beta_s_per_unit = beta_s_per_unit;
+  return fit;
+}
+
+/// linear takes 1 s per flop, gelu 0.5 s per byte; fetch_rows copies.
+struct PaceTest : ::testing::Test {
+  CostModel costs;
+
+  PaceTest() {
+    for (const char* key : {"linear[4x4]", "linear", "gemm"}) costs.fits[key] = line("flop", 2, 1);
+    for (const char* key : {"gelu[8]", "gelu", "memory", "fetch_rows", "all_to_all/inter_node"}) {
+      costs.fits[key] = line("byte", 0, 0.5);
+    }
+  }
+
+  /// Ops of ten flops or bytes that took so many times as long as the fits say.
+  static Observations seen(double linear, double gelu) {
+    Observations seen;
+    for (const std::string kind : {"linear", "gelu", "fetch_rows"}) {
+      seen.by_flops[kind] = kind == "linear";
+      seen.copies[kind] = kind == "fetch_rows";
+    }
+    seen.kind_of = {
+        {"linear[4x4]", "linear"}, {"gelu[8]", "gelu"}, {"fetch_rows[8]", "fetch_rows"}};
+    seen.compute["linear[4x4]"] = {{{1, 10, 12 * linear}, {}, 0}, {{1, 10, 12 * linear}, {}, 1}};
+    seen.compute["gelu[8]"] = {{{1, 10, 5 * gelu}, {}, 1}};
+    seen.compute["fetch_rows[8]"] = {{{1, 10, 5000}, {}, 0}};
+    return seen;
+  }
+};
+
+TEST_F(PaceTest, IsThatOfSomeIterationsOverThatOfAll) {
+  set_pace(seen(0.8, 0.9), seen(1, 1.2), costs);
+  for (const char* key : {"linear[4x4]", "linear", "gemm"}) {
+    EXPECT_DOUBLE_EQ(costs.fits.at(key).alpha_s, 1.6) << key;
+    EXPECT_DOUBLE_EQ(costs.fits.at(key).beta_s_per_unit, 0.8) << key;
+  }
+  for (const char* key : {"gelu[8]", "gelu", "memory"}) {
+    EXPECT_DOUBLE_EQ(costs.fits.at(key).beta_s_per_unit, 0.5 * 0.9 / 1.2) << key;
+  }
+  for (const char* key : {"fetch_rows", "all_to_all/inter_node"}) {
+    EXPECT_EQ(costs.fits.at(key).beta_s_per_unit, 0.5) << key;
+  }
+}
+
+TEST_F(PaceTest, StaysWhereNothingRanAlone) {
+  Observations some = seen(0.8, 0.8);
+  for (auto& [shape, observations] : some.compute) {
+    for (Observation& one : observations) one.beside.any = one.sample.seconds;
+  }
+  const CostModel before = costs;
+  set_pace(some, seen(1, 1), costs);
+  EXPECT_EQ(costs.fits, before.fits);
+  set_pace({}, seen(1, 1), costs);
+  EXPECT_EQ(costs.fits, before.fits);
+}
+
+}  // namespace
+}  // namespace tuner::pace_test
