@@ -201,7 +201,7 @@ struct Trial {
   std::string error;
   std::optional<double> paper_s;      ///< the paper's closed form, where the planner has one
   std::optional<double> predicted_s;  ///< simulated
-  std::optional<double> measured_s;   ///< median over repeats
+  std::optional<double> measured_s;   ///< median of the iterations of all repeats
   std::optional<double> lower_bound_s;
   std::optional<std::int64_t> predicted_peak_bytes;
   std::optional<std::int64_t> measured_peak_bytes;

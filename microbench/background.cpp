@@ -13,8 +13,8 @@ namespace {
 /// How long the calls between two marks last: much longer than marks take, and than a device idles
 /// until the host has enqueued the next.
 constexpr double kBurst_s = 1e-3;
-/// How long the calls of a collective between two agreements last: much longer than those take.
-constexpr double kRound_s = 0.01;
+/// The least that the calls of a collective between two agreements last: much longer than those.
+constexpr double kShortestRound_s = 0.01;
 constexpr double kMostCallsBeside = 100'000;
 
 int calls_within(double seconds, const Activity& activity) {
@@ -30,7 +30,9 @@ Background::Background(const Activity& activity, double seconds)
     for (int left = calls_within(seconds, activity); left > 0; left -= burst_) issue();
     return;
   }
-  thread_ = moe::start_thread("a background activity", [this] { run(); });
+  const int round =
+      activity.collective ? calls_within(std::max(seconds, kShortestRound_s), activity) : 1;
+  thread_ = moe::start_thread("a background activity", [this, round] { run(round); });
   begun_.wait(false);
 }
 
@@ -50,12 +52,11 @@ void Background::issue() {
   marks_.emplace_back(begin, backend.mark(activity_.subject.stream));
 }
 
-void Background::run() {
+void Background::run(int round) {
   try {
     moe::share_core_as(activity_.bench->backend, activity_.subject.stream);
     const ThreadUse before = thread_use();
     const auto begin = std::chrono::steady_clock::now();
-    const int round = activity_.collective ? calls_within(kRound_s, activity_) : 1;
     do {
       for (int call = 0; call < round; call += burst_) {
         issue();

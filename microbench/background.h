@@ -13,8 +13,9 @@
 namespace microbench {
 
 /// Runs calls of an activity, one after the other, while this rank does other work: on a thread of
-/// their own, as training drives a stream, until stop(). The ranks of a collective check every few
-/// milliseconds whether all of them have been told to stop, and then end together.
+/// their own, as training drives a stream, until stop(). After as many calls of a collective as
+/// take `seconds` alone, and at least 10 ms, its ranks agree whether all of them have been told to
+/// stop, and then end together. While they agree, no call runs.
 ///
 /// Collectives that return when they are enqueued (NCCL) are issued by the constructor, as many as
 /// take `seconds` alone, so that every rank enqueues those of all streams in one order.
@@ -36,7 +37,8 @@ class Background {
   double length_s() const { return length_s_; }
 
  private:
-  void run();
+  /// `round`: calls between two times that goes_on() asks.
+  void run(int round);
   void issue();
   bool goes_on();
   void join();

@@ -188,15 +188,12 @@ void check_fits(const MeasuredIteration& iteration, const moe::Groups& groups) {
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
                     std::string device, const std::vector<SharedProcessors>& shared_processors) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
-  const auto contended = contended_processors(shared_processors, groups.ranks);
-  Observations seen;
-  for (const MeasuredIteration& iteration : iterations) {
-    check_fits(iteration, groups);
-    observe(iteration, groups, contended, device, seen);
-  }
+  for (const MeasuredIteration& iteration : iterations) check_fits(iteration, groups);
+  const Observations seen = observe(iterations, groups, shared_processors, device);
+  const bool contended = !contended_processors(shared_processors, groups.ranks).empty();
   CostModel costs;
   costs.device = std::move(device);
-  fit_computation(seen, contended.empty() ? Typical::median : Typical::mean, costs);
+  fit_computation(seen, contended ? Typical::mean : Typical::median, costs);
   fit_calls(seen, costs);
   costs.interference = interference_of(seen, costs);
   costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),

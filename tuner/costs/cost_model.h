@@ -63,8 +63,8 @@ struct CostModel {
   /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (rank_slowdown.h). Empty:
   /// all ranks compute as the fits say.
   std::vector<Slowdowns> slowdowns;
-  /// The relative standard deviation with which these costs predict the profile that they come from
-  /// (study/deviation.h); none where they come from no profile.
+  /// The relative standard deviation with which these costs predict the profile, or after a
+  /// refinement its trials (study/deviation.h); none where they come from no profile.
   std::optional<double> profile_deviation;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <utility>
 
 #include "db/timeline_statistics.h"
@@ -307,11 +306,16 @@ class ObservedIteration {
 
 }  // namespace
 
-void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
-             const std::vector<SharedProcessors>& contended, std::string_view device,
-             Observations& seen) {
-  ObservedIteration(iteration, groups, contended).observe_ops(device, seen);
-  observe_gaps(iteration, moe::waits_for(*iteration.program), seen);
+Observations observe(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+                     const std::vector<SharedProcessors>& shared_processors,
+                     std::string_view device) {
+  const auto contended = contended_processors(shared_processors, groups.ranks);
+  Observations seen;
+  for (const MeasuredIteration& iteration : iterations) {
+    ObservedIteration(iteration, groups, contended).observe_ops(device, seen);
+    observe_gaps(iteration, moe::waits_for(*iteration.program), seen);
+  }
+  return seen;
 }
 
 }  // namespace tuner

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,10 +30,10 @@ struct Observations {
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
-/// Adds one iteration. `contended`: contended_processors() of the ranks; `device` is the one of
+/// What these iterations show, of ranks that share processors in this way. `device` is the one of
 /// CostModel.
-void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
-             const std::vector<SharedProcessors>& contended, std::string_view device,
-             Observations& seen);
+Observations observe(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+                     const std::vector<SharedProcessors>& shared_processors,
+                     std::string_view device);
 
 }  // namespace tuner

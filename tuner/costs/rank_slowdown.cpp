@@ -89,13 +89,12 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
                                     const std::vector<SharedProcessors>& shared_processors) {
-  const auto contended = contended_processors(shared_processors, groups.ranks);
-  if (groups.ranks == 1 || !contended.empty()) return {};
+  if (groups.ranks == 1 || !contended_processors(shared_processors, groups.ranks).empty())
+    return {};
   std::vector<Slowdowns> all;
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {
-    Observations seen;
-    observe(iteration, groups, contended, costs.device, seen);
+    const Observations seen = observe({&iteration, 1}, groups, shared_processors, costs.device);
     const std::map<int, RankSlowdown> ranks = rank_slowdowns(seen, costs, false);
     if (alone_share(seen) < kLeastAlone || ranks.size() != static_cast<std::size_t>(groups.ranks)) {
       continue;

@@ -14,6 +14,7 @@
 #include "db/transaction.h"
 #include "tuner/planners/joint/joint.h"
 #include "tuner/study/chosen_trials.h"
+#include "tuner/study/measured_turns.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/ties.h"
 
@@ -27,11 +28,13 @@ struct Finished {
   std::vector<Repeats> repeats;
   std::vector<PredictedTrial> first, newest;
   std::vector<double> comparable_s;  ///< of all repeats together (ties.h)
+  std::size_t fastest = 0;
 };
 
 Finished finished_trials(const db::Connection& connection, std::int64_t study_id) {
   Finished all;
   std::map<std::string, int> count;
+  std::vector<Turns> turns;
   for (db::Trial& trial : db::load_trials(connection, study_id)) {
     if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
       continue;
@@ -43,6 +46,7 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     if (repeats.empty()) continue;
     ++count[trial.planner];
     all.repeats.push_back(std::move(repeats));
+    turns.push_back(measured_turns(connection, trial.id));
     all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
     all.first.push_back(all.newest.back());
     if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
@@ -53,7 +57,9 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     const std::size_t reference = sequential == all.trials.end()
                                       ? fastest(all.repeats)
                                       : static_cast<std::size_t>(sequential - all.trials.begin());
-    all.comparable_s = comparable_seconds(all.repeats, reference);
+    all.comparable_s = comparable_seconds(turns, reference);
+    all.fastest = static_cast<std::size_t>(std::ranges::min_element(all.comparable_s) -
+                                           all.comparable_s.begin());
   }
   for (const db::Trial& trial : all.trials) {
     all.names.push_back(count[trial.planner] == 1
@@ -73,7 +79,7 @@ std::string percent(double share) { return db::format_cell("prediction_error", s
 
 std::string fastest_in_words(const Finished& all,
                              const std::vector<std::vector<std::size_t>>& tied) {
-  const std::size_t best = fastest(all.repeats);
+  const std::size_t best = all.fastest;
   const std::optional<Noise> noise = noise_of(all.repeats);
   if (!noise) {
     return fmt::format("fastest: {}; one repeat tells no trials apart: --repeats 3 or more",
@@ -129,7 +135,7 @@ db::PredictionQuality quality_of(const Finished& all,
 bool regret_is_told(const Finished& all, const std::vector<std::vector<std::size_t>>& tied) {
   const auto chosen = std::ranges::min_element(all.first, {}, &PredictedTrial::predicted_s);
   const auto place = static_cast<std::size_t>(chosen - all.first.begin());
-  const std::size_t best = fastest(all.repeats);
+  const std::size_t best = all.fastest;
   return place == best || (noise_of(all.repeats) && std::ranges::count(tied[place], best) == 0);
 }
 
@@ -176,7 +182,7 @@ std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t s
   }
   const std::optional<Noise> noise = noise_of(all.repeats);
   if (of_joint.empty() || !noise) return {};
-  const std::size_t best = fastest(all.repeats);
+  const std::size_t best = all.fastest;
   double own_s = all.comparable_s[of_joint.front()];
   for (const std::size_t own : of_joint) {
     if (own == best || !told_apart(all.repeats[own], all.repeats[best], *noise)) return {};

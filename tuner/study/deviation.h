@@ -18,8 +18,8 @@
 ///       deviation of the fit of n samples and p coefficients, and T the seconds that the critical
 ///       path spends on ops of that fit and one size. The line is off by the same r for all ops of
 ///       a size, independently for each size, and is itself known to r sqrt(p / n).
-///   b = predicted x the relative deviation with which the costs predict the profile that they
-///       come from.
+///   b = predicted x the relative deviation with which the costs predict the profile, or after a
+///       refinement its trials.
 namespace tuner {
 
 /// a, given the seconds of each size that depend on one fit; none where the deviation of the fit is

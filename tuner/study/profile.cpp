@@ -170,17 +170,6 @@ std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<doubl
   return result;
 }
 
-/// What iterations show.
-Observations observed(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                      const std::vector<SharedProcessors>& shared, std::string_view device) {
-  const auto contended = contended_processors(shared, groups.ranks);
-  Observations seen;
-  for (const MeasuredIteration& iteration : iterations) {
-    observe(iteration, groups, contended, device, seen);
-  }
-  return seen;
-}
-
 }  // namespace
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
@@ -224,7 +213,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   if (!later_runs.empty()) {
     const std::span<const MeasuredIteration> all = profiled.iterations;
     const auto seen = [&](std::span<const MeasuredIteration> iterations) {
-      return observed(iterations, profile.groups, shared, first.device);
+      return observe(iterations, profile.groups, shared, first.device);
     };
     set_pace(seen(all.subspan(first_later)), seen(all), costs);
   }

@@ -21,21 +21,23 @@
 namespace tuner {
 namespace {
 
-/// Adds what a run's spans show, if it has any. False where its ranks have processors of their own.
-bool observe_run(const db::Connection& connection, std::int64_t run_id, const moe::Model& model,
-                 const Situation& profiled, Observations& seen) {
-  const db::Run run = db::load_run(connection, run_id);
+/// Of the ranks of these runs, from all spans that are stored of them (rank_slowdown.h).
+std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
+                                              const std::vector<std::int64_t>& run_ids,
+                                              const moe::Model& model, const Situation& profiled,
+                                              const std::function<void()>& go_on) {
+  const moe::Groups& groups = profiled.groups;
   MeasuredRuns measured;
-  if (!run.schedule_id ||
-      !add_run(connection, model, profiled.groups, profiled.program, run, measured)) {
-    return false;
+  std::vector<SharedProcessors> shared;
+  for (const std::int64_t id : run_ids) {
+    go_on();
+    const db::Run run = db::load_run(connection, id);
+    if (run.schedule_id) add_run(connection, model, groups, profiled.program, run, measured);
+    shared = shared_processors(db::load_run_ranks(connection, id));
   }
-  const auto contended = contended_processors(
-      shared_processors(db::load_run_ranks(connection, run_id)), profiled.groups.ranks);
-  for (const MeasuredIteration& iteration : measured.iterations) {
-    observe(iteration, profiled.groups, contended, profiled.costs.device, seen);
-  }
-  return !contended.empty();
+  const bool contended = !contended_processors(shared, groups.ranks).empty();
+  return rank_slowdowns(observe(measured.iterations, groups, shared, profiled.costs.device),
+                        profiled.costs, contended);
 }
 
 /// What a study's trials are compared with, and how.
@@ -59,14 +61,13 @@ Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
   return slowdowns;
 }
 
-std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id) {
-  Observations seen;
-  const bool contended = observe_run(with.connection, run_id, with.model, with.profiled, seen);
-  const CostModel& costs = with.profiled.costs;
-  const std::map<int, RankSlowdown> slowdowns = rank_slowdowns(seen, costs, contended);
+std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id,
+                                    const std::function<void()>& go_on) {
+  const std::map<int, RankSlowdown> slowdowns =
+      slowdowns_of_runs(with.connection, {run_id}, with.model, with.profiled, go_on);
   const auto slowdown = compute_slowdown(slowdowns, with.profile);
   if (!slowdown) return std::nullopt;
-  SlowedRun run{*slowdown, costs};
+  SlowedRun run{*slowdown, with.profiled.costs};
   run.costs.slowdowns = {by_rank(slowdowns, with.profiled.groups.ranks)};
   return run;
 }
@@ -90,14 +91,8 @@ void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
                               const moe::Model& model, const Situation& profiled,
                               const std::vector<std::int64_t>& profile_runs,
                               const std::function<void()>& go_on) {
-  Observations seen;
-  bool contended = false;
-  for (const std::int64_t run : profile_runs) {
-    go_on();
-    contended = observe_run(connection, run, model, profiled, seen) || contended;
-  }
   const Comparison with{connection, model, profiled,
-                        rank_slowdowns(seen, profiled.costs, contended)};
+                        slowdowns_of_runs(connection, profile_runs, model, profiled, go_on)};
   std::vector<SlowedTrial> slowed_trials;
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =
@@ -105,8 +100,7 @@ void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
     std::vector<double> slowdowns, seconds;
     for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
       if (!repeat.run_id) continue;
-      go_on();
-      const auto run = slowed_run(with, *repeat.run_id);
+      const auto run = slowed_run(with, *repeat.run_id, go_on);
       if (!run) continue;
       slowdowns.push_back(run->slowdown);
       seconds.push_back(predicted_s(profiled, run->costs, schedule));

@@ -207,21 +207,20 @@ class StudyRun {
          options_.say});
     profile_runs_ = runs.runs;
     const Profile taken = take_costs();
-    const std::vector<std::vector<double>> errors_by_run =
-        refinements_of(study_).empty() ? taken.errors : profile_alone().errors;
+    // Without what refinements added.
+    const Profile alone =
+        refinements_of(study_).empty()
+            ? taken
+            : profile_from_runs(connection_, options_.model, layout_text(), profile_runs_);
+    profile_costs_ = alone.machine.costs;
     std::vector<double> errors;
-    for (const auto& of_run : errors_by_run) std::ranges::copy(of_run, std::back_inserter(errors));
-    const std::vector<ProfileQuality> qualities = profile_qualities(runs, errors_by_run);
+    for (const auto& of_run : alone.errors) std::ranges::copy(of_run, std::back_inserter(errors));
+    const std::vector<ProfileQuality> qualities = profile_qualities(runs, alone.errors);
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
     warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
-  }
-
-  /// Without what refinements added.
-  Profile profile_alone() const {
-    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_);
   }
 
   /// The costs of the profile, and of the last refinement if there was one.
@@ -448,9 +447,7 @@ class StudyRun {
   void judge_slowdown() {
     go_on();
     try {
-      CostModel costs = machine_.costs;
-      if (!refinements_of(study_).empty()) costs = profile_alone().machine.costs;
-      store_slowed_predictions(connection_, study_.id, options_.model, situation(costs),
+      store_slowed_predictions(connection_, study_.id, options_.model, situation(profile_costs_),
                                profile_runs_, [this] { go_on(); });
     } catch (const db::Error& error) {
       options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
@@ -466,6 +463,7 @@ class StudyRun {
   db::Study study_;
   HowMeasured how_measured_;
   std::vector<std::int64_t> profile_runs_;
+  CostModel profile_costs_;  ///< of these alone, without what refinements added
   std::int64_t run_id_ = 0;
   std::string hostname_;
   CostedCluster machine_;

@@ -27,18 +27,13 @@ double share_within(double t, int degrees) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double median_of(const Repeats& repeats) {
-  std::vector<double> seconds;
-  for (const auto& [number, value] : repeats) seconds.push_back(value);
-  return db::median(std::move(seconds));
-}
-
-/// trial_i of ties.h, by medians; infinite for a trial without repeats.
-std::vector<double> effects_of(std::span<const Repeats> trials) {
+/// trial_i of ties.h, by medians; infinite for a trial without blocks. Blocks: Repeats or Turns.
+template <typename Blocks>
+std::vector<double> effects_of(std::span<const Blocks> trials) {
   std::vector<double> of_trial(trials.size(), kNever);
-  std::map<int, double> of_repeat;
-  for (const Repeats& trial : trials) {
-    for (const auto& [number, value] : trial) of_repeat[number] = 0;
+  std::map<typename Blocks::key_type, double> of_block;
+  for (const Blocks& trial : trials) {
+    for (const auto& [block, value] : trial) of_block[block] = 0;
   }
   double change = 1;
   for (int round = 0; round < 100 && change > 1e-12; ++round) {
@@ -46,17 +41,17 @@ std::vector<double> effects_of(std::span<const Repeats> trials) {
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (trials[i].empty()) continue;
       std::vector<double> left;
-      for (const auto& [number, value] : trials[i]) {
-        left.push_back(std::log(value) - of_repeat[number]);
+      for (const auto& [block, value] : trials[i]) {
+        left.push_back(std::log(value) - of_block[block]);
       }
       const double middle = db::median(std::move(left));
       change = std::max(change, std::abs(middle - of_trial[i]));
       of_trial[i] = middle;
     }
-    for (auto& [number, effect] : of_repeat) {
+    for (auto& [block, effect] : of_block) {
       std::vector<double> left;
       for (std::size_t i = 0; i < trials.size(); ++i) {
-        const auto found = trials[i].find(number);
+        const auto found = trials[i].find(block);
         if (found != trials[i].end()) left.push_back(std::log(found->second) - of_trial[i]);
       }
       effect = db::median(std::move(left));
@@ -89,6 +84,12 @@ int coefficients(std::span<const Repeats> trials) {
 }
 
 }  // namespace
+
+double median_s(const Turns& turns) {
+  std::vector<double> seconds;
+  for (const auto& [turn, value] : turns) seconds.push_back(value);
+  return db::median(std::move(seconds));
+}
 
 double student_t(int degrees) {
   if (degrees < 1) throw std::invalid_argument("student_t: less than one degree of freedom");
@@ -175,12 +176,12 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
   return result;
 }
 
-std::vector<double> comparable_seconds(std::span<const Repeats> trials, std::size_t reference) {
+std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_t reference) {
   if (trials[reference].empty()) {
-    throw std::invalid_argument("comparable_seconds: the reference has no repeat");
+    throw std::invalid_argument("comparable_seconds: the reference has no turn");
   }
   std::vector<double> seconds = effects_of(trials);
-  const double scale = median_of(trials[reference]) / std::exp(seconds[reference]);
+  const double scale = median_s(trials[reference]) / std::exp(seconds[reference]);
   for (double& value : seconds) value = std::exp(value) * scale;
   return seconds;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// Tells the trials of a study apart by their repeats.
@@ -21,8 +22,13 @@
 /// called tied, and not wrongly told apart.
 namespace tuner {
 
-/// Seconds of an iteration of one trial, by number of the repeat.
+/// Seconds of an iteration of one trial, by number of the repeat: the median of its iterations.
 using Repeats = std::map<int, double>;
+/// Seconds of the iterations of one trial, by number of the repeat and turn in it.
+using Turns = std::map<std::pair<int, int>, double>;
+
+/// Of all turns; at least one.
+double median_s(const Turns& turns);
 
 /// The t within which 95% of Student's distribution with `degrees` degrees of freedom lie: 12.71
 /// for 1, 1.96 for very many. Throws std::invalid_argument for less than 1.
@@ -49,15 +55,15 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 
 /// Seconds of an iteration of each trial, without what the machine did to its repeats. A trial that
 /// was measured only while the machine was slow can so be compared with one that was measured only
-/// while it was fast, where repeats of others connect the two. With y_ij as above, trial_i and
-/// repeat_j are fitted by medians in turn, so that one disturbed repeat does not matter [Tukey,
-/// Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the median of its own
-/// repeats, and the others are in proportion to it. Infinite for a trial without repeats. Throws
-/// std::invalid_argument where the reference has none.
-std::vector<double> comparable_seconds(std::span<const Repeats> trials, std::size_t reference);
+/// while it was fast, where turns of others connect the two. With y_ij as above, but turns as
+/// blocks, trial_i and turn_j are fitted by medians in turn, so that disturbed iterations do not
+/// matter [Tukey, Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the
+/// median of its own turns, and the others are in proportion to it. Infinite for a trial without
+/// turns. Throws std::invalid_argument where the reference has none.
+std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_t reference);
 
-/// The trial with the least comparable seconds. Throws std::invalid_argument where none has a
-/// repeat.
+/// The trial with the least trial_i, fitted by medians to its repeats. Throws
+/// std::invalid_argument where none has a repeat.
 std::size_t fastest(std::span<const Repeats> trials);
 
 }  // namespace tuner

@@ -14,6 +14,7 @@
 #include "db/transaction.h"
 #include "moe/passes/schedule.h"
 #include "tuner/study/chosen_trials.h"
+#include "tuner/study/measured_turns.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/rounds.h"
 #include "tuner/study/undisturbed.h"
@@ -211,7 +212,7 @@ class TrialTrainings {
     trial.predicted_slowed_s.reset();
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
-    if (!seconds.empty()) trial.measured_s = db::median(seconds);
+    if (!seconds.empty()) trial.measured_s = median_s(measured_turns(connection_, trial.id));
     std::string spread =
         spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
     if (!spread.empty()) {

@@ -24,9 +24,9 @@ struct TrialRuns {
 /// Trains the chosen trials of a study (chosen_trials.h) in rounds (rounds.h), and stores every
 /// repeat when it is done. The trials of a round take turns in one training, an iteration each, so
 /// that a machine which computes faster at times is fair to all. A trial that was trained in all
-/// its rounds is done: it has the median of its repeats and its peak. One that fails is recorded so
-/// at once. Returns warnings about repeats that lie far apart, a line each. Throws moe::Stopped as
-/// train().
+/// its rounds is done: it has the median of the iterations of all its repeats, and its peak. One
+/// that fails is recorded so at once. Returns warnings about repeats that lie far apart, a line
+/// each. Throws moe::Stopped as train().
 std::string train_trials(db::Connection& connection, const TrialRuns& how);
 
 }  // namespace tuner

@@ -22,6 +22,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/measured_turns.h"
 #include "tuner/study/profile.h"
 
 namespace tuner::study_test {
@@ -53,6 +54,7 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_EQ(trial.status, "done") << trial.error;
     EXPECT_GT(*trial.paper_s, 0);
     EXPECT_GT(*trial.measured_s, 0);
+    EXPECT_EQ(*trial.measured_s, median_s(measured_turns(connection, trial.id)));
     EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
     EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
     EXPECT_GT(trial.compute_slowdown.value_or(0), 0);

@@ -13,6 +13,8 @@ TEST(Format, DurationsTakeTheUnitThatFits) {
   EXPECT_EQ(duration_text(0.2051), "205.1 ms");
   EXPECT_EQ(duration_text(0.2051, 3), "205 ms");
   EXPECT_EQ(duration_text(1234.5), "1,234 s");
+  EXPECT_EQ(duration_text(0.99993, 3), "1.00 s");
+  EXPECT_EQ(duration_text(0.9994, 3), "999 ms");
 }
 
 TEST(Format, LongDurationsCountMinutesAndHours) {
