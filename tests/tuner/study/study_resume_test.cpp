@@ -182,6 +182,30 @@ TEST_F(StudyTest, AnEndAmidARefinementLeavesItToTheNext) {
   }
 }
 
+TEST_F(StudyTest, AResumedRefinedStudyJudgesItsProfileWithoutWhatTheRefinementAdded) {
+  auto o = options();
+  o.repeats = 1;
+  o.refinements = 1;
+  std::string of_profile;
+  o.say = [&](const std::string& text) {
+    if (text.find("profiled iterations are predicted") != std::string::npos) of_profile = text;
+  };
+  run_study(o);
+  const std::string first = of_profile;
+  const auto known = trials();
+  ASSERT_NE(first, "");
+  of_profile.clear();
+  o.resume = true;
+  run_study(o);
+  EXPECT_EQ(of_profile, first);
+  const auto again = trials();
+  ASSERT_EQ(again.size(), known.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    EXPECT_EQ(again[i].compute_slowdown, known[i].compute_slowdown);
+    EXPECT_EQ(again[i].predicted_slowed_s, known[i].predicted_slowed_s);
+  }
+}
+
 TEST_F(StudyTest, SaysWhichKeysOfItsModelDifferFromWhatItWasBegunWith) {
   auto o = options();
   o.resume = true;
