@@ -239,7 +239,8 @@ CREATE INDEX trial_by_schedule ON trial (schedule_id);
 CREATE INDEX trial_unfinished ON trial (heartbeat_at) WHERE status = 'running';
 
 -- How good the predictions of a study's finished trials were, worked out when the study ends.
--- Errors are (predicted - measured) / measured, of predictions from before any refinement.
+-- Errors are (predicted - measured) / measured. Where the study has refined its costs, errors,
+-- orders and regret are those of the first predictions, and of the trials planned with these.
 -- mean_error: the mean of their sizes; worst_error: the largest, with its sign; common_error: the
 -- mean with signs; common_share: its share of the mean square error. kendall_tau compares the
 -- predicted and the measured order, of all pairs and of those that are told apart. regret: what the

@@ -38,9 +38,9 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- measured time of the planner speedup_against over this one's comparable_s, in the same study. The
 -- planner is sequential or, where the sequential trial is infeasible or failed, the fastest one.
 -- comparable_s: measured_s without what the machine did to the repeats. tied_with: the finished
--- trials that the repeats do not tell from this one. own_prediction_error: what is left of
--- prediction_error without what is common to all trials of the study. prediction_error:
--- (predicted - measured) / measured, of the first prediction.
+-- trials that the repeats do not tell from this one. prediction_error: (predicted - measured) /
+-- measured, of the first prediction. own_prediction_error: what is left of it without what is
+-- common to all first predictions of the study; NULL for a trial that a refinement planned.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
@@ -57,9 +57,10 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
                     AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
                   ORDER BY fastest.id LIMIT 1)
        END AS speedup_against, tied_with,
-       (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
-         - (SELECT common_error FROM prediction_quality
-            WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error,
+       CASE WHEN first_predicted_s IS NOT NULL OR refinement_runs_json = ''
+            THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
+              - (SELECT common_error FROM prediction_quality
+                 WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
        network, comparable_s, compute_slowdown, predicted_slowed_s
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
@@ -87,7 +88,7 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
              (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
              trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id,
-             trial.schedule_id, nullif(study.layout, '') AS layout,
+             study.refinement_runs_json, trial.schedule_id, nullif(study.layout, '') AS layout,
              nullif(schedule.changes_results, '') AS changes_results,
              (SELECT run_view.last_loss FROM trial_repeat
               JOIN run_view ON run_view.run = trial_repeat.run_id

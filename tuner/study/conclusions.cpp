@@ -29,6 +29,9 @@ struct Finished {
   std::vector<PredictedTrial> first, newest;
   std::vector<double> comparable_s;  ///< of all repeats together (ties.h)
   std::size_t fastest = 0;
+  /// The places of those that were planned before any refinement. First predictions are theirs: one
+  /// set of costs made them all.
+  std::vector<std::size_t> planned_first;
 };
 
 Finished finished_trials(const db::Connection& connection, std::int64_t study_id) {
@@ -60,6 +63,11 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     all.comparable_s = comparable_seconds(turns, reference);
     all.fastest = static_cast<std::size_t>(std::ranges::min_element(all.comparable_s) -
                                            all.comparable_s.begin());
+  }
+  const bool is_refined = std::ranges::any_of(
+      all.trials, [](const db::Trial& t) { return t.first_predicted_s.has_value(); });
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    if (!is_refined || all.trials[i].first_predicted_s) all.planned_first.push_back(i);
   }
   for (const db::Trial& trial : all.trials) {
     all.names.push_back(count[trial.planner] == 1
@@ -113,18 +121,23 @@ void judge_slowed(const Finished& all, db::PredictionQuality& quality) {
 
 db::PredictionQuality quality_of(const Finished& all,
                                  const std::vector<std::vector<std::size_t>>& tied) {
-  const std::vector<double> errors = relative_errors(all.first);
+  std::vector<PredictedTrial> first, compared;
+  for (const std::size_t i : all.planned_first) {
+    first.push_back(all.first[i]);
+    compared.push_back(all.first[i]);
+    compared.back().measured_s = all.comparable_s[i];
+  }
+  const std::vector<double> errors = relative_errors(first);
   db::PredictionQuality quality;
   quality.trials = static_cast<int>(errors.size());
   quality.mean_error = mean_size(errors);
   quality.worst_error = worst_of(errors);
   quality.common_error = common_error(errors);
   quality.common_share = common_share(errors);
-  std::vector<PredictedTrial> compared = all.first;
-  for (std::size_t i = 0; i < compared.size(); ++i) compared[i].measured_s = all.comparable_s[i];
   quality.kendall_tau = kendall_tau(compared);
-  quality.kendall_tau_told_apart = kendall_tau(
-      compared, [&](std::size_t a, std::size_t b) { return std::ranges::count(tied[a], b) == 0; });
+  quality.kendall_tau_told_apart = kendall_tau(compared, [&](std::size_t a, std::size_t b) {
+    return std::ranges::count(tied[all.planned_first[a]], all.planned_first[b]) == 0;
+  });
   quality.regret = regret(compared);
   quality.within_deviation = share_within_deviation(all.newest);
   judge_slowed(all, quality);
@@ -133,10 +146,11 @@ db::PredictionQuality quality_of(const Finished& all,
 
 /// False where the repeats do not tell the trial that is predicted to be best from the fastest one.
 bool regret_is_told(const Finished& all, const std::vector<std::vector<std::size_t>>& tied) {
-  const auto chosen = std::ranges::min_element(all.first, {}, &PredictedTrial::predicted_s);
-  const auto place = static_cast<std::size_t>(chosen - all.first.begin());
-  const std::size_t best = all.fastest;
-  return place == best || (noise_of(all.repeats) && std::ranges::count(tied[place], best) == 0);
+  const std::size_t chosen = *std::ranges::min_element(
+      all.planned_first, {}, [&](std::size_t i) { return all.first[i].predicted_s; });
+  const std::size_t best = *std::ranges::min_element(
+      all.planned_first, {}, [&](std::size_t i) { return all.comparable_s[i]; });
+  return chosen == best || (noise_of(all.repeats) && std::ranges::count(tied[chosen], best) == 0);
 }
 
 std::string quality_in_words(const db::PredictionQuality& quality, bool regret_is_told) {

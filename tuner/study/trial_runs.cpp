@@ -13,6 +13,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/timeline.h"
 #include "tuner/study/chosen_trials.h"
 #include "tuner/study/measured_turns.h"
 #include "tuner/study/profile_warning.h"
@@ -147,6 +148,11 @@ class TrialTrainings {
     return trial.planner + (trial.parameters_json == "{}" ? "" : " " + trial.parameters_json);
   }
 
+  /// No warm-up among them, where there are other iterations.
+  int timelines_of_repeat() const {
+    return std::clamp(how_.job.steps - moe::kWarmupIterations, 1, kMostTimelines);
+  }
+
   std::vector<JobResult> train_in_turns(const std::vector<std::size_t>& ids) {
     std::vector<moe::Schedule> schedules;
     double limit_s = 0;
@@ -158,7 +164,8 @@ class TrialTrainings {
       limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
     }
     const auto train_once = [&] {
-      return train(how_.job, schedules, how_.job.steps, 1, limit_s, [this] { stay_alive(); });
+      return train(how_.job, schedules, how_.job.steps, timelines_of_repeat(), limit_s,
+                   [this] { stay_alive(); });
     };
     return train_undisturbed(train_once, how_.most_of_others, how_.say).results;
   }

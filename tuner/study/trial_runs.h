@@ -21,6 +21,10 @@ struct TrialRuns {
   std::function<void(const std::string&)> say;
 };
 
+/// How many typical iterations of each repeat are kept with their spans. A refinement, and how
+/// slowly a trial computed, come from these: one may have met others on the machine.
+inline constexpr int kMostTimelines = 3;
+
 /// Trains the chosen trials of a study (chosen_trials.h) in rounds (rounds.h), and stores every
 /// repeat when it is done. The trials of a round take turns in one training, an iteration each, so
 /// that a machine which computes faster at times is fair to all. A trial that was trained in all

@@ -1,5 +1,6 @@
 #include "tuner/study/conclusions.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,6 +132,24 @@ TEST_F(ConclusionsTest, SpeedUpsAreOfRepeatsInCommon) {
   EXPECT_NEAR(figures.at(refined).speedup.value(), 2.4 / 1.08, 1e-9);
   db::Query rows(connection, "SELECT fastest, regret FROM study_view");
   EXPECT_EQ(rows.next(), (std::vector<db::Cell>{"joint", 0.0}));
+}
+
+TEST_F(ConclusionsTest, OfFirstPredictionsLeaveOutWhatARefinementPlanned) {
+  add("sequential", 2.2, 2.0, {2.0, 2.0});
+  const auto fsmoe = add("fsmoe", 1.1, 1.0, {1.0, 1.001});
+  // In the order of first predictions it would stand before fsmoe, since these are all too long.
+  const auto refined = add("joint", 0, 1.05, {1.04, 1.04});
+  connection.database().exec(
+      "UPDATE trial SET first_predicted_s = NULL WHERE first_predicted_s = 0; "
+      "UPDATE study SET refinement_runs_json = '[[1]]'");
+  EXPECT_THAT(store_conclusions(connection, study).back(),
+              HasSubstr("predictions of 2 trials: mean error 10.0%, worst 10.0%"));
+  const auto figures = db::load_trial_figures(connection);
+  EXPECT_NEAR(figures.at(fsmoe).own_prediction_error.value(), 0, 1e-3);
+  EXPECT_EQ(figures.at(refined).own_prediction_error, std::nullopt);
+  db::Query rows(connection,
+                 "SELECT finished_trials, kendall_tau, regret, within_deviation FROM study_view");
+  EXPECT_EQ(rows.next(), (std::vector<db::Cell>{std::int64_t{3}, 1.0, 0.0, 1.0}));
 }
 
 TEST_F(ConclusionsTest, ReplaceThoseOfBefore) {
