@@ -75,8 +75,8 @@ Listing studies() {
           "mean_slowed_prediction_error, worst_slowed_prediction_error",
           "study_id DESC",
           {kByStudy},
-          "mean, worst and common_prediction_error: of the sizes of all trials' errors, the "
-          "largest, and the mean with signs.\n"
+          "mean, worst and common_prediction_error: of the sizes of the errors of first "
+          "predictions, the largest, and the mean with signs.\n"
           "common_share: of the mean square error.\n"
           "kendall_tau: of the predicted and the measured order; 1 is the same order. "
           "kendall_tau_told_apart: of the pairs that are not tied.\n"

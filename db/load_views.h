@@ -62,7 +62,8 @@ struct TrialFigures {
   /// sequential or, where it is infeasible or failed, the fastest; empty where there is none.
   std::string speedup_against;
   std::string tied_with;  ///< finished trials that the repeats do not tell from this one
-  /// Without what is common to all trials of the study; none until the study has ended.
+  /// Without what is common to all first predictions of the study. None until the study has ended,
+  /// and for trials that a refinement planned.
   std::optional<double> own_prediction_error;
   std::string
       changes_results;  ///< decisions that change losses and gradients, empty where none does

@@ -227,10 +227,11 @@ struct Trial {
 };
 
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /
-/// measured.
+/// measured. Where the study has refined its costs, errors, orders and regret are those of the
+/// first predictions, and of the trials that were planned with these.
 struct PredictionQuality {
   std::int64_t study_id = 0;
-  /// How many trials the figures are about.
+  /// How many trials errors, orders and regret are about. The other figures are about all.
   int trials = 0;
   /// The mean of the sizes of the errors.
   double mean_error = 0;
@@ -246,7 +247,7 @@ struct PredictionQuality {
   std::optional<double> kendall_tau_told_apart;
   /// The time that is lost by choosing by prediction, as a share of the best time.
   std::optional<double> regret;
-  /// The share of the trials that were measured within one deviation of their prediction.
+  /// The share of the trials that were measured within one deviation of their newest prediction.
   std::optional<double> within_deviation;
   /// The median of the trials' compute_slowdown.
   std::optional<double> compute_slowdown = {};

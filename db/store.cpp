@@ -376,12 +376,13 @@ void finish_trial(Connection& connection, Trial trial) {
   transaction.commit();
 }
 
-void set_comparison(Connection& connection, std::int64_t trial_id, double comparable_s,
-                    const std::string& tied_with) {
+void set_comparison(Connection& connection, std::int64_t trial_id, double measured_s,
+                    double comparable_s, const std::string& tied_with) {
   require_row(connection,
               update(connection, "store how a trial compares",
-                     "UPDATE trial SET comparable_s = ?2, tied_with = ?3 WHERE id = ?1", trial_id,
-                     comparable_s, tied_with),
+                     "UPDATE trial SET measured_s = ?2, comparable_s = ?3, tied_with = ?4 "
+                     "WHERE id = ?1",
+                     trial_id, measured_s, comparable_s, tied_with),
               "trial", trial_id);
 }
 

@@ -115,9 +115,9 @@ void heartbeat_trial(Connection&, std::int64_t trial_id);
 /// it began and who else planned it. finished_at unset means now.
 void finish_trial(Connection&, Trial);
 
-/// Notes how a trial compares with the others of its study: Trial::comparable_s and
-/// Trial::tied_with.
-void set_comparison(Connection&, std::int64_t trial_id, double comparable_s,
+/// Notes how a trial compares with the others of its study: Trial::measured_s,
+/// Trial::comparable_s and Trial::tied_with.
+void set_comparison(Connection&, std::int64_t trial_id, double measured_s, double comparable_s,
                     const std::string& tied_with);
 
 /// Notes Trial::compute_slowdown and Trial::predicted_slowed_s.

@@ -15,6 +15,8 @@ namespace {
 constexpr double kBurst_s = 1e-3;
 /// The least that the calls of a collective between two agreements last: much longer than those.
 constexpr double kShortestRound_s = 0.01;
+/// The most. They go on so long after they have been told to stop.
+constexpr double kLongestRound_s = 0.2;
 constexpr double kMostCallsBeside = 100'000;
 
 int calls_within(double seconds, const Activity& activity) {
@@ -30,8 +32,8 @@ Background::Background(const Activity& activity, double seconds)
     for (int left = calls_within(seconds, activity); left > 0; left -= burst_) issue();
     return;
   }
-  const int round =
-      activity.collective ? calls_within(std::max(seconds, kShortestRound_s), activity) : 1;
+  const double round_s = std::clamp(seconds, kShortestRound_s, kLongestRound_s);
+  const int round = activity.collective ? calls_within(round_s, activity) : 1;
   thread_ = moe::start_thread("a background activity", [this, round] { run(round); });
   begun_.wait(false);
 }

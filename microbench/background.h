@@ -14,7 +14,7 @@ namespace microbench {
 
 /// Runs calls of an activity, one after the other, while this rank does other work: on a thread of
 /// their own, as training drives a stream, until stop(). After as many calls of a collective as
-/// take `seconds` alone, and at least 10 ms, its ranks agree whether all of them have been told to
+/// take `seconds` alone, from 10 to 200 ms, its ranks agree whether all of them have been told to
 /// stop, and then end together. While they agree, no call runs.
 ///
 /// Collectives that return when they are enqueued (NCCL) are issued by the constructor, as many as

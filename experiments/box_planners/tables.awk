@@ -1,5 +1,5 @@
 # The tables of run, as Markdown, from its rows as CSV, fastest first in each study: study, planner ("a=b" where both came to
-# one schedule), then in ms the closed form, the first simulation, the refined one, the median and the fastest of the repeats;
+# one schedule), then in ms the closed form, the first simulation, the refined one, the measured median and the fastest repeat;
 # the error (%), the speed-up as measured and as simulated, the lower bound (ms), what was exposed (ms), the peak (MiB), and
 # whether it is tied with the fastest.
 BEGIN { FS = "," }

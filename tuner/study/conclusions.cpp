@@ -50,6 +50,7 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     ++count[trial.planner];
     all.repeats.push_back(std::move(repeats));
     turns.push_back(measured_turns(connection, trial.id));
+    trial.measured_s = median_s(turns.back());  // where repeats were added since it was stored
     all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
     all.first.push_back(all.newest.back());
     if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
@@ -172,7 +173,8 @@ std::string quality_in_words(const db::PredictionQuality& quality, bool regret_i
   }
   if (quality.within_deviation) {
     text +=
-        fmt::format("; within one deviation {} (68% expected)", percent(*quality.within_deviation));
+        fmt::format("; newest predictions of all trials within one deviation: {} (68% expected)",
+                    percent(*quality.within_deviation));
   }
   return text;
 }
@@ -217,7 +219,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    db::set_comparison(connection, all.trials[i].id, all.comparable_s[i],
+    db::set_comparison(connection, all.trials[i].id, *all.trials[i].measured_s, all.comparable_s[i],
                        fmt::format("{}", fmt::join(names_of(all, tied[i]), ", ")));
   }
   db::insert(connection, quality);

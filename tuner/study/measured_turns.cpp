@@ -15,6 +15,7 @@ Turns measured_turns(const db::Connection& connection, std::int64_t trial_id) {
     if (repeat.run_id) {
       iterations = db::load_iterations(connection, *repeat.run_id, moe::kWarmupIterations + 1);
     }
+    std::erase_if(iterations, [](const db::Iteration& one) { return !(one.duration_s > 0); });
     if (iterations.empty()) turns[{repeat.repeat, 0}] = repeat.measured_s;
     for (const db::Iteration& one : iterations) {
       turns[{repeat.repeat, one.iteration}] = one.duration_s;

@@ -71,7 +71,8 @@ std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
 void predict_again(db::Connection& connection, const PredictedBy& by, db::Trial trial,
                    const moe::Schedule& schedule, NewCosts costs) {
   const Prediction prediction = predict(by.situation, planner_of(trial), schedule);
-  if (costs == NewCosts::refined && !trial.first_predicted_s) {
+  const bool was_planned_first = trial.parameters_json.find("\"refinement\"") == std::string::npos;
+  if (costs == NewCosts::refined && was_planned_first && !trial.first_predicted_s) {
     trial.first_predicted_s = trial.predicted_s;
   }
   set_figures(prediction, trial);

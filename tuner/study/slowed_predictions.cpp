@@ -21,20 +21,20 @@
 namespace tuner {
 namespace {
 
-/// Of the ranks of these runs, from all spans that are stored of them (rank_slowdown.h).
+/// Of the ranks of these runs, at least one, from all spans that are stored of them
+/// (rank_slowdown.h). All have the processors of the first.
 std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
                                               const std::vector<std::int64_t>& run_ids,
                                               const moe::Model& model, const Situation& profiled,
                                               const std::function<void()>& go_on) {
   const moe::Groups& groups = profiled.groups;
   MeasuredRuns measured;
-  std::vector<SharedProcessors> shared;
   for (const std::int64_t id : run_ids) {
     go_on();
     const db::Run run = db::load_run(connection, id);
     if (run.schedule_id) add_run(connection, model, groups, profiled.program, run, measured);
-    shared = shared_processors(db::load_run_ranks(connection, id));
   }
+  const auto shared = shared_processors(db::load_run_ranks(connection, run_ids.front()));
   const bool contended = !contended_processors(shared, groups.ranks).empty();
   return rank_slowdowns(observe(measured.iterations, groups, shared, profiled.costs.device),
                         profiled.costs, contended);

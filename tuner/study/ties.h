@@ -56,8 +56,8 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 /// Seconds of an iteration of each trial, without what the machine did to its repeats. A trial that
 /// was measured only while the machine was slow can so be compared with one that was measured only
 /// while it was fast, where turns of others connect the two. With y_ij as above, but turns as
-/// blocks, trial_i and turn_j are fitted by medians in turn, so that disturbed iterations do not
-/// matter [Tukey, Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the
+/// blocks, trial_i and turn_j are fitted by medians, one after the other until nothing changes.
+/// Disturbed iterations then do not matter [Tukey, Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the
 /// median of its own turns, and the others are in proportion to it. Infinite for a trial without
 /// turns. Throws std::invalid_argument where the reference has none.
 std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_t reference);

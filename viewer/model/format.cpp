@@ -45,7 +45,7 @@ std::string grouped(double value, int decimals) {
 std::string duration_text(double seconds, int significant_digits) {
   if (seconds == 0) return "0 s";
   // 999.93 ms would be printed as 1,000.
-  const double rounded_up = seconds * (1 + 0.5 * std::pow(10, -significant_digits));
+  const double rounded_up = seconds / (1 - 0.5 * std::pow(10, -significant_digits));
   const TimeUnit unit = time_unit(rounded_up);
   return fmt::format("{} {}", digits(seconds / unit.seconds, significant_digits), unit.name);
 }

@@ -139,13 +139,17 @@ std::string judged_order(const db::PredictionQuality& quality) {
   return text.empty() ? text : text + ".";
 }
 
-// Of trials that were measured and predicted: predicted over measured, minus 1.
+// Of trials that were measured and predicted: predicted over measured, minus 1. Those that a
+// refinement planned have no first prediction.
 std::vector<std::pair<double, const TrialFacts*>> prediction_errors(const StudyFacts& facts) {
+  const bool is_refined = std::ranges::any_of(facts.trials, [](const TrialFacts& trial) {
+    return trial.row->trial.first_predicted_s.has_value();
+  });
   std::vector<std::pair<double, const TrialFacts*>> errors;
   for (const TrialFacts& trial : facts.trials) {
     const db::Trial& of = trial.row->trial;
-    const auto error = prediction_error_of(of);
-    if (of.status == "done" && error) errors.emplace_back(*error, &trial);
+    if (of.status != "done" || (is_refined && !of.first_predicted_s)) continue;
+    if (const auto error = prediction_error_of(of)) errors.emplace_back(*error, &trial);
   }
   return errors;
 }
@@ -170,15 +174,15 @@ Finding predictions(const StudyFacts& facts) {
   const std::string order = judged_order(quality);
   if (!order.empty()) finding.paragraphs.push_back(order);
   if (quality.common_share) {
-    finding.paragraphs.push_back(
-        fmt::format("All schedules have an error of {:+.1f}% in common, which makes {} of the mean "
-                    "square error.{}",
-                    quality.common_error * 100, percent_text(*quality.common_share),
-                    quality.within_deviation
-                        ? fmt::format(" {} of the trials lie within one deviation of their "
-                                      "prediction.",
-                                      percent_text(*quality.within_deviation))
-                        : ""));
+    finding.paragraphs.push_back(fmt::format(
+        "These schedules have an error of {:+.1f}% in common, which makes {} of the mean "
+        "square error.{}",
+        quality.common_error * 100, percent_text(*quality.common_share),
+        quality.within_deviation
+            ? fmt::format(" {} of the trials lie within one deviation of their "
+                          "prediction.",
+                          percent_text(*quality.within_deviation))
+            : ""));
   }
   if (quality.compute_slowdown) {
     finding.paragraphs.push_back(fmt::format(

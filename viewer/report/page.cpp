@@ -49,7 +49,7 @@ std::string key_figures(const StudyFacts& facts) {
   if (facts.best == nullptr) return "";
   const TrialRow& row = *facts.best->row;
   const db::Trial& trial = row.trial;
-  std::string cards = figure_card(short_time(trial.measured_s), "an iteration, median of repeats");
+  std::string cards = figure_card(short_time(trial.measured_s), "an iteration (median)");
   if (row.figures.speedup && facts.against != nullptr) {
     cards += figure_card(fmt::format("{:.2f}x", *row.figures.speedup),
                          "as fast as " + facts.against->row->trial.planner);

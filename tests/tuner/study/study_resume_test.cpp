@@ -182,6 +182,27 @@ TEST_F(StudyTest, AnEndAmidARefinementLeavesItToTheNext) {
   }
 }
 
+TEST_F(StudyTest, ATrialThatARefinementPlannedHasNoFirstPrediction) {
+  auto o = options();
+  o.repeats = 1;
+  o.refinements = 1;
+  run_study(o);
+  {  // as after a first refinement that planned the last trial, before a second one
+    auto connection = db::open_writer(database);
+    auto study = db::find_study(connection, o.name).value();
+    study.cost_model_json.clear();
+    db::update_study(connection, study);
+    connection.database().exec(
+        R"(UPDATE trial SET first_predicted_s = NULL, parameters_json = '{"refinement": 1}' )"
+        "WHERE id = (SELECT max(id) FROM trial)");
+  }
+  o.resume = true;
+  run_study(o);
+  const auto rows = trials();
+  EXPECT_EQ(rows.back().first_predicted_s, std::nullopt);
+  EXPECT_NE(rows.front().first_predicted_s, std::nullopt);
+}
+
 TEST_F(StudyTest, AResumedRefinedStudyJudgesItsProfileWithoutWhatTheRefinementAdded) {
   auto o = options();
   o.repeats = 1;

@@ -1,5 +1,6 @@
 #include "tuner/study/study.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +77,34 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   }
   EXPECT_TRUE(db::find_problems(connection, 3600).empty());
   EXPECT_FALSE(db::load_latest_fits(connection).empty());
+}
+
+TEST_F(StudyTest, MeasuresATrialByAllItsIterationsAndKeepsThreeOfEachRepeat) {
+  auto o = options();
+  o.job.steps = 6;
+  o.top = 1;
+  run_study(o);
+  auto connection = db::open_writer(database);
+  const auto rows = trials();
+  std::size_t done = 0;
+  for (const db::Trial& trial : rows) {
+    if (trial.status != "done") continue;
+    ++done;
+    const Turns turns = measured_turns(connection, trial.id);
+    EXPECT_EQ(turns.size(), 2u * 4u) << "two repeats of six iterations, without warm-up";
+    EXPECT_EQ(*trial.measured_s, median_s(turns));
+    EXPECT_EQ(db::load_timelines(connection, {0, trial.id, ""}).size(), 1u + 2u * 3u);
+  }
+  EXPECT_EQ(done, 2u);
+  // As a study has it that was made when the repeats' medians counted.
+  connection.database().exec("UPDATE trial SET measured_s = 7 WHERE measured_s > 0");
+  o.resume = true;
+  run_study(o);
+  const auto again = trials();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(again[i].measured_s, rows[i].measured_s);
+    EXPECT_EQ(again[i].comparable_s, rows[i].comparable_s);
+  }
 }
 
 TEST_F(StudyTest, PredictsJointNoSlowerThanThePlannersItStartsFrom) {

@@ -15,6 +15,7 @@ TEST(Format, DurationsTakeTheUnitThatFits) {
   EXPECT_EQ(duration_text(1234.5), "1,234 s");
   EXPECT_EQ(duration_text(0.99993, 3), "1.00 s");
   EXPECT_EQ(duration_text(0.9994, 3), "999 ms");
+  EXPECT_EQ(duration_text(0.99951, 3), "1.00 s");
 }
 
 TEST(Format, LongDurationsCountMinutesAndHours) {
