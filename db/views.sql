@@ -39,8 +39,8 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- planner is sequential or, where the sequential trial is infeasible or failed, the fastest one.
 -- comparable_s: measured_s without what the machine did to the repeats. tied_with: the finished
 -- trials that the repeats do not tell from this one. prediction_error: (predicted - measured) /
--- measured, of the trial's first prediction. own_prediction_error: what is left of it without what is
--- common to all first predictions of the study; NULL for a trial that a refinement planned.
+-- measured, of the trial's first prediction. own_prediction_error: what is left of it without what
+-- is common to all first predictions of the study; NULL for a trial that a refinement planned.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,

@@ -57,9 +57,9 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 /// was measured only while the machine was slow can so be compared with one that was measured only
 /// while it was fast, where turns of others connect the two. With y_ij as above, but turns as
 /// blocks, trial_i and turn_j are fitted by medians, one after the other until nothing changes.
-/// Disturbed iterations then do not matter [Tukey, Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the
-/// median of its own turns, and the others are in proportion to it. Infinite for a trial without
-/// turns. Throws std::invalid_argument where the reference has none.
+/// Disturbed iterations then do not matter [Tukey, Exploratory Data Analysis, chapter 11, median
+/// polish]. `reference` keeps the median of its own turns, and the others are in proportion to it.
+/// Infinite for a trial without turns. Throws std::invalid_argument where the reference has none.
 std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_t reference);
 
 /// The trial with the least trial_i, fitted by medians to its repeats. Throws
