@@ -57,7 +57,7 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
                     AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
                   ORDER BY fastest.id LIMIT 1)
        END AS speedup_against, tied_with,
-       CASE WHEN first_predicted_s IS NOT NULL OR refinement_runs_json = ''
+       CASE WHEN json_extract(nullif(parameters, ''), '$.refinement') IS NULL
             THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
               - (SELECT common_error FROM prediction_quality
                  WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
@@ -88,7 +88,7 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
              (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
              trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id,
-             study.refinement_runs_json, trial.schedule_id, nullif(study.layout, '') AS layout,
+             trial.schedule_id, nullif(study.layout, '') AS layout,
              nullif(schedule.changes_results, '') AS changes_results,
              (SELECT run_view.last_loss FROM trial_repeat
               JOIN run_view ON run_view.run = trial_repeat.run_id

@@ -190,7 +190,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
   for (const MeasuredIteration& iteration : iterations) check_fits(iteration, groups);
   const Observations seen = observe(iterations, groups, shared_processors, device);
-  const bool contended = !contended_processors(shared_processors, groups.ranks).empty();
+  const bool contended = ranks_contend(shared_processors, groups.ranks);
   CostModel costs;
   costs.device = std::move(device);
   fit_computation(seen, contended ? Typical::mean : Typical::median, costs);

@@ -143,6 +143,10 @@ std::vector<SharedProcessors> contended_processors(const std::vector<SharedProce
   return contended;
 }
 
+bool ranks_contend(const std::vector<SharedProcessors>& shared, int ranks) {
+  return !contended_processors(shared, ranks).empty();
+}
+
 double processor_share(const SharedProcessors& shared, int computing) {
   return std::min(1.0, shared.seats / computing);
 }

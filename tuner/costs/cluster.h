@@ -43,6 +43,8 @@ struct Cluster {
 /// these ranks.
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
                                                    int ranks);
+/// Whether there are any: single ops then get more or less than their share of a core.
+bool ranks_contend(const std::vector<SharedProcessors>& shared, int ranks);
 
 /// The speed of each of `computing` ranks, relative to its speed alone: min(1, seats / computing).
 double processor_share(const SharedProcessors& shared, int computing);

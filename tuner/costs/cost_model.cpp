@@ -259,6 +259,7 @@ std::string to_json(const CostModel& costs) {
       list.push_back({rank.by_flops, rank.by_bytes, rank.all});
   }
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
+  if (costs.drift_deviation) result["drift_deviation"] = *costs.drift_deviation;
   return result.dump();
 }
 
@@ -385,6 +386,7 @@ CostModel cost_model_from_json(std::string_view text) {
   CostModel costs;
   costs.device = json.text("device");
   costs.profile_deviation = deviation_if_any(json, "profile_deviation");
+  costs.drift_deviation = deviation_if_any(json, "drift_deviation");
   const moe::InputObject fits = json.object("fits");
   for (const std::string& key : fits.keys())
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));

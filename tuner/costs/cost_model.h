@@ -66,6 +66,10 @@ struct CostModel {
   /// The relative standard deviation with which these costs predict the profile, or after a
   /// refinement its trials (study/deviation.h); none where they come from no profile.
   std::optional<double> profile_deviation;
+  /// The relative standard deviation by which all trials of a later moment take longer or shorter,
+  /// because the machine does not always compute equally fast (study/deviation.h). None where the
+  /// costs come from one moment, or from none.
+  std::optional<double> drift_deviation;
 };
 
 /// True where the units of a computing op are flops, false where they are bytes.

@@ -2,7 +2,9 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "db/console/statistics.h"
 #include "tuner/costs/rank_slowdown.h"
 
 namespace tuner {
@@ -18,22 +20,30 @@ bool is_of_computation_by_bytes(const std::string& key, const Observations& seen
 
 }  // namespace
 
-void set_pace(const Observations& some, const Observations& all, CostModel& costs) {
+double set_pace(std::span<const Observations> moments, const Observations& all, CostModel& costs) {
   constexpr bool kTogether = true;
-  const std::map<int, RankSlowdown> then = rank_slowdowns(some, costs, kTogether),
-                                    mean = rank_slowdowns(all, costs, kTogether);
-  if (then.empty() || mean.empty()) return;
-  const double flops = then.at(0).by_flops / mean.at(0).by_flops,
-               bytes = then.at(0).by_bytes / mean.at(0).by_bytes;
+  std::vector<double> by_flops, by_bytes, of_all;
+  for (const Observations& moment : moments) {
+    const std::map<int, RankSlowdown> slowdowns = rank_slowdowns(moment, costs, kTogether);
+    if (slowdowns.empty()) continue;
+    by_flops.push_back(slowdowns.at(0).by_flops);
+    by_bytes.push_back(slowdowns.at(0).by_bytes);
+    of_all.push_back(slowdowns.at(0).all);
+  }
+  const std::map<int, RankSlowdown> mean = rank_slowdowns(all, costs, kTogether);
+  if (of_all.empty() || mean.empty()) return 1;
+  const double flops = db::median(by_flops) / mean.at(0).by_flops,
+               bytes = db::median(by_bytes) / mean.at(0).by_bytes;
   for (auto& [key, fit] : costs.fits) {
-    const bool by_flops = fit.unit == "flop";
-    if (!by_flops && !is_of_computation_by_bytes(key, all)) continue;
-    const double factor = by_flops ? flops : bytes;
+    const bool is_by_flops = fit.unit == "flop";
+    if (!is_by_flops && !is_of_computation_by_bytes(key, all)) continue;
+    const double factor = is_by_flops ? flops : bytes;
     fit.alpha_s *= factor;
     fit.beta_s_per_unit *= factor;
     if (fit.alpha_error_s) *fit.alpha_error_s *= factor;
     if (fit.beta_error_s_per_unit) *fit.beta_error_s_per_unit *= factor;
   }
+  return db::median(of_all) / mean.at(0).all;
 }
 
 }  // namespace tuner

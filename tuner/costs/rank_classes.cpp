@@ -236,8 +236,7 @@ RankClasses single_ranks(const moe::Groups& groups) {
 RankClasses rank_classes(const moe::Program& program, const moe::Groups& groups,
                          const std::vector<moe::RoutedRows>& layers, const Cluster& cluster,
                          int most_single) {
-  if (groups.ranks <= most_single ||
-      !contended_processors(cluster.shared_processors, groups.ranks).empty()) {
+  if (groups.ranks <= most_single || ranks_contend(cluster.shared_processors, groups.ranks)) {
     return single_ranks(groups);
   }
   std::vector<Color> colors(static_cast<std::size_t>(moe::stage_ranks(groups)));

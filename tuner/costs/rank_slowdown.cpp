@@ -89,8 +89,7 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
                                     const std::vector<SharedProcessors>& shared_processors) {
-  if (groups.ranks == 1 || !contended_processors(shared_processors, groups.ranks).empty())
-    return {};
+  if (groups.ranks == 1 || ranks_contend(shared_processors, groups.ranks)) return {};
   std::vector<Slowdowns> all;
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {

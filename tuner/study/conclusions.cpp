@@ -10,6 +10,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
+#include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "tuner/planners/joint/joint.h"
@@ -42,14 +43,15 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
       continue;
     }
+    const auto stored = db::load_trial_repeats(connection, trial.id);
     Repeats repeats;
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+    for (const db::TrialRepeat& repeat : stored) {
       if (repeat.measured_s > 0) repeats[repeat.repeat] = repeat.measured_s;
     }
     if (repeats.empty()) continue;
     ++count[trial.planner];
     all.repeats.push_back(std::move(repeats));
-    turns.push_back(measured_turns(connection, trial.id));
+    turns.push_back(measured_turns(connection, stored));
     trial.measured_s = median_s(turns.back());  // where repeats were added since it was stored
     all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
     all.first.push_back(all.newest.back());
@@ -65,10 +67,8 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     all.fastest = static_cast<std::size_t>(std::ranges::min_element(all.comparable_s) -
                                            all.comparable_s.begin());
   }
-  const bool is_refined = std::ranges::any_of(
-      all.trials, [](const db::Trial& t) { return t.first_predicted_s.has_value(); });
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (!is_refined || all.trials[i].first_predicted_s) all.planned_first.push_back(i);
+    if (!db::is_planned_by_refinement(all.trials[i])) all.planned_first.push_back(i);
   }
   for (const db::Trial& trial : all.trials) {
     all.names.push_back(count[trial.planner] == 1

@@ -1,8 +1,10 @@
 #include "tuner/study/deviation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -53,9 +55,11 @@ std::optional<double> deviation_of_fit(const LinearFit& fit, std::span<const dou
 }
 
 double deviation_of_prediction(double predicted_s, std::span<const double> of_fits,
-                               std::optional<double> profile_deviation) {
+                               std::optional<double> profile_deviation,
+                               std::optional<double> drift_deviation) {
   const double of_profile = predicted_s * profile_deviation.value_or(0);
-  double squares = of_profile * of_profile;
+  const double of_drift = predicted_s * drift_deviation.value_or(0);
+  double squares = of_profile * of_profile + of_drift * of_drift;
   for (const double deviation : of_fits) squares += deviation * deviation;
   return std::sqrt(squares);
 }
@@ -66,6 +70,31 @@ double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
   for (const auto& of_schedule : errors) squares += std::pow(db::median(of_schedule), 2);
   const auto schedules = static_cast<double>(errors.size());
   return std::sqrt(squares / schedules * (1 + 1 / schedules));
+}
+
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int later_moments) {
+  std::map<std::int64_t, std::vector<double>> by_schedule;  // of its runs
+  std::map<std::int64_t, std::set<std::size_t>> moments_of;
+  for (const RunErrors& run : runs) {
+    by_schedule[run.schedule].push_back(db::median(run.errors));
+    moments_of[run.schedule].insert(run.moment);
+  }
+  std::map<std::size_t, std::vector<double>> by_moment;  // what is left without the schedule's term
+  for (const RunErrors& run : runs) {
+    if (moments_of.at(run.schedule).size() < 2) continue;
+    by_moment[run.moment].push_back(db::median(run.errors) -
+                                    db::median(by_schedule.at(run.schedule)));
+  }
+  if (by_moment.size() < 2) return std::nullopt;
+  const auto moments = static_cast<double>(by_moment.size());
+  double sum = 0, squares = 0;
+  for (const auto& [moment, left] : by_moment) {
+    const double term = db::median(left);
+    sum += term;
+    squares += term * term;
+  }
+  const double variance = (squares - sum * sum / moments) / (moments - 1);
+  return std::sqrt(std::max(0.0, variance) * (1 / moments + 1.0 / later_moments));
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

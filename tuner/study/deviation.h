@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,23 +15,26 @@
 /// The uncertainty s of a prediction, a standard deviation. The measured time lies within s of the
 /// prediction about two times out of three, and within 2 s more than nine times out of ten.
 ///
-///   s = sqrt(sum over fits of a^2 + b^2)
+///   s = sqrt(sum over fits of a^2 + b^2 + c^2)
 ///   a = r sqrt(sum over sizes of T^2 + p / n (sum over sizes of T)^2), where r is the relative
 ///       deviation of the fit of n samples and p coefficients, and T the seconds that the critical
 ///       path spends on ops of that fit and one size. The line is off by the same r for all ops of
 ///       a size, independently for each size, and is itself known to r sqrt(p / n).
 ///   b = predicted x the relative deviation with which the costs predict the profile, or after a
 ///       refinement its trials.
+///   c = predicted x the relative deviation by which the machine changes from moment to moment. It
+///       does not count for trials that the costs were fitted to: their moments are in the costs.
 namespace tuner {
 
 /// a, given the seconds of each size that depend on one fit; none where the deviation of the fit is
 /// not known.
 std::optional<double> deviation_of_fit(const LinearFit& fit, std::span<const double> seconds);
 
-/// s, given the a of each fit. `profile_deviation` is relative; none where the costs come from no
-/// profile.
+/// s, given the a of each fit. The two others are relative; none where the costs come from no
+/// profile (b), or from one moment (c).
 double deviation_of_prediction(double predicted_s, std::span<const double> of_fits,
-                               std::optional<double> profile_deviation);
+                               std::optional<double> profile_deviation,
+                               std::optional<double> drift_deviation);
 
 /// The relative standard deviation of predictions, given (predicted - measured) / measured of the
 /// profiled iterations, by schedule. It is the root mean square of the medians of the schedules,
@@ -37,6 +42,21 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
 /// schedules), since there are few. Throws std::invalid_argument where there is no schedule, or one
 /// without iterations.
 double deviation_of_profile(const std::vector<std::vector<double>>& errors);
+
+/// The iterations of one run: (predicted - measured) / measured of each. Runs of one moment were
+/// trained in turns.
+struct RunErrors {
+  std::int64_t schedule = 0;
+  std::size_t moment = 0;
+  std::vector<double> errors;
+};
+
+/// The relative standard deviation by which trials trained at `later_moments` other moments take
+/// longer or shorter than these runs, all by the same factor. The error of a run is taken as the sum
+/// of a term of its schedule, a term of its moment, and noise; both terms are medians. With terms
+/// of M moments that have standard deviation d, it is d sqrt(1 / M + 1 / later_moments). None where
+/// fewer than two moments have schedules that others have too.
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int later_moments);
 
 /// The a of every fit on a path over classes of ranks.
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

@@ -7,9 +7,9 @@
 
 namespace tuner {
 
-Turns measured_turns(const db::Connection& connection, std::int64_t trial_id) {
+Turns measured_turns(const db::Connection& connection, std::span<const db::TrialRepeat> repeats) {
   Turns turns;
-  for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial_id)) {
+  for (const db::TrialRepeat& repeat : repeats) {
     if (!(repeat.measured_s > 0)) continue;
     std::vector<db::Iteration> iterations;
     if (repeat.run_id) {

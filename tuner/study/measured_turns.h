@@ -1,15 +1,16 @@
 #pragma once
 
-#include <cstdint>
+#include <span>
 
 #include "db/connection.h"
+#include "db/records.h"
 #include "tuner/study/ties.h"
 
 namespace tuner {
 
-/// The iterations of all repeats of a trial that are stored, without warm-up. A repeat without such
+/// The stored iterations of all these repeats of a trial, without warm-up. A repeat without such
 /// iterations, whose run was deleted or which was not longer than its warm-up, is one turn of its
 /// median. Repeats of 0 s are left out.
-Turns measured_turns(const db::Connection& connection, std::int64_t trial_id);
+Turns measured_turns(const db::Connection& connection, std::span<const db::TrialRepeat> repeats);
 
 }  // namespace tuner

@@ -27,6 +27,19 @@ std::string parameters_of_schedule(const moe::Schedule& schedule) {
   return maker == planners().end() ? "{}" : parameters_of(*maker, {}, schedule);
 }
 
+/// The micro-profiles of a study with their parameters, oldest first.
+std::vector<std::pair<db::Measurement, nlohmann::json>> micro_profiles_of(
+    const db::Connection& connection, const std::string& study) {
+  std::vector<std::pair<db::Measurement, nlohmann::json>> all;
+  for (db::Measurement& row : db::load_measurements(connection, {.op = kMicroProfileOp})) {
+    auto parameters = nlohmann::json::parse(row.parameters_json);
+    if (parameters.value("study", "") == study) {
+      all.emplace_back(std::move(row), std::move(parameters));
+    }
+  }
+  return all;
+}
+
 double seconds_measured(const db::Measurement& row) {
   return row.samples > 0 ? row.time_s : std::numeric_limits<double>::infinity();
 }
@@ -35,9 +48,7 @@ double seconds_measured(const db::Measurement& row) {
 
 MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions options)
     : connection_(connection), options_(std::move(options)) {
-  for (const db::Measurement& row : db::load_measurements(connection_, {.op = kMicroProfileOp})) {
-    const auto parameters = nlohmann::json::parse(row.parameters_json);
-    if (parameters.value("study", "") != options_.study) continue;
+  for (const auto& [row, parameters] : micro_profiles_of(connection_, options_.study)) {
     const bool is_too_short = row.samples > 0 && row.samples < options_.iterations;
     if (is_too_short) continue;
     known_[parameters.at("schedule").get<std::int64_t>()] = seconds_measured(row);
@@ -91,6 +102,15 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
                                ? db::format_cell("measured_s", row.time_s) + " an iteration"
                                : fmt::format("{}: {}", result.status, result.error)));
   return seconds_measured(row);
+}
+
+std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
+                                             const std::string& study) {
+  std::vector<std::int64_t> runs;
+  for (const auto& [row, parameters] : micro_profiles_of(connection, study)) {
+    if (parameters.contains("run")) runs.push_back(parameters.at("run").get<std::int64_t>());
+  }
+  return runs;
 }
 
 }  // namespace tuner

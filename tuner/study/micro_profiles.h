@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "db/connection.h"
 #include "moe/passes/schedule.h"
@@ -45,5 +46,9 @@ class MicroProfiles {
   MicroProfileOptions options_;
   std::map<std::int64_t, double> known_;  ///< by schedule
 };
+
+/// The training runs of a study's micro-profiles that did not fail, oldest first.
+std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
+                                             const std::string& study);
 
 }  // namespace tuner

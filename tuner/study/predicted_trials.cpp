@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "db/console/format_rows.h"
+#include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/memory/memory_rows.h"
@@ -71,8 +72,8 @@ std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
 void predict_again(db::Connection& connection, const PredictedBy& by, db::Trial trial,
                    const moe::Schedule& schedule, NewCosts costs) {
   const Prediction prediction = predict(by.situation, planner_of(trial), schedule);
-  const bool was_planned_first = trial.parameters_json.find("\"refinement\"") == std::string::npos;
-  if (costs == NewCosts::refined && was_planned_first && !trial.first_predicted_s) {
+  if (costs == NewCosts::refined && !db::is_planned_by_refinement(trial) &&
+      !trial.first_predicted_s) {
     trial.first_predicted_s = trial.predicted_s;
   }
   set_figures(prediction, trial);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -155,26 +156,91 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   return errors;
 }
 
-/// The errors of all runs from `first` on, those under one schedule together, given the schedule of
-/// each run.
-std::vector<std::vector<double>> by_schedule(const std::vector<std::vector<double>>& errors,
-                                             const std::vector<std::int64_t>& schedules,
-                                             std::size_t first) {
+/// Errors of runs, those under one schedule together.
+std::vector<std::vector<double>> by_schedule(std::span<const RunErrors> runs) {
   std::map<std::int64_t, std::vector<double>> together;
-  for (std::size_t run = first; run < errors.size(); ++run) {
-    std::vector<double>& of_schedule = together[schedules[run]];
-    of_schedule.insert(of_schedule.end(), errors[run].begin(), errors[run].end());
+  for (const RunErrors& run : runs) {
+    std::vector<double>& of_schedule = together[run.schedule];
+    of_schedule.insert(of_schedule.end(), run.errors.begin(), run.errors.end());
   }
   std::vector<std::vector<double>> result;
   for (auto& [schedule, of_schedule] : together) result.push_back(std::move(of_schedule));
   return result;
 }
 
+/// Stored runs of one model on as many ranks, read one after the other.
+class StoredRuns {
+ public:
+  StoredRuns(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+             const moe::Program& whole, const db::Run& first)
+      : connection_(connection), model_(model), groups_(groups), whole_(whole), first_(first) {}
+
+  void add(std::int64_t id) {
+    const db::Run run = db::load_run(connection_, id);
+    if (run.ranks != first_.ranks || !run.schedule_id) {
+      throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
+                                        run.ranks, first_.id, first_.ranks));
+    }
+    if (!add_run(connection_, model_, groups_, whole_, run, measured_)) {
+      throw db::Error(db::ErrorKind::not_found,
+                      fmt::format("run {}: no measured timeline", run.id));
+    }
+    // Runs that take turns begin together, and have numbers in sequence.
+    const bool is_same_moment = !moments_.empty() && run.started_at == last_began_at_;
+    moments_.push_back(moments_.empty() ? 0 : moments_.back() + (is_same_moment ? 0 : 1));
+    last_began_at_ = run.started_at;
+    schedules_.push_back(*run.schedule_id);
+  }
+
+  std::size_t count() const { return schedules_.size(); }
+  const MeasuredRuns& measured() const { return measured_; }
+
+  /// What is seen in all iterations.
+  Observations seen(const std::vector<SharedProcessors>& shared) const {
+    return observe(measured_.iterations, groups_, shared, first_.device);
+  }
+
+  /// What is seen at each moment from that of a run on, given the place of the run.
+  std::vector<Observations> seen_by_moment(const std::vector<SharedProcessors>& shared,
+                                           std::size_t from_run) const {
+    const std::span<const MeasuredIteration> all = measured_.iterations;
+    const auto moment_of = [&](std::size_t i) { return moments_[measured_.runs[i]]; };
+    std::vector<Observations> result;
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+      while (end < all.size() && moment_of(end) == moment_of(begin)) ++end;
+      if (measured_.runs[begin] < from_run) continue;
+      result.push_back(observe(all.subspan(begin, end - begin), groups_, shared, first_.device));
+    }
+    return result;
+  }
+
+  /// Of each run from this one on, given the errors of all.
+  std::vector<RunErrors> errors(const std::vector<std::vector<double>>& all,
+                                std::size_t from_run) const {
+    std::vector<RunErrors> result;
+    for (std::size_t run = from_run; run < all.size(); ++run) {
+      result.push_back({schedules_[run], moments_[run], all[run]});
+    }
+    return result;
+  }
+
+ private:
+  const db::Connection& connection_;
+  const moe::Model& model_;
+  const moe::Groups& groups_;
+  const moe::Program& whole_;
+  const db::Run& first_;
+  MeasuredRuns measured_;
+  std::vector<std::int64_t> schedules_;  ///< [run]
+  std::vector<std::size_t> moments_;     ///< [run]: counted from 0
+  double last_began_at_ = 0;
+};
+
 }  // namespace
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const std::vector<std::int64_t>& later_runs) {
+                          const LaterRuns& later, int trial_moments) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
@@ -183,44 +249,38 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
-
-  MeasuredRuns profiled;
-  std::vector<std::int64_t> schedules;  // [run]
-  const auto add = [&](std::int64_t id) {
-    const db::Run run = db::load_run(connection, id);
-    if (run.ranks != first.ranks || !run.schedule_id) {
-      throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
-                                        run.ranks, first.id, first.ranks));
-    }
-    if (!add_run(connection, model, profile.groups, whole, run, profiled)) {
-      throw db::Error(db::ErrorKind::not_found,
-                      fmt::format("run {}: no measured timeline", run.id));
-    }
-    schedules.push_back(*run.schedule_id);
-  };
-  std::ranges::for_each(run_ids, add);
-  const std::size_t first_later = profiled.iterations.size();
-  std::ranges::for_each(later_runs, add);
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();
   } else {
     profile.routings = routings_of_run(connection, first.id, whole);
   }
-  CostModel costs = calibrate(profiled.iterations, profile.groups, first.device, shared);
+
+  StoredRuns fitted(connection, model, profile.groups, whole, first);
+  for (const std::int64_t id : run_ids) fitted.add(id);
+  for (const std::int64_t id : later.trials) fitted.add(id);
+  const std::vector<MeasuredIteration>& iterations = fitted.measured().iterations;
+  CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
-  costs.slowdowns = slowdowns_of(profiled.iterations, profile.groups, costs, shared);
-  if (!later_runs.empty()) {
-    const std::span<const MeasuredIteration> all = profiled.iterations;
-    const auto seen = [&](std::span<const MeasuredIteration> iterations) {
-      return observe(iterations, profile.groups, shared, first.device);
-    };
-    set_pace(seen(all.subspan(first_later)), seen(all), costs);
-  }
+  costs.slowdowns = slowdowns_of(iterations, profile.groups, costs, shared);
+
+  const Observations seen = fitted.seen(shared);
+  const bool has_trials = !later.trials.empty();
+  const std::size_t judged_from = has_trials ? run_ids.size() : 0;  // run
+  std::vector<Observations> moments = fitted.seen_by_moment(shared, judged_from);
+  if (has_trials) profile.pace = set_pace(moments, seen, costs);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
-  profile.errors = errors_of_profile(profiled, profile);
-  profile.machine.costs.profile_deviation = deviation_of_profile(
-      by_schedule(profile.errors, schedules, later_runs.empty() ? 0 : run_ids.size()));
+  profile.errors = errors_of_profile(fitted.measured(), profile);
+  const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
+  CostModel& stated = profile.machine.costs;
+  stated.profile_deviation = deviation_of_profile(by_schedule(judged));
+  stated.drift_deviation = deviation_of_drift(judged, trial_moments);
+  if (has_trials) return profile;
+
+  StoredRuns micro_profiles(connection, model, profile.groups, whole, first);
+  for (const std::int64_t id : later.micro_profiles) micro_profiles.add(id);
+  std::ranges::move(micro_profiles.seen_by_moment(shared, 0), std::back_inserter(moments));
+  profile.pace = set_pace(moments, seen, stated);
   return profile;
 }
 

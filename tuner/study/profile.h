@@ -17,9 +17,11 @@ namespace tuner {
 struct Profile {
   CostedCluster machine;
   moe::Groups groups;
-  /// (predicted - measured) / measured, by run and profiled iteration. With later runs, all are
-  /// predicted at the pace of these.
+  /// (predicted - measured) / measured, by run and profiled iteration. With trials, all runs are
+  /// predicted at the pace of these; else at the pace of the profile.
   std::vector<std::vector<double>> errors;
+  /// How many times as long computation takes in predictions as in all these runs together.
+  double pace = 1;
   std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
 
@@ -27,16 +29,29 @@ struct Profile {
 /// their threads at once. Empty for ranks on GPUs, and for runs that did not store it.
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
+/// The runs that a study has trained since its profile.
+struct LaterRuns {
+  std::vector<std::int64_t> micro_profiles;  ///< of micro_profiles.h
+  std::vector<std::int64_t> trials;
+};
+
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
-/// warm-up iterations where there are others. Runs that were measured later, as trials are, count
-/// as much, but computation takes as long as in these (costs/pace.h), and the deviation is theirs
-/// alone. alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`,
-/// where it has measured on this computer and device with ranks on nodes in the same way and with
-/// an equally fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error
-/// where a run or its timelines are missing, and moe::InputError where the runs differ in ranks.
+/// warm-up iterations where there are others. Trials count as much.
+///
+/// Computation takes as long as at the median of the moments that runs were trained at
+/// (costs/pace.h): with trials, of their moments; else of those of the profile and the micro-profiles.
+/// Runs that took turns in one training are one moment. Micro-profiles count for nothing else.
+///
+/// With trials, both deviations are of their errors alone. `trial_moments` is at how many moments a
+/// trial is trained (deviation.h).
+///
+/// alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`, where it has
+/// measured on this computer and device with ranks on nodes in the same way and with an equally
+/// fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run
+/// or its timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const std::vector<std::int64_t>& later_runs = {});
+                          const LaterRuns& later = {}, int trial_moments = 1);
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

@@ -35,7 +35,7 @@ std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
     if (run.schedule_id) add_run(connection, model, groups, profiled.program, run, measured);
   }
   const auto shared = shared_processors(db::load_run_ranks(connection, run_ids.front()));
-  const bool contended = !contended_processors(shared, groups.ranks).empty();
+  const bool contended = ranks_contend(shared, groups.ranks);
   return rank_slowdowns(observe(measured.iterations, groups, shared, profiled.costs.device),
                         profiled.costs, contended);
 }

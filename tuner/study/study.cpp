@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "db/liveness.h"
 #include "db/load.h"
 #include "db/network.h"
+#include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/backend/cuda_module.h"
@@ -75,6 +77,7 @@ class StudyRun {
     open_study();
     try {
       profile();
+      micro_profile();
       adopt_costs();
       predict_all();
       measure();
@@ -206,29 +209,57 @@ class StudyRun {
         {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
          options_.say});
     profile_runs_ = runs.runs;
-    const Profile taken = take_costs();
-    // Without what refinements added.
-    const Profile alone =
-        refinements_of(study_).empty()
-            ? taken
-            : profile_from_runs(connection_, options_.model, layout_text(), profile_runs_);
-    profile_costs_ = alone.machine.costs;
+    const Profile profile = profile_with({});
+    profile_costs_ = profile.machine.costs;
     std::vector<double> errors;
-    for (const auto& of_run : alone.errors) std::ranges::copy(of_run, std::back_inserter(errors));
-    const std::vector<ProfileQuality> qualities = profile_qualities(runs, alone.errors);
+    for (const auto& of_run : profile.errors) std::ranges::copy(of_run, std::back_inserter(errors));
+    const std::vector<ProfileQuality> qualities = profile_qualities(runs, profile.errors);
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
     warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
+    take(profile);
   }
 
-  /// The costs of the profile, and of the last refinement if there was one.
-  Profile take_costs() {
+  /// The costs of the profile and of what was trained since.
+  Profile profile_with(const LaterRuns& later) const {
+    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_, later,
+                             std::max(1, options_.repeats));
+  }
+
+  /// The runs that the last refinement was fitted to.
+  std::vector<std::int64_t> refined_runs() const {
     const Refinements refinements = refinements_of(study_);
-    Profile profile =
-        profile_from_runs(connection_, options_.model, layout_text(), profile_runs_,
-                          refinements.empty() ? std::vector<std::int64_t>{} : refinements.back());
+    return refinements.empty() ? std::vector<std::int64_t>{} : refinements.back();
+  }
+
+  /// Has those planners plan that choose by micro-profiles, so that predictions are at the pace of
+  /// these too. After a refinement they are at the pace of the trials.
+  void micro_profile() {
+    if (!refined_runs().empty()) {
+      take(profile_with({{}, refined_runs()}));
+      return;
+    }
+    const Situation simulated = situation();
+    MicroProfiles micro_profiles = make_micro_profiles(simulated);
+    const Situation measured = measuring(simulated, micro_profiles);
+    for (const PlannerRequest& request : options_.planners) {
+      if (chooses_by_micro_profiles(request)) {
+        candidates(measured, *request.planner, planner_options(request), [](const auto&) {});
+      }
+    }
+    const std::vector<std::int64_t> runs = micro_profile_runs(connection_, options_.name);
+    if (runs.empty()) return;
+    const Profile profile = profile_with({runs, {}});
+    options_.say(fmt::format(
+        "at the median of the profile's rounds and the micro-profiles, computation took "
+        "{:.2f} times as long as in the profile: predictions are for this pace",
+        profile.pace));
+    take(profile);
+  }
+
+  void take(const Profile& profile) {
     groups_ = program_.groups = profile.groups;
     machine_ = profile.machine;
     // Planners may use as much of a rank's memory as the study was asked to keep to.
@@ -243,7 +274,6 @@ class StudyRun {
     Situation any{program_, groups_, routings_.front(), even, machine_.cluster};
     any.routings = routings_;
     typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
-    return profile;
   }
 
   // --- 2. predict ---------------------------------------------------------------------------
@@ -271,13 +301,20 @@ class StudyRun {
         study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     study_.cost_model_json.clear();
     db::update_study(connection_, study_);
-    const Situation now = situation();
-    const NewCosts kind = refinements_of(study_).empty() ? NewCosts::profiled : NewCosts::refined;
+    CostModel of_fitted = machine_.costs;  // for trials that the costs were fitted to
+    of_fitted.drift_deviation.reset();
+    const Situation now = situation(), of_their_moments = situation(of_fitted);
+    const std::vector<std::int64_t> refined = refined_runs();
+    const NewCosts kind = refined.empty() ? NewCosts::profiled : NewCosts::refined;
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       go_on();
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json),
-                    kind);
+      const auto repeats = db::load_trial_repeats(connection_, trial.id);
+      const bool is_fitted = std::ranges::any_of(repeats, [&](const db::TrialRepeat& repeat) {
+        return repeat.run_id && std::ranges::count(refined, *repeat.run_id) > 0;
+      });
+      predict_again(connection_, predicted_by(is_fitted ? of_their_moments : now), trial,
+                    moe::schedule_from_json(stored.json), kind);
     }
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
@@ -299,11 +336,7 @@ class StudyRun {
   void predict_all() {
     const Situation simulated = situation();
     MicroProfiles micro_profiles = make_micro_profiles(simulated);
-    Situation measured = simulated;
-    measured.measure = [&](const moe::Schedule& schedule) {
-      go_on();
-      return micro_profiles.seconds(schedule);
-    };
+    const Situation measured = measuring(simulated, micro_profiles);
     std::map<std::string, std::int64_t> seen;  // decisions -> their trial
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
@@ -314,13 +347,11 @@ class StudyRun {
     std::vector<PlannerRequest> requests{{&planner_named(db::kSequential), {}}};
     requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
     for (const PlannerRequest& request : requests) {
-      PlannerOptions planner_options = request.options;
-      planner_options.most_chunks = options_.most_chunks;
-      const bool measures = request.planner->measures && options_.micro_profile_steps > 0;
-      const Situation& decides_from = measures ? measured : simulated;
-      auto all = candidates(decides_from, *request.planner, planner_options);
+      const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
+      const PlannerOptions with = planner_options(request);
+      auto all = candidates(decides_from, *request.planner, with, options_.say);
       if (request.planner->measures && !all.empty()) {
-        options_.say(request.planner->remark(decides_from, planner_options, all.front().schedule));
+        options_.say(request.planner->remark(decides_from, with, all.front().schedule));
       }
       for (Candidate& candidate : all) {
         const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
@@ -334,8 +365,9 @@ class StudyRun {
                                    candidate.planner, candidate.parameters_json, names));
         }
         if (refinement > 0) {
-          candidate.parameters_json = join_parameters(
-              candidate.parameters_json, fmt::format(R"({{"refinement": {}}})", refinement));
+          candidate.parameters_json =
+              join_parameters(candidate.parameters_json,
+                              fmt::format(R"({{"{}": {}}})", db::kRefinement, refinement));
         }
         known->second = store_candidate(connection_, predicted_by(simulated), *request.planner,
                                         candidate, options_.memory_limit_bytes);
@@ -344,6 +376,25 @@ class StudyRun {
     }
     options_.say(fmt::format("{} candidates predicted, {} known before", made,
                              seen.size() - static_cast<std::size_t>(made)));
+  }
+
+  PlannerOptions planner_options(const PlannerRequest& request) const {
+    PlannerOptions with = request.options;
+    with.most_chunks = options_.most_chunks;
+    return with;
+  }
+
+  bool chooses_by_micro_profiles(const PlannerRequest& request) const {
+    return request.planner->measures && options_.micro_profile_steps > 0;
+  }
+
+  /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
+  Situation measuring(Situation situation, MicroProfiles& micro_profiles) {
+    situation.measure = [this, &micro_profiles](const moe::Schedule& schedule) {
+      go_on();
+      return micro_profiles.seconds(schedule);
+    };
+    return situation;
   }
 
   /// `situation` has to live as long.
@@ -368,18 +419,19 @@ class StudyRun {
     return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
   }
 
-  /// A planner's candidates, without and with the given decisions.
+  /// A planner's candidates, without and with the given decisions. `say`: what is left out, and why.
   std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
-                                    const PlannerOptions& planner_options) const {
+                                    const PlannerOptions& planner_options,
+                                    const std::function<void(const std::string&)>& say) const {
     std::vector<Candidate> all;
     try {
       all = candidates_of(planner, situation, planner_options);
     } catch (const moe::Refusal& refusal) {
-      options_.say(fmt::format("left out: {}: {}", planner.name, refusal.what()));
+      say(fmt::format("left out: {}: {}", planner.name, refusal.what()));
     }
     for (const Given& given : given_) {
       GivenCandidates more = candidates_of(planner, situation, planner_options, given);
-      for (const std::string& reason : more.refused) options_.say("left out: " + reason);
+      for (const std::string& reason : more.refused) say("left out: " + reason);
       std::ranges::move(more.candidates, std::back_inserter(all));
     }
     return all;
@@ -430,7 +482,7 @@ class StudyRun {
     const std::string before = predicted_within(db::load_trials(connection_, study_.id));
     add_refinement(study_, runs);
     db::update_study(connection_, study_);
-    take_costs();
+    take(profile_with({{}, runs}));
     adopt_costs();
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "

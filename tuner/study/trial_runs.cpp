@@ -219,7 +219,7 @@ class TrialTrainings {
     trial.predicted_slowed_s.reset();
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
-    const Turns turns = measured_turns(connection_, trial.id);
+    const Turns turns = measured_turns(connection_, db::load_trial_repeats(connection_, trial.id));
     if (!turns.empty()) trial.measured_s = median_s(turns);
     std::string spread =
         spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);

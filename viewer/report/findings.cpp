@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "db/planned_by_refinement.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
 #include "viewer/model/trial_list.h"
@@ -142,13 +143,10 @@ std::string judged_order(const db::PredictionQuality& quality) {
 // Of trials that were measured and predicted: predicted over measured, minus 1. Those that a
 // refinement planned have no first prediction.
 std::vector<std::pair<double, const TrialFacts*>> prediction_errors(const StudyFacts& facts) {
-  const bool is_refined = std::ranges::any_of(facts.trials, [](const TrialFacts& trial) {
-    return trial.row->trial.first_predicted_s.has_value();
-  });
   std::vector<std::pair<double, const TrialFacts*>> errors;
   for (const TrialFacts& trial : facts.trials) {
     const db::Trial& of = trial.row->trial;
-    if (of.status != "done" || (is_refined && !of.first_predicted_s)) continue;
+    if (of.status != "done" || db::is_planned_by_refinement(of)) continue;
     if (const auto error = prediction_error_of(of)) errors.emplace_back(*error, &trial);
   }
   return errors;

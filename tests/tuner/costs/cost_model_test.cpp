@@ -278,6 +278,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   fit.relative_deviation = 0.0625;
   fit.factors = {{1024, 0.75}, {4096, 1.5}};
   costs.profile_deviation = 0.03125;
+  costs.drift_deviation = 0.0625;
   set_speed(costs.interference, "computation_beside_communication", 0.5);
   set_speed(costs.interference, "computation_beside_computation", 0.625);
   set_speed(costs.interference, "intra_node_beside_copy", 0.75);
@@ -299,6 +300,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(same.relative_deviation, 0.0625);
   EXPECT_EQ(same.factors, fit.factors);
   EXPECT_EQ(read.profile_deviation, 0.03125);
+  EXPECT_EQ(read.drift_deviation, 0.0625);
   EXPECT_EQ(read.interference.speed, costs.interference.speed);
   EXPECT_EQ(read.interference.beside_all, costs.interference.beside_all);
   EXPECT_EQ(read.interference.kind_beside_communication,
@@ -322,7 +324,7 @@ TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
   }
   EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
   EXPECT_EQ(speed_beside_communication(read.interference, "gelu", 1e-3), 0.875);
-  EXPECT_FALSE(read.profile_deviation) << "nobody knows";
+  EXPECT_FALSE(read.profile_deviation || read.drift_deviation) << "nobody knows";
   EXPECT_TRUE(read.slowdowns.empty());
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace tuner::pace_test {
 namespace {
@@ -42,8 +43,10 @@ struct PaceTest : ::testing::Test {
   }
 };
 
-TEST_F(PaceTest, IsThatOfSomeIterationsOverThatOfAll) {
-  set_pace(seen(0.8, 0.9), seen(1, 1.2), costs);
+TEST_F(PaceTest, IsThatOfTheMedianMomentOverThatOfAll) {
+  const std::vector<Observations> moments{seen(0.8, 0.5), seen(0.1, 0.9), seen(9, 9)};
+  const double all = (24 * 0.8 + 5 * 0.5) / (24 * 1 + 5 * 1.2);
+  EXPECT_DOUBLE_EQ(set_pace(moments, seen(1, 1.2), costs), all);
   for (const char* key : {"linear[4x4]", "linear", "gemm"}) {
     EXPECT_DOUBLE_EQ(costs.fits.at(key).alpha_s, 1.6) << key;
     EXPECT_DOUBLE_EQ(costs.fits.at(key).beta_s_per_unit, 0.8) << key;
@@ -62,10 +65,12 @@ TEST_F(PaceTest, StaysWhereNothingRanAlone) {
     for (Observation& one : observations) one.beside.any = one.sample.seconds;
   }
   const CostModel before = costs;
-  set_pace(some, seen(1, 1), costs);
-  EXPECT_EQ(costs.fits, before.fits);
-  set_pace({}, seen(1, 1), costs);
-  EXPECT_EQ(costs.fits, before.fits);
+  for (const std::vector<Observations>& moments :
+       {std::vector<Observations>{some, some}, std::vector<Observations>{}}) {
+    EXPECT_EQ(set_pace(moments, seen(1, 1), costs), 1);
+    EXPECT_EQ(costs.fits, before.fits);
+  }
+  EXPECT_EQ(set_pace(std::vector{some, seen(1, 1)}, seen(1, 1), costs), 1) << "one moment counts";
 }
 
 }  // namespace

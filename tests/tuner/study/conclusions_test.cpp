@@ -140,8 +140,8 @@ TEST_F(ConclusionsTest, OfFirstPredictionsLeaveOutWhatARefinementPlanned) {
   // In the order of first predictions it would stand before fsmoe, since these are all too long.
   const auto refined = add("joint", 0, 1.05, {1.04, 1.04});
   connection.database().exec(
-      "UPDATE trial SET first_predicted_s = NULL WHERE first_predicted_s = 0; "
-      "UPDATE study SET refinement_runs_json = '[[1]]'");
+      "UPDATE trial SET first_predicted_s = NULL, parameters_json = '{\"refinement\": 1}' "
+      "WHERE first_predicted_s = 0");
   EXPECT_THAT(store_conclusions(connection, study).back(),
               HasSubstr("predictions of 2 trials: mean error 10.0%, worst 10.0%"));
   const auto figures = db::load_trial_figures(connection);

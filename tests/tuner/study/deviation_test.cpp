@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <random>
 #include <stdexcept>
 
@@ -37,9 +40,10 @@ TEST(Deviation, OfAFitCountsSizesApartAndTheLineTogether) {
 
 TEST(Deviation, OfAPredictionAddsUpAsIndependentErrors) {
   const std::vector<double> fits{0.3, 0.4};
-  EXPECT_NEAR(deviation_of_prediction(12, fits, 0.1), std::sqrt(0.25 + 1.44), 1e-12);
-  EXPECT_NEAR(deviation_of_prediction(12, fits, std::nullopt), 0.5, 1e-12);
-  EXPECT_EQ(deviation_of_prediction(12, {}, std::nullopt), 0);
+  EXPECT_NEAR(deviation_of_prediction(12, fits, 0.1, std::nullopt), std::sqrt(0.25 + 1.44), 1e-12);
+  EXPECT_NEAR(deviation_of_prediction(12, fits, 0.1, 0.2), std::sqrt(0.25 + 1.44 + 5.76), 1e-12);
+  EXPECT_NEAR(deviation_of_prediction(12, fits, std::nullopt, std::nullopt), 0.5, 1e-12);
+  EXPECT_EQ(deviation_of_prediction(12, {}, std::nullopt, std::nullopt), 0);
 }
 
 TEST(Deviation, OfAProfileIsThatOfItsSchedulesMedians) {
@@ -47,6 +51,22 @@ TEST(Deviation, OfAProfileIsThatOfItsSchedulesMedians) {
   EXPECT_NEAR(deviation_of_profile({{0.3}, {0.4}}), std::sqrt(0.125 * 1.5), 1e-12);
   EXPECT_THROW(deviation_of_profile({}), std::invalid_argument);
   EXPECT_THROW(deviation_of_profile({{0.1}, {}}), std::invalid_argument);
+}
+
+TEST(Deviation, OfDriftIsThatOfMomentsWithoutSchedulesAndNoise) {
+  // Schedule 1 is off by 0.1 and schedule 2 by -0.2; moments by -0.02, 0 and 0.02.
+  std::vector<RunErrors> runs;
+  for (const std::size_t moment : {0, 1, 2}) {
+    const double term = 0.02 * (static_cast<double>(moment) - 1);
+    runs.push_back({1, moment, {0.1 + term, 9, -9}});
+    runs.push_back({2, moment, {-0.2 + term}});
+  }
+  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), 0.02 * std::sqrt(1 / 3.0 + 1 / 2.0), 1e-12);
+  runs.push_back({3, 3, {0.5}});  // nothing tells its schedule from its moment
+  EXPECT_NEAR(deviation_of_drift(runs, 1).value(), 0.02 * std::sqrt(1 / 3.0 + 1), 1e-12);
+  runs.resize(2);
+  EXPECT_EQ(deviation_of_drift(runs, 1), std::nullopt) << "of one moment";
+  EXPECT_EQ(deviation_of_drift({}, 1), std::nullopt);
 }
 
 /// The share of many draws in which the truth lies within `times` of the stated deviation.
@@ -102,7 +122,8 @@ TEST(Deviation, OfFitsWithKnownNoiseCoversTheTruthAsOftenAsItClaims) {
       }
       of_fits.push_back(deviation_of_fit(fit, of_sizes).value());
     }
-    coverage.add(predicted, truth, deviation_of_prediction(predicted, of_fits, std::nullopt));
+    coverage.add(predicted, truth,
+                 deviation_of_prediction(predicted, of_fits, std::nullopt, std::nullopt));
   }
   coverage.expect_within(0.683, 0.954);
 }
@@ -120,10 +141,46 @@ TEST(Deviation, OfAProfileOfFourRunsCoversTheTruthAsOftenAsItClaims) {
       }
     }
     const double predicted = 0.4;
-    coverage.add(predicted, predicted / (1 + of_schedule(random)),
-                 deviation_of_prediction(predicted, {}, deviation_of_profile(errors)));
+    coverage.add(
+        predicted, predicted / (1 + of_schedule(random)),
+        deviation_of_prediction(predicted, {}, deviation_of_profile(errors), std::nullopt));
   }
   coverage.expect_within(0.683, 0.92);  // of few runs the tails are longer than normal ones
+}
+
+TEST(Deviation, OfAMachineThatDriftsCoversLaterTrialsAsOftenAsItClaims) {
+  constexpr int kSchedules = 7, kMoments = 3, kLaterMoments = 3;
+  Coverage coverage;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> of_schedule(0, 0.01), of_moment(0, 0.05);
+    std::vector<double> schedules(kSchedules), moments(kMoments);
+    for (double& term : schedules) term = of_schedule(random);
+    double common = 0;
+    for (double& term : moments) {
+      term = of_moment(random);
+      common += term / kMoments;
+    }
+    // The costs are fitted to all moments: what these have in common is no error of theirs.
+    std::vector<RunErrors> runs;
+    for (std::size_t moment = 0; moment < kMoments; ++moment) {
+      for (std::size_t schedule = 0; schedule < kSchedules; ++schedule) {
+        runs.push_back({static_cast<std::int64_t>(schedule),
+                        moment,
+                        {schedules[schedule] + moments[moment] - common}});
+      }
+    }
+    std::vector<std::vector<double>> by_schedule(schedules.size());
+    for (const RunErrors& run : runs) by_schedule[run.schedule].push_back(run.errors.front());
+    double later = of_schedule(random) - common;
+    for (int moment = 0; moment < kLaterMoments; ++moment)
+      later += of_moment(random) / kLaterMoments;
+    const double deviation = deviation_of_prediction(1, {}, deviation_of_profile(by_schedule),
+                                                     deviation_of_drift(runs, kLaterMoments));
+    coverage.add(1, 1 + later, deviation);
+  }
+  // Three moments tell a deviation with two degrees of freedom: Student's distribution.
+  coverage.expect_within(0.62, 0.85);
 }
 
 TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {
@@ -145,6 +202,12 @@ TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {
   const Situation profiled{layer.program, two_nodes(), routing, model, small_cluster()};
   EXPECT_NEAR(*predict(profiled, sequential, {"sequential", {}}).deviation_s,
               std::hypot(0.1 * std::sqrt(32.25), 0.02 * prediction.timeline.duration_s), 1e-6);
+
+  model.drift_deviation = 0.03;
+  EXPECT_NEAR(*predict(profiled, sequential, {"sequential", {}}).deviation_s,
+              std::hypot(0.1 * std::sqrt(32.25), 0.02 * prediction.timeline.duration_s,
+                         0.03 * prediction.timeline.duration_s),
+              1e-6);
 
   const Situation unknown{layer.program, two_nodes(), routing, small_costs(), small_cluster()};
   EXPECT_FALSE(predict(unknown, sequential, {"sequential", {}}).deviation_s)

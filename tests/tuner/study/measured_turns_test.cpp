@@ -45,7 +45,7 @@ struct MeasuredTurnsTest : ::testing::Test {
 TEST_F(MeasuredTurnsTest, AreTheIterationsAfterTheWarmUpOfAllRepeats) {
   add_repeat(1, 1.4, {9, 8, 1.4, 1.0, 1.5});
   add_repeat(2, 1.05, {9, 8, 1.1, 1.0});
-  const Turns turns = measured_turns(connection, trial);
+  const Turns turns = measured_turns(connection, db::load_trial_repeats(connection, trial));
   EXPECT_THAT(turns,
               ElementsAre(Pair(Pair(1, 3), 1.4), Pair(Pair(1, 4), 1.0), Pair(Pair(1, 5), 1.5),
                           Pair(Pair(2, 3), 1.1), Pair(Pair(2, 4), 1.0)));
@@ -56,7 +56,7 @@ TEST_F(MeasuredTurnsTest, ARepeatWithoutIterationsAfterTheWarmUpIsOneTurn) {
   add_repeat(1, 1.4, {});
   add_repeat(2, 1.2, {1.3, 1.1});
   add_repeat(3, 0, {});
-  EXPECT_THAT(measured_turns(connection, trial),
+  EXPECT_THAT(measured_turns(connection, db::load_trial_repeats(connection, trial)),
               ElementsAre(Pair(Pair(1, 0), 1.4), Pair(Pair(2, 0), 1.2)));
 }
 

@@ -246,11 +246,60 @@ TEST(Profile, TakesThePaceOfLaterRuns) {
   };
   const Profile before = profile_from_runs(runs.connection, runs.model, "", profiled);
   EXPECT_GT(predicted_s(before), 1.05 * measured_s);
-  const Profile now = profile_from_runs(runs.connection, runs.model, "", profiled, later);
+  const Profile now = profile_from_runs(runs.connection, runs.model, "", profiled, {{}, later});
   EXPECT_NEAR(predicted_s(now) / measured_s, 1, 0.03);
   EXPECT_LT(now.machine.costs.profile_deviation.value(), 0.05) << "of the later runs";
   EXPECT_NEAR(now.machine.costs.fits.at("gemm").beta_s_per_unit, 0.8e-10, 0.02e-10);
   EXPECT_THAT(now.errors, SizeIs(profiled.size() + later.size()));
+}
+
+TEST(Profile, TakesThePaceOfTheMedianMoment) {
+  SimulatedRuns runs(true);
+  const std::vector<std::int64_t> profiled = runs.ids;
+  const moe::Schedule sequential = profile_schedules(runs.program).front().schedule;
+  const auto micro_profiles = [&](std::initializer_list<double> paces) {
+    runs.ids.clear();
+    for (const double pace : paces) {
+      runs.slowdowns.assign(2, {pace, pace, pace});
+      runs.store(sequential, true);
+    }
+    return LaterRuns{runs.ids, {}};
+  };
+  const auto of = [&](const LaterRuns& later) {
+    return profile_from_runs(runs.connection, runs.model, "", profiled, later);
+  };
+  const Profile before = of({});
+  EXPECT_NEAR(before.pace, 1, 1e-3);
+  EXPECT_NEAR(of(micro_profiles({0.5, 1.3})).pace, 1, 0.01) << "the profile's moments count";
+  // Four moments of the profile, five of micro-profiles: one that was disturbed does not matter.
+  const Profile now = of(micro_profiles({0.8, 0.8, 0.8, 0.8, 0.8}));
+  EXPECT_NEAR(now.pace, 0.8, 0.01);
+  EXPECT_NEAR(now.machine.costs.fits.at("gemm").beta_s_per_unit, 0.8e-10, 0.01e-10);
+  EXPECT_NEAR(now.machine.costs.fits.at("all_to_all/inter_node").beta_s_per_unit,
+              before.machine.costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 1e-15);
+  EXPECT_EQ(now.errors, before.errors) << "the profile is judged at its own pace";
+  EXPECT_NEAR(of(micro_profiles({0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 9})).pace, 0.8, 0.01);
+}
+
+TEST(Profile, KnowsHowFarMomentsLieApart) {
+  SimulatedRuns runs(true);
+  EXPECT_LT(profile_from_runs(runs.connection, runs.model, "", runs.ids)
+                .machine.costs.drift_deviation.value_or(0),
+            0.01)
+      << "no schedule was trained at two moments";
+  const std::size_t schedules = runs.ids.size();
+  for (const double pace : {0.9, 1.1}) {
+    runs.slowdowns.assign(2, {pace, pace, pace});
+    for (std::size_t i = 0; i < schedules; ++i) {
+      runs.store(profile_schedules(runs.program)[i].schedule, true);
+    }
+  }
+  const auto drift = [&](int trial_moments) {
+    return profile_from_runs(runs.connection, runs.model, "", runs.ids, {}, trial_moments)
+        .machine.costs.drift_deviation.value();
+  };
+  EXPECT_GT(drift(3), 0.01);
+  EXPECT_GT(drift(1), 1.2 * drift(3));
 }
 
 TEST(Profile, DeviatesByTheMediansOfSchedulesOverAllTheirRuns) {

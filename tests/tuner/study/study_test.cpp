@@ -55,7 +55,8 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_EQ(trial.status, "done") << trial.error;
     EXPECT_GT(*trial.paper_s, 0);
     EXPECT_GT(*trial.measured_s, 0);
-    EXPECT_EQ(*trial.measured_s, median_s(measured_turns(connection, trial.id)));
+    EXPECT_EQ(*trial.measured_s,
+              median_s(measured_turns(connection, db::load_trial_repeats(connection, trial.id))));
     EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
     EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
     EXPECT_GT(trial.compute_slowdown.value_or(0), 0);
@@ -90,7 +91,7 @@ TEST_F(StudyTest, MeasuresATrialByAllItsIterationsAndKeepsThreeOfEachRepeat) {
   for (const db::Trial& trial : rows) {
     if (trial.status != "done") continue;
     ++done;
-    const Turns turns = measured_turns(connection, trial.id);
+    const Turns turns = measured_turns(connection, db::load_trial_repeats(connection, trial.id));
     EXPECT_EQ(turns.size(), 2u * 4u) << "two repeats of six iterations, without warm-up";
     EXPECT_EQ(*trial.measured_s, median_s(turns));
     EXPECT_EQ(db::load_timelines(connection, {0, trial.id, ""}).size(), 1u + 2u * 3u);
