@@ -52,10 +52,10 @@ struct RunErrors {
 };
 
 /// The relative standard deviation by which trials trained at `later_moments` other moments take
-/// longer or shorter than these runs, all by the same factor. The error of a run is taken as the sum
-/// of a term of its schedule, a term of its moment, and noise; both terms are medians. With terms
-/// of M moments that have standard deviation d, it is d sqrt(1 / M + 1 / later_moments). None where
-/// fewer than two moments have schedules that others have too.
+/// longer or shorter than these runs, all by the same factor. The error of a run is taken as the
+/// sum of a term of its schedule, a term of its moment, and noise; both terms are medians. With
+/// terms of M moments that have standard deviation d, it is d sqrt(1 / M + 1 / later_moments). None
+/// where fewer than two moments have schedules that others have too.
 std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int later_moments);
 
 /// The a of every fit on a path over classes of ranks.

@@ -39,16 +39,17 @@ struct LaterRuns {
 /// warm-up iterations where there are others. Trials count as much.
 ///
 /// Computation takes as long as at the median of the moments that runs were trained at
-/// (costs/pace.h): with trials, of their moments; else of those of the profile and the micro-profiles.
-/// Runs that took turns in one training are one moment. Micro-profiles count for nothing else.
+/// (costs/pace.h): with trials, of their moments; else of those of the profile and the
+/// micro-profiles. Runs that took turns in one training are one moment. Micro-profiles count for
+/// nothing else.
 ///
 /// With trials, both deviations are of their errors alone. `trial_moments` is at how many moments a
 /// trial is trained (deviation.h).
 ///
-/// alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`, where it has
-/// measured on this computer and device with ranks on nodes in the same way and with an equally
-/// fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run
-/// or its timelines are missing, and moe::InputError where the runs differ in ranks.
+/// alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`, where it
+/// has measured on this computer and device with ranks on nodes in the same way and with an equally
+/// fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error where a
+/// run or its timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
                           const LaterRuns& later = {}, int trial_moments = 1);

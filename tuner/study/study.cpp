@@ -419,7 +419,8 @@ class StudyRun {
     return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
   }
 
-  /// A planner's candidates, without and with the given decisions. `say`: what is left out, and why.
+  /// A planner's candidates, without and with the given decisions. `say` is told what is left out,
+  /// and why.
   std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
                                     const PlannerOptions& planner_options,
                                     const std::function<void(const std::string&)>& say) const {
