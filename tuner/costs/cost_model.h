@@ -66,9 +66,9 @@ struct CostModel {
   /// The relative standard deviation with which these costs predict the profile, or after a
   /// refinement its trials (study/deviation.h); none where they come from no profile.
   std::optional<double> profile_deviation;
-  /// The relative standard deviation by which all trials of a later moment take longer or shorter,
-  /// because the machine does not always compute equally fast (study/deviation.h). None where the
-  /// costs come from one moment, or from none.
+  /// The relative deviation by which later trials take longer or shorter because the machine does
+  /// not always compute equally fast (study/deviation.h). None where the costs come from no
+  /// profile, or from one in which no schedule was trained at two moments.
   std::optional<double> drift_deviation;
 };
 

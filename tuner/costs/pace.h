@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "tuner/costs/cost_model.h"
@@ -7,14 +8,19 @@
 
 namespace tuner {
 
-/// Makes costs that were fitted to the iterations in `all` say how long computation takes at a
-/// typical moment: a processor that others use too may compute 1.2 times as fast some minutes
-/// later. `moments`: what was seen at each of several moments, which count alike. The fits of ops
-/// whose units are flops are multiplied by the median, over the moments, of how many times as long
-/// these took as in `all` (rank_slowdown.h, all ranks together). Those of ops whose units are bytes
-/// likewise. Copies, collectives and interference stay. Moments in which no op ran alone do not
-/// count. Returns the same median of all computation; 1, and nothing changes, where no moment
-/// counts.
-double set_pace(std::span<const Observations> moments, const Observations& all, CostModel& costs);
+/// How many times as long computation took at one moment as the fits say: the median over what was
+/// seen in each of its iterations (rank_slowdown.h, all ranks together). None where no op of any of
+/// them ran alone.
+std::optional<RankSlowdown> pace_of(std::span<const Observations> iterations,
+                                    const CostModel& costs);
+
+/// Makes predictions with these costs say how long computation takes at the median of several
+/// moments: a processor that others use too may compute 1.2 times as fast some minutes later. The
+/// fits of ops whose units are flops are multiplied by the median of the moments' by_flops, over
+/// the mean of `costs.slowdowns`, with which predictions multiply them again. Those of ops whose
+/// units are bytes likewise. Copies, collectives and interference stay. `seen` tells which fits are
+/// of copies. Returns the factor of all computation together; 1, and nothing changes, without
+/// moments.
+double set_pace(std::span<const RankSlowdown> moments, const Observations& seen, CostModel& costs);
 
 }  // namespace tuner

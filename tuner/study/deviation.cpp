@@ -1,14 +1,15 @@
 #include "tuner/study/deviation.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <set>
+#include <numbers>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "db/console/statistics.h"
+#include "tuner/study/ties.h"
 
 namespace tuner {
 namespace {
@@ -41,6 +42,9 @@ std::pair<const LinearFit*, double> fit_and_units(
   return {found == nullptr ? nullptr : &found->second, bytes};
 }
 
+/// Of normal values, over the variance of one. It approaches pi / 2 / count from below.
+double variance_of_median(int count) { return (count > 2 ? std::numbers::pi / 2 : 1) / count; }
+
 }  // namespace
 
 std::optional<double> deviation_of_fit(const LinearFit& fit, std::span<const double> seconds) {
@@ -72,29 +76,29 @@ double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
   return std::sqrt(squares / schedules * (1 + 1 / schedules));
 }
 
-std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int later_moments) {
-  std::map<std::int64_t, std::vector<double>> by_schedule;  // of its runs
-  std::map<std::int64_t, std::set<std::size_t>> moments_of;
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int moments_of_pace) {
+  std::map<std::int64_t, std::map<int, std::vector<double>>> ratios;  // by schedule and moment
   for (const RunErrors& run : runs) {
-    by_schedule[run.schedule].push_back(db::median(run.errors));
-    moments_of[run.schedule].insert(run.moment);
+    for (const double error : run.errors) ratios[run.schedule][run.moment].push_back(1 + error);
   }
-  std::map<std::size_t, std::vector<double>> by_moment;  // what is left without the schedule's term
-  for (const RunErrors& run : runs) {
-    if (moments_of.at(run.schedule).size() < 2) continue;
-    by_moment[run.moment].push_back(db::median(run.errors) -
-                                    db::median(by_schedule.at(run.schedule)));
+  std::vector<Repeats> schedules;
+  for (const auto& [schedule, by_moment] : ratios) {
+    Repeats& of_schedule = schedules.emplace_back();
+    for (const auto& [moment, values] : by_moment) of_schedule[moment] = db::median(values);
   }
-  if (by_moment.size() < 2) return std::nullopt;
-  const auto moments = static_cast<double>(by_moment.size());
-  double sum = 0, squares = 0;
-  for (const auto& [moment, left] : by_moment) {
-    const double term = db::median(left);
-    sum += term;
-    squares += term * term;
+  double squares = 0;
+  int degrees = 0;
+  for (const std::vector<double>& terms : repeat_terms(schedules)) {
+    const double mean =
+        std::accumulate(terms.begin(), terms.end(), 0.0) / static_cast<double>(terms.size());
+    for (const double term : terms) squares += (term - mean) * (term - mean);
+    degrees += static_cast<int>(terms.size()) - 1;
   }
-  const double variance = (squares - sum * sum / moments) / (moments - 1);
-  return std::sqrt(std::max(0.0, variance) * (1 / moments + 1.0 / later_moments));
+  if (degrees == 0) return std::nullopt;
+  constexpr double kOneDeviation = 0.6827;  // the share of a normal distribution within it
+  constexpr double kTrialMoments = 2;       // every trial is trained at least twice (rounds.h)
+  return student_t(degrees, kOneDeviation) * std::sqrt(squares / degrees) *
+         std::sqrt(variance_of_median(moments_of_pace) + 1 / kTrialMoments);
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

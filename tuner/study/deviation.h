@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,7 +14,7 @@
 /// The uncertainty s of a prediction, a standard deviation. The measured time lies within s of the
 /// prediction about two times out of three, and within 2 s more than nine times out of ten.
 ///
-///   s = sqrt(sum over fits of a^2 + b^2 + c^2)
+///   s = sqrt((sum over fits of a^2) + b^2 + c^2)
 ///   a = r sqrt(sum over sizes of T^2 + p / n (sum over sizes of T)^2), where r is the relative
 ///       deviation of the fit of n samples and p coefficients, and T the seconds that the critical
 ///       path spends on ops of that fit and one size. The line is off by the same r for all ops of
@@ -30,8 +29,7 @@ namespace tuner {
 /// not known.
 std::optional<double> deviation_of_fit(const LinearFit& fit, std::span<const double> seconds);
 
-/// s, given the a of each fit. The two others are relative; none where the costs come from no
-/// profile (b), or from one moment (c).
+/// s, given the a of each fit. The two others are relative; none where they are not known.
 double deviation_of_prediction(double predicted_s, std::span<const double> of_fits,
                                std::optional<double> profile_deviation,
                                std::optional<double> drift_deviation);
@@ -47,16 +45,21 @@ double deviation_of_profile(const std::vector<std::vector<double>>& errors);
 /// trained in turns.
 struct RunErrors {
   std::int64_t schedule = 0;
-  std::size_t moment = 0;
+  int moment = 0;
   std::vector<double> errors;
 };
 
-/// The relative standard deviation by which trials trained at `later_moments` other moments take
-/// longer or shorter than these runs, all by the same factor. The error of a run is taken as the
-/// sum of a term of its schedule, a term of its moment, and noise; both terms are medians. With
-/// terms of M moments that have standard deviation d, it is d sqrt(1 / M + 1 / later_moments). None
-/// where fewer than two moments have schedules that others have too.
-std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int later_moments);
+/// The relative deviation by which a trial that is trained at two other moments takes longer or
+/// shorter than these runs because the machine changed. Predictions are at the median of
+/// `moments_of_pace` moments.
+///
+/// The logarithm of predicted over measured of a run is the sum of a term of its schedule, a term
+/// of its moment, and noise (ties.h). With d the standard deviation of the moments' terms, it is
+///     t d sqrt(v + 1 / 2),
+/// where v is the variance of a median of so many values, over that of one, and t the limit within
+/// which 68.3% of Student's distribution lie: few moments do not tell d well. None where no
+/// schedule was trained at two moments.
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int moments_of_pace);
 
 /// The a of every fit on a path over classes of ranks.
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

@@ -23,10 +23,10 @@ std::optional<double> deviation_s(const Prediction& prediction, const Situation&
                                  prediction.program, prediction.routing, situation.groups, costs,
                                  situation.costs);
   }
-  const auto& of_profile = situation.costs.profile_deviation;
-  if (of_fits.empty() && !of_profile) return std::nullopt;
-  return deviation_of_prediction(prediction.timeline.duration_s, of_fits, of_profile,
-                                 situation.costs.drift_deviation);
+  const auto &of_profile = situation.costs.profile_deviation,
+             &of_drift = situation.costs.drift_deviation;
+  if (of_fits.empty() && !of_profile && !of_drift) return std::nullopt;
+  return deviation_of_prediction(prediction.timeline.duration_s, of_fits, of_profile, of_drift);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "db/load.h"
 #include "moe/errors.h"
@@ -156,6 +157,13 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   return errors;
 }
 
+bool has_measured_timeline(const db::Connection& connection, std::int64_t run) {
+  db::TimelineFilter filter;
+  filter.run_id = run;
+  filter.kind = db::kMeasured;
+  return !db::load_timelines(connection, filter).empty();
+}
+
 /// Errors of runs, those under one schedule together.
 std::vector<std::vector<double>> by_schedule(std::span<const RunErrors> runs) {
   std::map<std::int64_t, std::vector<double>> together;
@@ -185,14 +193,12 @@ class StoredRuns {
       throw db::Error(db::ErrorKind::not_found,
                       fmt::format("run {}: no measured timeline", run.id));
     }
-    // Runs that take turns begin together, and have numbers in sequence.
-    const bool is_same_moment = !moments_.empty() && run.started_at == last_began_at_;
-    moments_.push_back(moments_.empty() ? 0 : moments_.back() + (is_same_moment ? 0 : 1));
-    last_began_at_ = run.started_at;
+    // Runs that take turns in one training begin together.
+    const auto next = static_cast<int>(began_at_.size());
+    moments_.push_back(began_at_.try_emplace(run.started_at, next).first->second);
     schedules_.push_back(*run.schedule_id);
   }
 
-  std::size_t count() const { return schedules_.size(); }
   const MeasuredRuns& measured() const { return measured_; }
 
   /// What is seen in all iterations.
@@ -200,16 +206,19 @@ class StoredRuns {
     return observe(measured_.iterations, groups_, shared, first_.device);
   }
 
-  /// What is seen at each moment from that of a run on, given the place of the run.
-  std::vector<Observations> seen_by_moment(const std::vector<SharedProcessors>& shared,
-                                           std::size_t from_run) const {
-    const std::span<const MeasuredIteration> all = measured_.iterations;
-    const auto moment_of = [&](std::size_t i) { return moments_[measured_.runs[i]]; };
-    std::vector<Observations> result;
-    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-      while (end < all.size() && moment_of(end) == moment_of(begin)) ++end;
-      if (measured_.runs[begin] < from_run) continue;
-      result.push_back(observe(all.subspan(begin, end - begin), groups_, shared, first_.device));
+  /// How many times as long computation took as these costs say, at each moment of the runs from
+  /// this one on. Moments in which no op ran alone are left out.
+  std::vector<RankSlowdown> paces(const std::vector<SharedProcessors>& shared,
+                                  const CostModel& costs, std::size_t from_run) const {
+    std::map<int, std::vector<Observations>> by_moment;  // of their iterations
+    for (std::size_t i = 0; i < measured_.iterations.size(); ++i) {
+      if (measured_.runs[i] < from_run) continue;
+      by_moment[moments_[measured_.runs[i]]].push_back(
+          observe({&measured_.iterations[i], 1}, groups_, shared, first_.device));
+    }
+    std::vector<RankSlowdown> result;
+    for (const auto& [moment, iterations] : by_moment) {
+      if (const auto pace = pace_of(iterations, costs)) result.push_back(*pace);
     }
     return result;
   }
@@ -232,15 +241,15 @@ class StoredRuns {
   const db::Run& first_;
   MeasuredRuns measured_;
   std::vector<std::int64_t> schedules_;  ///< [run]
-  std::vector<std::size_t> moments_;     ///< [run]: counted from 0
-  double last_began_at_ = 0;
+  std::vector<int> moments_;             ///< [run]: counted from 0
+  std::map<double, int> began_at_;       ///< when a moment began -> the moment
 };
 
 }  // namespace
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later, int trial_moments) {
+                          const LaterRuns& later) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
@@ -267,20 +276,22 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const Observations seen = fitted.seen(shared);
   const bool has_trials = !later.trials.empty();
   const std::size_t judged_from = has_trials ? run_ids.size() : 0;  // run
-  std::vector<Observations> moments = fitted.seen_by_moment(shared, judged_from);
-  if (has_trials) profile.pace = set_pace(moments, seen, costs);
+  std::vector<RankSlowdown> paces = fitted.paces(shared, costs, judged_from);
+  if (has_trials) profile.pace = set_pace(paces, seen, costs);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
   profile.errors = errors_of_profile(fitted.measured(), profile);
   const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
+  if (!has_trials) {
+    StoredRuns micro_profiles(connection, model, profile.groups, whole, first);
+    for (const std::int64_t id : later.micro_profiles) {
+      if (has_measured_timeline(connection, id)) micro_profiles.add(id);
+    }
+    std::ranges::move(micro_profiles.paces(shared, costs, 0), std::back_inserter(paces));
+    profile.pace = set_pace(paces, seen, profile.machine.costs);
+  }
   CostModel& stated = profile.machine.costs;
   stated.profile_deviation = deviation_of_profile(by_schedule(judged));
-  stated.drift_deviation = deviation_of_drift(judged, trial_moments);
-  if (has_trials) return profile;
-
-  StoredRuns micro_profiles(connection, model, profile.groups, whole, first);
-  for (const std::int64_t id : later.micro_profiles) micro_profiles.add(id);
-  std::ranges::move(micro_profiles.seen_by_moment(shared, 0), std::back_inserter(moments));
-  profile.pace = set_pace(moments, seen, stated);
+  stated.drift_deviation = deviation_of_drift(judged, static_cast<int>(paces.size()));
   return profile;
 }
 

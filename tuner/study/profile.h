@@ -20,7 +20,8 @@ struct Profile {
   /// (predicted - measured) / measured, by run and profiled iteration. With trials, all runs are
   /// predicted at the pace of these; else at the pace of the profile.
   std::vector<std::vector<double>> errors;
-  /// How many times as long computation takes in predictions as in all these runs together.
+  /// How many times as long computation takes in predictions as in the runs that costs were fitted
+  /// to.
   double pace = 1;
   std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
@@ -31,7 +32,7 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
 
 /// The runs that a study has trained since its profile.
 struct LaterRuns {
-  std::vector<std::int64_t> micro_profiles;  ///< of micro_profiles.h
+  std::vector<std::int64_t> micro_profiles;  ///< of micro_profiles.h; without a timeline: left out
   std::vector<std::int64_t> trials;
 };
 
@@ -41,10 +42,7 @@ struct LaterRuns {
 /// Computation takes as long as at the median of the moments that runs were trained at
 /// (costs/pace.h): with trials, of their moments; else of those of the profile and the
 /// micro-profiles. Runs that took turns in one training are one moment. Micro-profiles count for
-/// nothing else.
-///
-/// With trials, both deviations are of their errors alone. `trial_moments` is at how many moments a
-/// trial is trained (deviation.h).
+/// nothing else. With trials, both deviations are of their errors alone.
 ///
 /// alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`, where it
 /// has measured on this computer and device with ranks on nodes in the same way and with an equally
@@ -52,7 +50,7 @@ struct LaterRuns {
 /// run or its timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later = {}, int trial_moments = 1);
+                          const LaterRuns& later = {});
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

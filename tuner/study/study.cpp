@@ -224,8 +224,7 @@ class StudyRun {
 
   /// The costs of the profile and of what was trained since.
   Profile profile_with(const LaterRuns& later) const {
-    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_, later,
-                             std::max(1, options_.repeats));
+    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_, later);
   }
 
   /// The runs that the last refinement was fitted to.
@@ -234,13 +233,29 @@ class StudyRun {
     return refinements.empty() ? std::vector<std::int64_t>{} : refinements.back();
   }
 
-  /// Has those planners plan that choose by micro-profiles, so that predictions are at the pace of
-  /// these too. After a refinement they are at the pace of the trials.
+  /// Runs the micro-profiles that planners ask for, so that predictions are at their pace too.
+  /// After a refinement they are at the pace of the trials.
   void micro_profile() {
     if (!refined_runs().empty()) {
       take(profile_with({{}, refined_runs()}));
       return;
     }
+    std::vector<std::int64_t> known;
+    for (auto runs = micro_profiled(); runs != known; runs = micro_profiled()) {
+      const Profile profile = profile_with({runs, {}});
+      if (known.empty()) {
+        options_.say(fmt::format(
+            "at the median of the profile's rounds and {} micro-profiles computation takes {:.2f} "
+            "times as long as in the profile: predictions are for that pace",
+            runs.size(), profile.pace));
+      }
+      take(profile);
+      known = std::move(runs);  // at another pace a planner may ask for more
+    }
+  }
+
+  /// The runs of micro-profiles from before any trial, those that planners ask for now among them.
+  std::vector<std::int64_t> micro_profiled() {
     const Situation simulated = situation();
     MicroProfiles micro_profiles = make_micro_profiles(simulated);
     const Situation measured = measuring(simulated, micro_profiles);
@@ -249,14 +264,13 @@ class StudyRun {
         candidates(measured, *request.planner, planner_options(request), [](const auto&) {});
       }
     }
-    const std::vector<std::int64_t> runs = micro_profile_runs(connection_, options_.name);
-    if (runs.empty()) return;
-    const Profile profile = profile_with({runs, {}});
-    options_.say(fmt::format(
-        "at the median of the profile's rounds and the micro-profiles, computation took "
-        "{:.2f} times as long as in the profile: predictions are for this pace",
-        profile.pace));
-    take(profile);
+    std::vector<std::int64_t> runs = micro_profile_runs(connection_, options_.name);
+    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
+      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
+        if (repeat.run_id) std::erase_if(runs, [&](auto run) { return run > *repeat.run_id; });
+      }
+    }
+    return runs;
   }
 
   void take(const Profile& profile) {
@@ -301,9 +315,9 @@ class StudyRun {
         study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     study_.cost_model_json.clear();
     db::update_study(connection_, study_);
-    CostModel of_fitted = machine_.costs;  // for trials that the costs were fitted to
-    of_fitted.drift_deviation.reset();
-    const Situation now = situation(), of_their_moments = situation(of_fitted);
+    CostModel costs_without_drift = machine_.costs;  // for trials that they were fitted to
+    costs_without_drift.drift_deviation.reset();
+    const Situation now = situation(), without_drift = situation(costs_without_drift);
     const std::vector<std::int64_t> refined = refined_runs();
     const NewCosts kind = refined.empty() ? NewCosts::profiled : NewCosts::refined;
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
@@ -313,7 +327,7 @@ class StudyRun {
       const bool is_fitted = std::ranges::any_of(repeats, [&](const db::TrialRepeat& repeat) {
         return repeat.run_id && std::ranges::count(refined, *repeat.run_id) > 0;
       });
-      predict_again(connection_, predicted_by(is_fitted ? of_their_moments : now), trial,
+      predict_again(connection_, predicted_by(is_fitted ? without_drift : now), trial,
                     moe::schedule_from_json(stored.json), kind);
     }
     std::vector<db::Fit> fits;

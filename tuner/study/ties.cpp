@@ -27,11 +27,19 @@ double share_within(double t, int degrees) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// trial_i of ties.h, by medians; infinite for a trial without blocks. Blocks: Repeats or Turns.
+/// trial_i and block_j of ties.h; the first is infinite for a trial without blocks. Blocks: Repeats
+/// or Turns.
 template <typename Blocks>
-std::vector<double> effects_of(std::span<const Blocks> trials) {
-  std::vector<double> of_trial(trials.size(), kNever);
+struct Effects {
+  std::vector<double> of_trial;
   std::map<typename Blocks::key_type, double> of_block;
+};
+
+/// By medians.
+template <typename Blocks>
+Effects<Blocks> effects_of(std::span<const Blocks> trials) {
+  Effects<Blocks> effects{std::vector<double>(trials.size(), kNever), {}};
+  auto& [of_trial, of_block] = effects;
   for (const Blocks& trial : trials) {
     for (const auto& [block, value] : trial) of_block[block] = 0;
   }
@@ -57,21 +65,16 @@ std::vector<double> effects_of(std::span<const Blocks> trials) {
       effect = db::median(std::move(left));
     }
   }
-  return of_trial;
+  return effects;
 }
 
-/// Trials with repeats, and their repeats' numbers, between which a chain of common repeats leads:
-/// each has a coefficient, but one.
-int coefficients(std::span<const Repeats> trials) {
-  std::set<int> numbers;
-  std::vector<std::set<int>> groups;  // of numbers that are connected
-  int count = 0;
+/// Numbers of repeats between which a chain of common repeats leads, together.
+std::vector<std::set<int>> connected_repeats(std::span<const Repeats> trials) {
+  std::vector<std::set<int>> groups;
   for (const Repeats& trial : trials) {
     if (trial.empty()) continue;
-    ++count;
     std::set<int> joined;
     for (const auto& [number, value] : trial) joined.insert(number);
-    numbers.insert(joined.begin(), joined.end());
     std::erase_if(groups, [&](const std::set<int>& group) {
       const bool meets =
           std::ranges::any_of(group, [&](int number) { return joined.contains(number); });
@@ -80,7 +83,17 @@ int coefficients(std::span<const Repeats> trials) {
     });
     groups.push_back(std::move(joined));
   }
-  return count + static_cast<int>(numbers.size()) - static_cast<int>(groups.size());
+  return groups;
+}
+
+/// Trials with repeats, and the numbers of their repeats, have a coefficient each, but one in each
+/// group of connected repeats.
+int coefficients(std::span<const Repeats> trials) {
+  const auto groups = connected_repeats(trials);
+  std::size_t count = 0;
+  for (const Repeats& trial : trials) count += trial.empty() ? 0 : 1;
+  for (const std::set<int>& numbers : groups) count += numbers.size() - 1;
+  return static_cast<int>(count);
 }
 
 }  // namespace
@@ -91,12 +104,12 @@ double median_s(const Turns& turns) {
   return db::median(std::move(seconds));
 }
 
-double student_t(int degrees) {
+double student_t(int degrees, double share) {
   if (degrees < 1) throw std::invalid_argument("student_t: less than one degree of freedom");
   double low = 0, high = 13;  // 12.706 for one
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
-    (share_within(middle, degrees) < 0.95 ? low : high) = middle;
+    (share_within(middle, degrees) < share ? low : high) = middle;
   }
   return high;
 }
@@ -165,7 +178,7 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
   std::vector<std::vector<std::size_t>> result(trials.size());
   const std::optional<Noise> noise = noise_of(trials);
   if (!noise) return result;
-  const std::vector<double> effects = effects_of(trials);
+  const std::vector<double> effects = effects_of(trials).of_trial;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     for (std::size_t other = 0; other < trials.size(); ++other) {
       if (other == i || trials[i].empty() || trials[other].empty()) continue;
@@ -180,14 +193,24 @@ std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_
   if (trials[reference].empty()) {
     throw std::invalid_argument("comparable_seconds: the reference has no turn");
   }
-  std::vector<double> seconds = effects_of(trials);
+  std::vector<double> seconds = effects_of(trials).of_trial;
   const double scale = median_s(trials[reference]) / std::exp(seconds[reference]);
   for (double& value : seconds) value = std::exp(value) * scale;
   return seconds;
 }
 
+RepeatTerms repeat_terms(std::span<const Repeats> trials) {
+  const std::map<int, double> of_repeat = effects_of(trials).of_block;
+  RepeatTerms terms;
+  for (const std::set<int>& numbers : connected_repeats(trials)) {
+    std::vector<double>& of_group = terms.emplace_back();
+    for (const int number : numbers) of_group.push_back(of_repeat.at(number));
+  }
+  return terms;
+}
+
 std::size_t fastest(std::span<const Repeats> trials) {
-  const std::vector<double> effects = effects_of(trials);
+  const std::vector<double> effects = effects_of(trials).of_trial;
   const auto least = std::ranges::min_element(effects);
   if (least == effects.end() || *least == kNever) {
     throw std::invalid_argument("fastest: no trial has a repeat");

@@ -30,9 +30,9 @@ using Turns = std::map<std::pair<int, int>, double>;
 /// Of all turns; at least one.
 double median_s(const Turns& turns);
 
-/// The t within which 95% of Student's distribution with `degrees` degrees of freedom lie: 12.71
-/// for 1, 1.96 for very many. Throws std::invalid_argument for less than 1.
-double student_t(int degrees);
+/// The t within which a share of Student's distribution with `degrees` degrees of freedom lies. Of
+/// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1.
+double student_t(int degrees, double share = 0.95);
 
 /// The relative standard deviation of a repeat, and its degrees of freedom.
 struct Noise {
@@ -61,6 +61,12 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 /// polish]. `reference` keeps the median of its own turns, and the others are in proportion to it.
 /// Infinite for a trial without turns. Throws std::invalid_argument where the reference has none.
 std::vector<double> comparable_seconds(std::span<const Turns> trials, std::size_t reference);
+
+/// Terms of repeats, in groups between which no chain of common trials leads. Only terms of one
+/// group can be compared.
+using RepeatTerms = std::vector<std::vector<double>>;
+/// The repeat_j of the model above, fitted by medians.
+RepeatTerms repeat_terms(std::span<const Repeats> trials);
 
 /// The trial with the least trial_i, fitted by medians to its repeats. Throws
 /// std::invalid_argument where none has a repeat.

@@ -101,6 +101,8 @@ TEST(Cluster, ProcessorsAreContendedWhereMoreRanksComputeThanHaveASeat) {
   const std::vector<SharedProcessors> shared{{1, {0, 2}}, {2, {1, 3}}};
   EXPECT_EQ(contended_processors(shared, 4), (std::vector<SharedProcessors>{{1, {0, 2}}}));
   EXPECT_TRUE(contended_processors(shared, 2).empty());
+  EXPECT_TRUE(ranks_contend(shared, 4));
+  EXPECT_FALSE(ranks_contend(shared, 2));
 }
 
 TEST(Cluster, ReadsFitsByPoints) {

@@ -4,17 +4,19 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
+#include <numbers>
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <vector>
 
+#include "db/console/statistics.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/fit.h"
 #include "tuner/planners/planners.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/prediction.h"
+#include "tuner/study/ties.h"
 
 namespace tuner::deviation_test {
 namespace {
@@ -54,19 +56,34 @@ TEST(Deviation, OfAProfileIsThatOfItsSchedulesMedians) {
 }
 
 TEST(Deviation, OfDriftIsThatOfMomentsWithoutSchedulesAndNoise) {
-  // Schedule 1 is off by 0.1 and schedule 2 by -0.2; moments by -0.02, 0 and 0.02.
+  // Predicted over measured, as logarithms: schedule 1 is off by 0.1, schedule 2 by -0.2; moments
+  // by -0.02, 0 and 0.02.
   std::vector<RunErrors> runs;
-  for (const std::size_t moment : {0, 1, 2}) {
-    const double term = 0.02 * (static_cast<double>(moment) - 1);
-    runs.push_back({1, moment, {0.1 + term, 9, -9}});
-    runs.push_back({2, moment, {-0.2 + term}});
+  for (const int moment : {0, 1, 2}) {
+    const double term = 0.02 * (moment - 1);
+    runs.push_back({1, moment, {std::exp(0.1 + term) - 1, 9, -0.9}});
+    runs.push_back({2, moment, {std::exp(-0.2 + term) - 1}});
   }
-  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), 0.02 * std::sqrt(1 / 3.0 + 1 / 2.0), 1e-12);
+  const double three = 0.02 * student_t(2, 0.6827);  // moments
+  constexpr double kHalfPi = std::numbers::pi / 2;
+  EXPECT_NEAR(deviation_of_drift(runs, 3).value(), three * std::sqrt(kHalfPi / 3 + 0.5), 1e-9);
+  EXPECT_NEAR(deviation_of_drift(runs, 9).value(), three * std::sqrt(kHalfPi / 9 + 0.5), 1e-9);
+  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), three, 1e-9);
   runs.push_back({3, 3, {0.5}});  // nothing tells its schedule from its moment
-  EXPECT_NEAR(deviation_of_drift(runs, 1).value(), 0.02 * std::sqrt(1 / 3.0 + 1), 1e-12);
-  runs.resize(2);
-  EXPECT_EQ(deviation_of_drift(runs, 1), std::nullopt) << "of one moment";
+  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), three, 1e-9);
+  runs.erase(runs.begin() + 2, runs.end() - 1);
+  EXPECT_EQ(deviation_of_drift(runs, 1), std::nullopt) << "no schedule at two moments";
   EXPECT_EQ(deviation_of_drift({}, 1), std::nullopt);
+}
+
+TEST(Deviation, OfDriftCountsSchedulesThatWereTrainedAlone) {
+  // Each at two moments of its own, 0.02 before and after: four differences of 0.04.
+  std::vector<RunErrors> runs;
+  for (int moment = 0; moment < 8; ++moment) {
+    runs.push_back({moment % 4, moment, {std::exp(moment < 4 ? -0.02 : 0.02) - 1}});
+  }
+  const double d = std::sqrt(8 * 0.02 * 0.02 / 4);  // of 8 terms in 4 groups
+  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), d * student_t(4, 0.6827), 1e-9);
 }
 
 /// The share of many draws in which the truth lies within `times` of the stated deviation.
@@ -149,38 +166,32 @@ TEST(Deviation, OfAProfileOfFourRunsCoversTheTruthAsOftenAsItClaims) {
 }
 
 TEST(Deviation, OfAMachineThatDriftsCoversLaterTrialsAsOftenAsItClaims) {
-  constexpr int kSchedules = 7, kMoments = 3, kLaterMoments = 3;
-  Coverage coverage;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<double> of_schedule(0, 0.01), of_moment(0, 0.05);
-    std::vector<double> schedules(kSchedules), moments(kMoments);
-    for (double& term : schedules) term = of_schedule(random);
-    double common = 0;
-    for (double& term : moments) {
-      term = of_moment(random);
-      common += term / kMoments;
-    }
-    // The costs are fitted to all moments: what these have in common is no error of theirs.
-    std::vector<RunErrors> runs;
-    for (std::size_t moment = 0; moment < kMoments; ++moment) {
-      for (std::size_t schedule = 0; schedule < kSchedules; ++schedule) {
-        runs.push_back({static_cast<std::int64_t>(schedule),
-                        moment,
-                        {schedules[schedule] + moments[moment] - common}});
+  constexpr int kSchedules = 7;
+  for (const int moments : {2, 3, 6}) {
+    Coverage coverage;
+    for (unsigned seed = 0; seed < 4000; ++seed) {
+      std::mt19937 random(seed);
+      std::normal_distribution<double> of_schedule(0, 0.01), of_moment(0, 0.05);
+      std::vector<double> paces;
+      for (int moment = 0; moment < moments; ++moment) paces.push_back(of_moment(random));
+      const double predicted = db::median(paces);
+      std::vector<RunErrors> runs;
+      std::vector<std::vector<double>> by_schedule(kSchedules);
+      for (int schedule = 0; schedule < kSchedules; ++schedule) {
+        const double term = of_schedule(random);
+        for (int moment = 0; moment < moments; ++moment) {
+          runs.push_back({schedule, moment, {std::exp(term + predicted - paces[moment]) - 1}});
+          by_schedule[schedule].push_back(runs.back().errors.front());
+        }
       }
+      const double measured = (of_moment(random) + of_moment(random)) / 2 + of_schedule(random);
+      coverage.add(1, std::exp(measured - predicted),
+                   deviation_of_prediction(1, {}, deviation_of_profile(by_schedule),
+                                           deviation_of_drift(runs, moments)));
     }
-    std::vector<std::vector<double>> by_schedule(schedules.size());
-    for (const RunErrors& run : runs) by_schedule[run.schedule].push_back(run.errors.front());
-    double later = of_schedule(random) - common;
-    for (int moment = 0; moment < kLaterMoments; ++moment)
-      later += of_moment(random) / kLaterMoments;
-    const double deviation = deviation_of_prediction(1, {}, deviation_of_profile(by_schedule),
-                                                     deviation_of_drift(runs, kLaterMoments));
-    coverage.add(1, 1 + later, deviation);
+    // Few moments make the tails longer than those of a normal distribution.
+    coverage.expect_within(0.69, moments == 2 ? 0.86 : 0.92);
   }
-  // Three moments tell a deviation with two degrees of freedom: Student's distribution.
-  coverage.expect_within(0.62, 0.85);
 }
 
 TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {

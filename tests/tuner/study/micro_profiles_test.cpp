@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "db/identity.h"
 #include "db/load.h"
@@ -64,10 +66,14 @@ TEST_F(MicroProfilesTest, AreRunOnceAndStoredWithTheirRun) {
   EXPECT_EQ(rows[0].time_s, seconds);
   const auto parameters = nlohmann::json::parse(rows[0].parameters_json);
   EXPECT_EQ(db::load_run(connection, parameters.at("run")).planner, "micro-profile");
+  const std::vector<std::int64_t> runs = micro_profile_runs(connection, options.study);
+  EXPECT_EQ(runs, (std::vector<std::int64_t>{parameters.at("run")}));
 
   options.study = "another";
+  EXPECT_TRUE(micro_profile_runs(connection, "another").empty());
   MicroProfiles(connection, options).seconds(cut);
   EXPECT_EQ(db::load_measurements(connection, {.op = "micro_profile"}).size(), 2u);
+  EXPECT_EQ(micro_profile_runs(connection, "another").size(), 1u);
 
   ++options.iterations;  // than are known
   const double longer = MicroProfiles(connection, options).seconds(cut);
@@ -86,6 +92,7 @@ TEST_F(MicroProfilesTest, OfWhatFailsAreInfiniteAndRememberWhy) {
   const auto rows = db::load_measurements(connection, {.op = "micro_profile"});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].samples, 0);
+  EXPECT_TRUE(micro_profile_runs(connection, options.study).empty());
   EXPECT_THAT(rows[0].parameters_json, HasSubstr("of arena"));
 }
 

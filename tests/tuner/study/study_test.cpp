@@ -249,6 +249,8 @@ TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
   EXPECT_THAT(said, HasSubstr("chosen by micro-profiles"));
+  EXPECT_THAT(said, Not(HasSubstr(" micro-profiles computation takes ")))
+      << "a trial was measured before them";
   EXPECT_THAT(said, HasSubstr("offloaded on one stream")) << "copies are profiled";
   EXPECT_THAT(said, HasSubstr("left out: refusing: refusing: not here: expected another model"));
   const auto profiled = [&] {
@@ -293,6 +295,27 @@ TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   o.planners = parse_planners("mpmoe_pb,tutel:2");
   o.job.copy_gbps = 1;
   EXPECT_THROW(run_study(o), moe::InputError) << "other copies would not be comparable";
+}
+
+TEST_F(StudyTest, PredictsAtThePaceOfMicroProfilesToo) {
+  auto o = options();
+  o.planners = parse_planners("mpmoe_pb");
+  o.repeats = 1;
+  o.micro_profile_steps = 2;
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
+  run_study(o);
+  EXPECT_THAT(said, HasSubstr(" micro-profiles computation takes "));
+  const std::string costs = db::find_study(db::open_reader(database), "s")->cost_model_json;
+  const auto before = trials();
+  o.resume = true;
+  run_study(o);
+  EXPECT_EQ(db::find_study(db::open_reader(database), "s")->cost_model_json, costs);
+  const auto after = trials();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].predicted_s, before[i].predicted_s);
+  }
 }
 
 TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {

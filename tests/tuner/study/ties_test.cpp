@@ -20,6 +20,9 @@ TEST(Ties, StudentsTIsThatOfTables) {
   EXPECT_NEAR(student_t(10), 2.228, 1e-3);
   EXPECT_NEAR(student_t(1000), 1.962, 1e-3);
   EXPECT_THROW(student_t(0), std::invalid_argument);
+  EXPECT_NEAR(student_t(1, 0.6827), 1.837, 1e-3);
+  EXPECT_NEAR(student_t(2, 0.6827), 1.321, 1e-3);
+  EXPECT_NEAR(student_t(1000, 0.6827), 1.000, 1e-3);
 }
 
 /// Repeats of which the logarithms are given.
@@ -27,6 +30,18 @@ Repeats repeats(const std::map<int, double>& logarithms) {
   Repeats result;
   for (const auto& [number, value] : logarithms) result[number] = std::exp(value);
   return result;
+}
+
+TEST(Ties, TermsOfRepeatsAreTheirDifferencesWithinAGroup) {
+  // Repeats 1 to 3 are linked by the second trial; nothing links 4 with them.
+  const std::vector<Repeats> trials{
+      repeats({{1, 1.0}, {2, 1.1}}), repeats({{2, 2.1}, {3, 2.4}}), repeats({{4, 5.0}}), {}};
+  const RepeatTerms terms = repeat_terms(trials);
+  ASSERT_EQ(terms.size(), 2u);
+  const std::vector<double>& linked = terms[0].size() == 3 ? terms[0] : terms[1];
+  ASSERT_EQ(linked.size(), 3u);
+  EXPECT_NEAR(linked[1] - linked[0], 0.1, 1e-9);
+  EXPECT_NEAR(linked[2] - linked[1], 0.3, 1e-9);
 }
 
 TEST(Ties, NoiseIsWhatTrialsAndRepeatsDoNotExplain) {
