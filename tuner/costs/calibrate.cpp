@@ -26,6 +26,11 @@ constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 /// something disturbed it: one such in 130 took 20 times as long as the others.
 constexpr double kRarelyAlone = 0.05;
 
+/// The least relative residual of an outlier among collectives. Rows of a small one may arrive
+/// before its last participant: then it takes microseconds, and a line with the same relative error
+/// at all sizes would follow it.
+constexpr double kLeastOutlyingCall = 0.5;
+
 /// Rare long values are what matters of some: their mean.
 double mean_or_zero(const std::vector<double>& values) {
   double sum = 0;
@@ -132,7 +137,8 @@ void fit_computation(const Observations& seen, Typical typical, CostModel& costs
 void fit_calls(const Observations& seen, CostModel& costs) {
   for (const auto& [key, observations] : seen.calls) {
     const std::vector<Sample> sizes = sizes_alone(observations);
-    if (!sizes.empty()) costs.fits[key] = fit_line(sizes, "byte");
+    if (sizes.empty()) continue;
+    costs.fits[key] = fit_line_without_outliers(sizes, "byte", kLeastOutlyingCall);
   }
 }
 

@@ -33,7 +33,8 @@ struct MeasuredIteration {
 ///    "memory" and "copy".  [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
 ///    moved on their link, give one sample per call: the time from the last arrival to the last
-///    end, and the most bytes that any rank sent or received. They are fitted per kind and link.
+///    end, and the most bytes that any rank sent or received. They are fitted per kind and link,
+///    without outliers.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]

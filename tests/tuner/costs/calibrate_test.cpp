@@ -99,6 +99,31 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
   EXPECT_NEAR(found.gaps.contended_s, 200e-6, 20e-6);
 }
 
+TEST(Calibrate, LeavesOutCallsWhoseRowsHadArrivedBefore) {
+  Machine machine;
+  std::vector<MeasuredIteration> iterations = machine.run({{}, machine.cut_on_one_stream(4)});
+  const auto fit_of = [&] {
+    return calibrate(iterations, machine.groups, "cpu").fits.at("all_to_all/inter_node");
+  };
+  const LinearFit before = fit_of();
+  MeasuredIteration& sequential = iterations[2];
+  for (std::size_t i = 0; i < sequential.program->ops.size(); ++i) {
+    const moe::Op& op = sequential.program->ops[i];
+    if (!std::holds_alternative<moe::AllToAll>(op.kind) || op.layer != 0) continue;
+    double last_start_s = 0;
+    for (const auto& spans : sequential.timeline.ranks) {
+      last_start_s = std::max(last_start_s, spans[i].start_s);
+    }
+    for (auto& spans : sequential.timeline.ranks) {
+      spans[i].duration_s = last_start_s + 1e-6 - spans[i].start_s;
+    }
+  }
+  const LinearFit found = fit_of();
+  EXPECT_EQ(found.outliers, 1);
+  EXPECT_NEAR(found.alpha_s, before.alpha_s, 0.1 * before.alpha_s);
+  EXPECT_NEAR(found.beta_s_per_unit, before.beta_s_per_unit, 0.05 * before.beta_s_per_unit);
+}
+
 TEST(Calibrate, FindsHowLongSmallMessagesWaitForLargeOnes) {
   Machine machine;
   machine.truth.fits.at("all_to_all/inter_node").alpha_s = 1e-6;
