@@ -231,4 +231,17 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   return lines;
 }
 
+std::string where_nothing_fits(const std::vector<db::Trial>& trials,
+                               std::int64_t memory_limit_bytes) {
+  const auto infeasible = [](const db::Trial& trial) { return trial.status == "infeasible"; };
+  if (trials.empty() || !std::ranges::all_of(trials, infeasible)) return "";
+  const db::Trial& leanest = *std::ranges::min_element(
+      trials, {}, [](const db::Trial& trial) { return trial.predicted_peak_bytes.value_or(0); });
+  return fmt::format(
+      "no candidate fits the memory limit of {}: the leanest, {} {}, needs {}: raise "
+      "--memory-limit or --most-chunks, or try planners that share buffers, such as mpmoe_pb",
+      db::format_cell("bytes", memory_limit_bytes), leanest.planner, leanest.parameters_json,
+      db::format_cell("bytes", leanest.predicted_peak_bytes.value_or(0)));
+}
+
 }  // namespace tuner

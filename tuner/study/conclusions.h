@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/records.h"
 
 namespace tuner {
 
@@ -19,5 +20,10 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
 /// plans of all others and now knows their times: it is named among those that planned the trial.
 /// Returns that in words, or nothing.
 std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t study_id);
+
+/// Of a study in which no trial fits the memory limit: which needs least, and what may help. "" of
+/// any other.
+std::string where_nothing_fits(const std::vector<db::Trial>& trials,
+                               std::int64_t memory_limit_bytes);
 
 }  // namespace tuner

@@ -14,6 +14,18 @@ Refinements refinements_of(const db::Study& study) {
   return nlohmann::json::parse(study.refinement_runs_json).get<Refinements>();
 }
 
+std::vector<std::int64_t> last_refinement(const db::Study& study) {
+  const Refinements all = refinements_of(study);
+  return all.empty() ? std::vector<std::int64_t>{} : all.back();
+}
+
+bool has_run_of(const std::vector<db::TrialRepeat>& repeats,
+                const std::vector<std::int64_t>& runs) {
+  return std::ranges::any_of(repeats, [&](const db::TrialRepeat& repeat) {
+    return repeat.run_id && std::ranges::count(runs, *repeat.run_id) > 0;
+  });
+}
+
 void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs) {
   Refinements all = refinements_of(study);
   all.push_back(runs);
@@ -22,22 +34,19 @@ void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs) {
 
 std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connection,
                                                   const db::Study& study) {
-  const Refinements known = refinements_of(study);
-  const std::vector<std::int64_t> last = known.empty() ? std::vector<std::int64_t>{} : known.back();
-  const auto is_of_last = [&](std::int64_t run) { return std::ranges::count(last, run) > 0; };
+  const std::vector<std::int64_t> last = last_refinement(study);
   std::vector<std::int64_t> all;
   std::vector<Repeats> repeats;
   std::vector<bool> is_new;  // since the last refinement
   for (const db::Trial& trial : db::load_trials(connection, study.id)) {
     if (trial.status != "done" || !trial.measured_s) continue;
-    std::vector<std::int64_t> runs;
+    const std::vector<db::TrialRepeat> stored = db::load_trial_repeats(connection, trial.id);
     Repeats& measured = repeats.emplace_back();
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+    for (const db::TrialRepeat& repeat : stored) {
       measured[repeat.repeat] = repeat.measured_s;
-      if (repeat.run_id) runs.push_back(*repeat.run_id);
+      if (repeat.run_id) all.push_back(*repeat.run_id);
     }
-    is_new.push_back(std::ranges::none_of(runs, is_of_last));
-    all.insert(all.end(), runs.begin(), runs.end());
+    is_new.push_back(!has_run_of(stored, last));
   }
   std::ranges::sort(all);
   return !all.empty() && is_new[fastest(repeats)] ? all : std::vector<std::int64_t>{};

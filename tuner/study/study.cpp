@@ -1,7 +1,6 @@
 #include "tuner/study/study.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "db/console/format_rows.h"
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
@@ -101,7 +99,9 @@ class StudyRun {
       if (!line.empty()) options_.say(line);
     }
     for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
-    say_where_nothing_fits();
+    const std::string nothing_fits =
+        where_nothing_fits(db::load_trials(connection_, study_.id), options_.memory_limit_bytes);
+    if (!nothing_fits.empty()) options_.say(nothing_fits);
     db::finish_run(connection_, run_id_, "done", warning_);
     db::bury_runs(connection_, options_.name, hostname_);
     return study_.id;
@@ -127,7 +127,7 @@ class StudyRun {
     }
     if (found) {
       study_ = *found;
-      check_same_inputs();
+      check_same_inputs(study_, options_, groups_.layout, given_);
       if (const auto pid = db::process_of_study(connection_, options_.name, hostname_)) {
         throw moe::InputError(
             fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
@@ -158,33 +158,6 @@ class StudyRun {
   }
 
   std::string layout_text() const { return to_text(groups_.layout); }
-
-  /// More repeats, candidates or planners may be asked for. Settings that trials are compared under
-  /// must not change.
-  void check_same_inputs() const {
-    const auto refuse = [&](const std::string& what) {
-      throw moe::InputError(fmt::format(
-          "study \"{}\" was begun with another {}: name another study", options_.name, what));
-    };
-    const auto differing =
-        moe::differing_keys(moe::model_from_json(study_.model_json, "its model"), options_.model);
-    if (!differing.empty()) {
-      std::vector<std::string> keys;
-      for (const moe::KeyDifference& one : differing) {
-        keys.push_back(fmt::format("{} was {}, now {}", one.key, one.first, one.second));
-      }
-      refuse(fmt::format("model ({})", fmt::join(keys, "; ")));
-    }
-    if (study_.ranks != options_.job.ranks) refuse("number of ranks");
-    // By degree: the text of a study from before a degree was known lacks it.
-    if (moe::parse_layout(study_.layout, study_.ranks) != groups_.layout) {
-      throw moe::InputError(
-          fmt::format("study \"{}\" was begun with layout {}, not {}: name another study",
-                      options_.name, study_.layout, layout_text()));
-    }
-    const std::string other = other_setting(study_.settings_json, settings_json(options_, given_));
-    if (!other.empty()) refuse(other);
-  }
 
   void stay_alive() { db::heartbeat_run(connection_, run_id_); }
 
@@ -227,17 +200,11 @@ class StudyRun {
     return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_, later);
   }
 
-  /// The runs that the last refinement was fitted to.
-  std::vector<std::int64_t> refined_runs() const {
-    const Refinements refinements = refinements_of(study_);
-    return refinements.empty() ? std::vector<std::int64_t>{} : refinements.back();
-  }
-
   /// Runs the micro-profiles that planners ask for, so that predictions are at their pace too.
   /// After a refinement they are at the pace of the trials.
   void micro_profile() {
-    if (!refined_runs().empty()) {
-      take(profile_with({{}, refined_runs()}));
+    if (const auto refined = last_refinement(study_); !refined.empty()) {
+      take(profile_with({{}, refined}));
       return;
     }
     std::vector<std::int64_t> known;
@@ -318,15 +285,12 @@ class StudyRun {
     CostModel costs_without_drift = machine_.costs;  // for trials that they were fitted to
     costs_without_drift.drift_deviation.reset();
     const Situation now = situation(), without_drift = situation(costs_without_drift);
-    const std::vector<std::int64_t> refined = refined_runs();
+    const std::vector<std::int64_t> refined = last_refinement(study_);
     const NewCosts kind = refined.empty() ? NewCosts::profiled : NewCosts::refined;
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       go_on();
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      const auto repeats = db::load_trial_repeats(connection_, trial.id);
-      const bool is_fitted = std::ranges::any_of(repeats, [&](const db::TrialRepeat& repeat) {
-        return repeat.run_id && std::ranges::count(refined, *repeat.run_id) > 0;
-      });
+      const bool is_fitted = has_run_of(db::load_trial_repeats(connection_, trial.id), refined);
       predict_again(connection_, predicted_by(is_fitted ? without_drift : now), trial,
                     moe::schedule_from_json(stored.json), kind);
     }
@@ -465,20 +429,6 @@ class StudyRun {
                         options_.say};
     const std::string warnings = train_trials(connection_, how);
     if (!warnings.empty()) warning_ += (warning_.empty() ? "" : "\n") + warnings;
-  }
-
-  void say_where_nothing_fits() const {
-    const std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
-    const auto infeasible = [](const db::Trial& trial) { return trial.status == "infeasible"; };
-    if (!std::ranges::all_of(trials, infeasible)) return;
-    const db::Trial& leanest = *std::ranges::min_element(
-        trials, {}, [](const db::Trial& trial) { return trial.predicted_peak_bytes.value_or(0); });
-    options_.say(fmt::format(
-        "no candidate fits the memory limit of {}: the leanest, {} {}, needs {}: raise "
-        "--memory-limit or --most-chunks, or try planners that share buffers, such as mpmoe_pb",
-        db::format_cell("bytes", options_.memory_limit_bytes), leanest.planner,
-        leanest.parameters_json,
-        db::format_cell("bytes", leanest.predicted_peak_bytes.value_or(0))));
   }
 
   // --- 4. refine ----------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 #include "tuner/study/study_settings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "db/console/shown_text.h"
 #include "moe/errors.h"
+#include "moe/model/model_json.h"
 #include "moe/passes/schedule.h"
 
 namespace tuner {
@@ -98,6 +100,32 @@ std::string other_setting(const std::string& before_json, const std::string& now
   return read_stored(before_json, [&](const json& before) {
     return other_setting_than(before, json::parse(now_json));
   });
+}
+
+void check_same_inputs(const db::Study& study, const StudyOptions& options,
+                       const moe::Layout& layout, const std::vector<Given>& given) {
+  const auto refuse = [&](const std::string& what) {
+    throw moe::InputError(fmt::format("study \"{}\" was begun with another {}: name another study",
+                                      options.name, what));
+  };
+  const auto differing =
+      moe::differing_keys(moe::model_from_json(study.model_json, "its model"), options.model);
+  if (!differing.empty()) {
+    std::vector<std::string> keys;
+    for (const moe::KeyDifference& one : differing) {
+      keys.push_back(fmt::format("{} was {}, now {}", one.key, one.first, one.second));
+    }
+    refuse(fmt::format("model ({})", fmt::join(keys, "; ")));
+  }
+  if (study.ranks != options.job.ranks) refuse("number of ranks");
+  // By degree: the text of a study from before a degree was known lacks it.
+  if (moe::parse_layout(study.layout, study.ranks) != layout) {
+    throw moe::InputError(
+        fmt::format("study \"{}\" was begun with layout {}, not {}: name another study",
+                    options.name, study.layout, to_text(layout)));
+  }
+  const std::string other = other_setting(study.settings_json, settings_json(options, given));
+  if (!other.empty()) refuse(other);
 }
 
 }  // namespace tuner

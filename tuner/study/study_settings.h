@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "db/records.h"
+#include "moe/rows/layout.h"
 #include "tuner/scenario/given.h"
 #include "tuner/study/study.h"
 
@@ -25,5 +27,10 @@ HowMeasured how_measured(const StudyOptions& options, const std::string& begun_j
 /// there is none. More repeats, candidates, planners or given files, and longer micro-profiles, may
 /// be asked for later.
 std::string other_setting(const std::string& before_json, const std::string& now_json);
+
+/// Throws moe::InputError where a study goes on with another model, number of ranks, layout, or
+/// setting that its trials are compared under.
+void check_same_inputs(const db::Study& study, const StudyOptions& options,
+                       const moe::Layout& layout, const std::vector<Given>& given);
 
 }  // namespace tuner
