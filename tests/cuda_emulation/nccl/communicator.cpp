@@ -43,13 +43,6 @@ std::string name_of(const ncclComm& comm, int other) {
   return process == 0 ? rank : rank + " (process " + std::to_string(process) + ")";
 }
 
-/// Fails for all ranks.
-ncclResult_t fail_all(ncclComm& comm, ncclResult_t code, const std::string& text) {
-  comm.segment.judge(code, text);
-  comm.fail(code, text);
-  return comm.failure();
-}
-
 }  // namespace
 
 LaunchOrder& launch_order(int device) {
@@ -97,12 +90,12 @@ ncclResult_t meet(ncclComm& comm) {
     // One that ends already has come.
     const std::string why = state.stage == Stage::finalizing ? "" : why_gone(comm, other);
     if (!why.empty() && state.stage != Stage::finalizing) {
-      return fail_all(comm, ncclRemoteError, why + " before all its ranks had come");
+      return comm.fail_all(ncclRemoteError, why + " before all its ranks had come");
     }
     if (other != comm.rank && state.device_uuid == comm.self().device_uuid) {
-      return fail_all(comm, ncclInvalidUsage,
-                      "ranks " + std::to_string(std::min(comm.rank, other)) + " and " +
-                          std::to_string(std::max(comm.rank, other)) + " share a device");
+      return comm.fail_all(ncclInvalidUsage,
+                           "ranks " + std::to_string(std::min(comm.rank, other)) + " and " +
+                               std::to_string(std::max(comm.rank, other)) + " share a device");
     }
   }
   if (!all_here) return ncclInProgress;
@@ -129,8 +122,8 @@ ncclResult_t advance_split(ncclComm& comm, std::int64_t number, ncclComm_t* made
     if (state.splits <= number) {
       const std::string why = why_gone(comm, other);
       if (why.empty() || state.splits > number) return ncclInProgress;
-      return fail_all(comm, ncclRemoteError,
-                      "ncclCommSplit of rank " + std::to_string(comm.rank) + ": " + why);
+      return comm.fail_all(ncclRemoteError,
+                           "ncclCommSplit of rank " + std::to_string(comm.rank) + ": " + why);
     }
     if (state.split[turn].color == color) members.emplace_back(state.split[turn].key, other);
   }
@@ -156,8 +149,8 @@ ncclResult_t advance_end(ncclComm& comm) {
     const std::string why = why_gone(comm, other);
     if (comm.peer(other).stage == Stage::finalizing) continue;
     if (why.empty()) return ncclInProgress;
-    return fail_all(comm, ncclRemoteError,
-                    "ncclCommFinalize of rank " + std::to_string(comm.rank) + ": " + why);
+    return comm.fail_all(ncclRemoteError,
+                         "ncclCommFinalize of rank " + std::to_string(comm.rank) + ": " + why);
   }
   comm.finalized = true;
   return ncclSuccess;
@@ -208,6 +201,13 @@ void ncclComm::fail(ncclResult_t code, const std::string& text) {
   if (failure_ != ncclSuccess) return;
   failure_text_ = text;
   failure_ = code;
+}
+
+ncclResult_t ncclComm::fail_all(ncclResult_t code, const std::string& text) {
+  segment.judge(code, text);
+  failure();  // the error of the rank that was first
+  fail(code, text);
+  return failure_;
 }
 
 ncclResult_t ncclComm::failure() {

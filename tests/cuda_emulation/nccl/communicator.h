@@ -73,6 +73,8 @@ struct ncclComm {
 
   /// Keeps the first error, which ncclCommGetAsyncError tells from then on.
   void fail(ncclResult_t code, const std::string& text);
+  /// Fails for all ranks, unless one of them has failed before: its error counts then.
+  ncclResult_t fail_all(ncclResult_t code, const std::string& text);
   /// The error of this communicator, whichever of its ranks has found it; ncclSuccess before.
   ncclResult_t failure();
   const char* failure_text() const;

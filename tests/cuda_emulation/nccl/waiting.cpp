@@ -124,9 +124,7 @@ std::string KernelWaits::find_circle() {
 }
 
 bool KernelWaits::give_up(ncclResult_t code, const std::string& text) {
-  comm_.segment.judge(code, text);
-  comm_.failure();  // that of the rank which was first
-  comm_.fail(code, text);
+  comm_.fail_all(code, text);
   progressed();
   while (!comm_.aborted && !limit_is_over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
