@@ -37,6 +37,8 @@ struct Observation {
   Sample sample;
   BesideSeconds beside;  ///< parts of sample.seconds
   int rank = 0;          ///< of the rank that computed or copied
+  /// Of an exchange: the time between the first and the last arrival.
+  double arrivals_apart_s = 0;
 };
 
 inline bool is_alone(const Observation& observation) {

@@ -21,6 +21,12 @@ namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 
+/// An exchange counts where its ranks came within this share of its time of each other: what comes
+/// earlier may have sent its messages before. So many of about one size are enough to do without
+/// the others.
+constexpr double kTogether = 0.05;
+constexpr std::size_t kEnoughTogether = 3;
+
 /// The share of the executions of about one size that have to run alone, for these to be typical.
 /// Where a schedule hides communication behind all executions of a size, one runs alone only when
 /// something disturbed it: one such in 130 took 20 times as long as the others.
@@ -47,7 +53,7 @@ enum class Typical : std::uint8_t { median, mean };
 /// count by doublings of the units of a call.
 std::vector<Sample> samples_alone(const std::vector<Observation>& observations) {
   struct Executions {
-    std::vector<Sample> alone;
+    std::vector<Sample> alone, together;
     std::size_t all = 0;
     bool rarely_alone() const {
       return static_cast<double>(alone.size()) < kRarelyAlone * static_cast<double>(all);
@@ -58,12 +64,18 @@ std::vector<Sample> samples_alone(const std::vector<Observation>& observations) 
     const Sample& sample = observation.sample;
     Executions& executions = doublings[std::ilogb(units_per_call(sample.calls, sample.units))];
     ++executions.all;
-    if (is_alone(observation)) executions.alone.push_back(sample);
+    if (!is_alone(observation)) continue;
+    executions.alone.push_back(sample);
+    if (observation.arrivals_apart_s <= kTogether * sample.seconds) {
+      executions.together.push_back(sample);
+    }
   }
   std::vector<Sample> often, rarely;
   for (const auto& [doubling, executions] : doublings) {
     std::vector<Sample>& samples = executions.rarely_alone() ? rarely : often;
-    samples.insert(samples.end(), executions.alone.begin(), executions.alone.end());
+    const std::vector<Sample>& chosen =
+        executions.together.size() < kEnoughTogether ? executions.alone : executions.together;
+    samples.insert(samples.end(), chosen.begin(), chosen.end());
   }
   return often.empty() ? rarely : often;
 }
@@ -142,6 +154,22 @@ void fit_calls(const Observations& seen, CostModel& costs) {
   }
 }
 
+/// The buffers of the exchange that tells most about them: the one with the most bytes.
+MessageBuffers buffers_of(const Observations& seen, const CostModel& costs) {
+  MessageBuffers buffers;
+  double most_bytes = 0;
+  for (const auto& [key, ranks] : seen.last_to_come) {
+    const auto fit = costs.fits.find(key);
+    if (fit == costs.fits.end()) continue;
+    double bytes = 0;
+    for (const LastToCome& rank : ranks) bytes += rank.out_bytes;
+    if (bytes <= most_bytes) continue;
+    most_bytes = bytes;
+    buffers = message_buffers(ranks, fit->second);
+  }
+  return buffers;
+}
+
 /// The speeds of what ran beside other work, by the fits of what ran alone.
 Interference interference_of(const Observations& seen, const CostModel& costs) {
   Pairs pairs;
@@ -205,6 +233,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
   costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
                 median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
                 queued_s(queued_calls(seen, costs))};
+  costs.buffers = buffers_of(seen, costs);
   return costs;
 }
 

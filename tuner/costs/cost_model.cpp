@@ -252,7 +252,10 @@ std::string to_json(const CostModel& costs) {
                 {"other_stream_s", costs.gaps.other_stream_s},
                 {"routing_s", costs.gaps.routing_s},
                 {"contended_s", costs.gaps.contended_s},
-                {"queued_s", costs.gaps.queued_s}}}};
+                {"queued_s", costs.gaps.queued_s}}},
+              {"buffers",
+               {{"leaving_bytes", costs.buffers.leaving_bytes},
+                {"ahead_bytes", costs.buffers.ahead_bytes}}}};
   for (const Slowdowns& of_ranks : costs.slowdowns) {
     json& list = result["slowdowns"].emplace_back(json::array());
     for (const RankSlowdown& rank : of_ranks)
@@ -359,6 +362,16 @@ LaunchGaps read_gaps(const moe::InputObject& json) {
 }
 
 // Models that earlier versions stored have none.
+MessageBuffers buffers_if_any(const moe::InputObject& json) {
+  if (!json.has("buffers")) return {};
+  const moe::InputObject object = json.object("buffers");
+  const auto bytes = [&](std::string_view key) {
+    return object.number(key, 0, kMostNumber, "bytes, 0 or more");
+  };
+  return {bytes("leaving_bytes"), bytes("ahead_bytes")};
+}
+
+// Models that earlier versions stored have none.
 std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   constexpr double kLeast = std::numeric_limits<double>::min();
   constexpr std::string_view expected = "how many times as long as the fits say, above 0";
@@ -392,6 +405,7 @@ CostModel cost_model_from_json(std::string_view text) {
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));
   read_interference(json.object("interference"), costs.interference);
   costs.gaps = read_gaps(json.object("gaps"));
+  costs.buffers = buffers_if_any(json);
   costs.slowdowns = slowdowns_if_any(json);
   document.no_other_keys();
   return costs;

@@ -30,6 +30,19 @@ struct LaunchGaps {
   double queued_s = 0;
 };
 
+/// What the messages of an exchange of rows or counts need not wait for, between two ranks of
+/// different nodes. Such messages do not depend on each other, so a rank's first ones travel before
+/// the last rank arrives, and a rank goes on while its last ones still leave. Both are 0 where an
+/// exchange begins and ends as one.
+struct MessageBuffers {
+  /// A rank leaves the exchange when no more than this is still on its way to a peer.
+  double leaving_bytes = 0;
+  /// So much travels to a peer before that arrives.
+  double ahead_bytes = 0;
+
+  bool any() const { return leaving_bytes > 0 || ahead_bytes > 0; }
+};
+
 /// How many times as long computation took on one rank as the fits say.
 struct RankSlowdown {
   double by_flops = 1;  ///< matrix products and attention
@@ -60,6 +73,7 @@ struct CostModel {
   std::map<std::string, LinearFit, std::less<>> fits;
   Interference interference;
   LaunchGaps gaps;
+  MessageBuffers buffers;
   /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (rank_slowdown.h). Empty:
   /// all ranks compute as the fits say.
   std::vector<Slowdowns> slowdowns;

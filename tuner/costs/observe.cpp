@@ -289,8 +289,48 @@ class ObservedIteration {
     const std::string key = link_key(collective_name(iteration_.program->ops[op]),
                                      between ? "inter_node" : "intra_node");
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
-    seen.calls[key].push_back({sample, beside});
+    const moe::Op& exchange = iteration_.program->ops[op];
+    const bool exchanges = moe::exchanges_rows(exchange) || moe::binds_routing(exchange);
+    const Arrivals arrivals = arrivals_at(op, call);
+    const Observation observation{sample, beside, 0, exchanges ? arrivals.apart_s : 0};
+    seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
+    if (between && moe::exchanges_rows(exchange) && is_alone(observation)) {
+      seen.last_to_come[key].push_back(last_to_come(op, call, arrivals));
+    }
+  }
+
+  /// When the members of a call came to it.
+  struct Arrivals {
+    int last_rank = 0;
+    double apart_s = 0;      ///< the first and the last
+    double sum_later_s = 0;  ///< of how much later than each member the last one came
+  };
+  Arrivals arrivals_at(std::size_t op, const GroupCall& call) const {
+    Arrivals arrivals;
+    for (const int rank : call.ranks) {
+      const double before_s = arrivals_[op][rank] - span_of(rank, op).start_s;
+      if (before_s <= 0) arrivals.last_rank = rank;
+      arrivals.apart_s = std::max(arrivals.apart_s, before_s);
+      arrivals.sum_later_s += before_s;
+    }
+    return arrivals;
+  }
+
+  LastToCome last_to_come(std::size_t op, const GroupCall& call, const Arrivals& arrivals) const {
+    LastToCome last{.peers = 0};
+    for (const Transfer& transfer : call.transfers) {
+      if (!transfer.between_nodes) continue;
+      if (transfer.to == arrivals.last_rank) last.in_bytes += static_cast<double>(transfer.bytes);
+      if (transfer.from != arrivals.last_rank) continue;
+      last.out_bytes += static_cast<double>(transfer.bytes);
+      ++last.peers;
+    }
+    last.peers = std::max(last.peers, 1.0);
+    last.seconds = span_of(arrivals.last_rank, op).duration_s;
+    last.later_s =
+        arrivals.sum_later_s / static_cast<double>(std::max<std::size_t>(call.ranks.size() - 1, 1));
+    return last;
   }
 
   const MeasuredIteration& iteration_;

@@ -11,7 +11,8 @@
 
 namespace tuner {
 
-enum class EventKind : std::uint8_t { start, computed, transfer };
+/// `message`: what one rank sends in a call begins to move; `transfer`: what all send does.
+enum class EventKind : std::uint8_t { start, computed, message, transfer };
 
 /// What happens on several ranks at one time, to one op.
 struct Event {
@@ -38,7 +39,8 @@ class EventQueue {
 
   void push(double time, int op, EventKind kind, Event::OnRank on) {
     int& last = last_[static_cast<std::size_t>(op) % last_.size()];
-    if (joins_ && kind != EventKind::transfer && last >= 0) {
+    const bool of_call = kind == EventKind::message || kind == EventKind::transfer;
+    if (joins_ && !of_call && last >= 0) {
       Event& open = events_[last];
       if (open.time == time && open.op == op && open.kind == kind) {
         open.ranks.push_back(on);

@@ -23,6 +23,9 @@ struct Flow {
   double end = std::numeric_limits<double>::infinity();  ///< time, at this rate
   bool between_nodes = false;
   double out = 1, in = 1;  ///< Transfer::out and in
+  // Of messages between two ranks that follow each other (channels.h):
+  int channel = -1;       ///< -1: it is none of them
+  double held_bytes = 0;  ///< the last ones, which wait until the receiver comes
 };
 
 /// Max-min fair rates (fair_share.h) of flows, in bytes per second and in their order. They are

@@ -13,6 +13,7 @@ constexpr double kTogether = 1e-4;
 /// longer; the last flow of the call, with which most ranks end it, ends on time.
 constexpr double kTogetherInLarge = 2e-3;
 constexpr std::size_t kFewMembers = 16;  ///< whose flows end as those of single transfers do
+constexpr double kRoundingBytes = 1e-3;  ///< beyond what sums of bytes are exact
 
 bool stands_for_several(const OpCost& cost) {
   return std::ranges::any_of(cost.calls,
@@ -21,9 +22,10 @@ bool stands_for_several(const OpCost& cost) {
 
 }  // namespace
 
-FlowsUnderWay::FlowsUnderWay(const moe::Groups& groups, const std::vector<OpCost>& costs,
-                             const Cluster& cluster)
-    : groups_(groups),
+FlowsUnderWay::FlowsUnderWay(const moe::Program& program, const moe::Groups& groups,
+                             const std::vector<OpCost>& costs, const Cluster& cluster)
+    : program_(program),
+      groups_(groups),
       costs_(costs),
       cluster_(cluster),
       folded_(std::ranges::any_of(costs, stands_for_several)),
@@ -36,10 +38,79 @@ FlowsUnderWay::FlowsUnderWay(const moe::Groups& groups, const std::vector<OpCost
   }
 }
 
+Flow FlowsUnderWay::flow_of(double now, int op, int call, const Transfer& part) const {
+  const GroupCall& group = costs_[op].calls[call];
+  Flow flow;
+  flow.op = op;
+  flow.call = call;
+  flow.from = part.from;
+  flow.to = part.to;
+  flow.from_member = member_index(group, part.from);
+  flow.to_member = member_index(group, part.to);
+  flow.bytes_left = static_cast<double>(part.bytes);
+  flow.began = now;
+  flow.between_nodes = part.between_nodes;
+  flow.out = part.out;
+  flow.in = part.in;
+  return flow;
+}
+
+void FlowsUnderWay::send(double now, int op, int call, int rank) {
+  settle(now);
+  join(now, op, call, member_index(costs_[op].calls[call], rank));
+}
+
+/// The member's messages to other nodes begin to move, and those to it need not wait for it.
+void FlowsUnderWay::join(double now, int op, int call, int member) {
+  const OpCost& cost = costs_[op];
+  const GroupCall& group = cost.calls[call];
+  Exchange& exchange = exchanges_[{op, call}];
+  if (exchange.there.empty()) {
+    exchange.there.resize(group.ranks.size());
+    std::vector<int>& left = flows_left_[op][call];
+    left.assign(group.ranks.size(), 1);  // until all are there
+    for (const Transfer& part : group.transfers) {
+      ++left[member_index(group, part.from)];
+      ++left[member_index(group, part.to)];
+    }
+  }
+  if (exchange.there[member]) return;
+  exchange.there[member] = true;
+  channels_.receiver_came(op, call, member, flows_);
+  for (const Transfer& part : group.transfers) {
+    if (!part.between_nodes || part.from != group.ranks[member]) continue;
+    Flow message = flow_of(now, op, call, part);
+    message.channel = channels_.number_of(program_.ops[op].stream, part.from, part.to);
+    if (!exchange.there[message.to_member]) {
+      message.held_bytes = std::max(message.bytes_left - cost.buffers.ahead_bytes, 0.0);
+    }
+    channels_.add(std::move(message), flows_);
+  }
+  changed_ = true;
+}
+
+std::vector<EndedMember> FlowsUnderWay::begin_exchange(double now, int op, int call) {
+  const GroupCall& group = costs_[op].calls[call];
+  std::vector<EndedMember> ended;
+  for (std::size_t member = 0; member < group.ranks.size(); ++member) {
+    join(now, op, call, static_cast<int>(member));
+  }
+  exchanges_[{op, call}].all_there = true;
+  for (const Transfer& part : group.transfers) {
+    if (!part.between_nodes) flows_.push_back(flow_of(now, op, call, part));
+  }
+  for (std::size_t member = 0; member < group.ranks.size(); ++member) {
+    note_end(op, call, static_cast<int>(member), ended);
+  }
+  let_senders_go(ended);
+  return ended;
+}
+
 std::vector<EndedMember> FlowsUnderWay::begin(double now, int op, int call) {
   const GroupCall& group = costs_[op].calls[call];
   std::vector<EndedMember> ended;
   settle(now);
+  if (uses_buffers(costs_[op], group)) return begin_exchange(now, op, call);
   if (!group.bytes.empty()) {
     MovingCall& moving = large_calls_.emplace_back(op, call, now, group, groups_);
     changed_ = true;
@@ -49,22 +120,9 @@ std::vector<EndedMember> FlowsUnderWay::begin(double now, int op, int call) {
   }
   std::vector<int>& left = flows_left_[op][call];
   for (const Transfer& part : group.transfers) {
-    Flow flow{op,
-              call,
-              part.from,
-              part.to,
-              member_index(group, part.from),
-              member_index(group, part.to),
-              static_cast<double>(part.bytes),
-              0,
-              now,
-              kNotYet,
-              part.between_nodes,
-              part.out,
-              part.in};
+    const Flow& flow = flows_.emplace_back(flow_of(now, op, call, part));
     ++left[flow.from_member];
     ++left[flow.to_member];
-    flows_.push_back(flow);
     changed_ = true;
   }
   for (std::size_t member = 0; member < left.size(); ++member) {
@@ -73,18 +131,79 @@ std::vector<EndedMember> FlowsUnderWay::begin(double now, int op, int call) {
   return ended;
 }
 
+/// One thing less that the member waits for.
+void FlowsUnderWay::note_end(int op, int call, int member, std::vector<EndedMember>& ended) {
+  if (--flows_left_[op][call][member] == 0) ended.push_back({op, call, member});
+}
+
+/// Whether the sender of the last message of a channel need not wait for what is still to leave.
+bool FlowsUnderWay::may_let_go(const Channel& channel) const {
+  return channel.sender_waits && exchanges_.at({channel.sender.op, channel.sender.call}).all_there;
+}
+
+/// Of a flow under way, the bytes that are left when it ends, when it waits for its receiver, or
+/// when the sender of its channel goes on.
+double FlowsUnderWay::bytes_at_next_stop(const Flow& flow) const {
+  if (flow.channel < 0) return 0;
+  const Channel& channel = channels_.at(flow.channel);
+  if (!may_let_go(channel)) return flow.held_bytes;
+  const double at_release =
+      costs_[channel.sender.op].buffers.leaving_bytes - channel.waiting_bytes();
+  return at_release < flow.bytes_left - kRoundingBytes ? std::max(at_release, flow.held_bytes)
+                                                       : flow.held_bytes;
+}
+
+/// What a flow that has come to its stop does. False: it moves on, and its sender alone is free.
+bool FlowsUnderWay::end_or_hold(Flow& flow, std::vector<EndedMember>& ended) {
+  if (flow.channel < 0) {
+    for (const int member : {flow.from_member, flow.to_member}) {
+      note_end(flow.op, flow.call, member, ended);
+    }
+    return true;
+  }
+  if (flow.bytes_left > flow.held_bytes + kRoundingBytes) return false;
+  Channel& channel = channels_.at(flow.channel);
+  channel.moves = false;
+  if (flow.held_bytes > 0) {
+    flow.bytes_left = flow.held_bytes;
+    channel.waiting.push_front(flow);
+  } else {
+    note_end(flow.op, flow.call, flow.to_member, ended);
+  }
+  return true;
+}
+
+/// Ends calls for the senders of channels in which little enough is left.
+void FlowsUnderWay::let_senders_go(std::vector<EndedMember>& ended) {
+  std::vector<double> moving(channels_.size());
+  for (const Flow& flow : flows_) {
+    if (flow.channel >= 0) moving[flow.channel] = flow.bytes_left;
+  }
+  for (std::size_t number = 0; number < channels_.size(); ++number) {
+    Channel& channel = channels_.at(static_cast<int>(number));
+    if (!may_let_go(channel)) continue;
+    const EndedMember& sender = channel.sender;
+    const double left = moving[number] + channel.waiting_bytes();
+    if (left > costs_[sender.op].buffers.leaving_bytes + kRoundingBytes) continue;
+    channel.sender_waits = false;
+    note_end(sender.op, sender.call, sender.member, ended);
+  }
+}
+
 std::vector<EndedMember> FlowsUnderWay::end(double now) {
   settle(now);
   std::vector<EndedMember> ended;
-  std::erase_if(flows_, [&](const Flow& flow) {
-    if (flow.end > now) return false;
-    for (const int member : {flow.from_member, flow.to_member}) {
-      if (--flows_left_[flow.op][flow.call][member] == 0) {
-        ended.push_back({flow.op, flow.call, member});
-      }
-    }
-    return true;
-  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (flows_[i].end <= now && end_or_hold(flows_[i], ended)) continue;
+    if (kept != i) flows_[kept] = flows_[i];
+    ++kept;
+  }
+  flows_.resize(kept);
+  for (std::size_t number = 0; number < channels_.size(); ++number) {
+    channels_.move_next(static_cast<int>(number), flows_);
+  }
+  let_senders_go(ended);
   for (MovingCall& call : large_calls_) {
     for (const int member : call.end_flows(now)) ended.push_back({call.op, call.call, member});
   }
@@ -109,15 +228,18 @@ void FlowsUnderWay::share_links(double now,
   find_ends(now);
 }
 
-double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group) const {
+double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stream stream) const {
   const auto node_of = [this](int rank) { return groups_.node_of[rank]; };
   double left_s = 0;
   for (const Flow& flow : flows_) {
-    if (!flow.between_nodes || flow.end - now <= left_s) continue;
+    if (!flow.between_nodes) continue;
+    if (flow.channel >= 0 && channels_.at(flow.channel).stream == stream) continue;
+    const double flow_left_s = flow.bytes_left / flow.rate - (now - since_);
+    if (flow_left_s <= left_s) continue;
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
       return node_of(rank) == node_of(flow.from) || node_of(rank) == node_of(flow.to);
     });
-    if (shares_a_card) left_s = flow.end - now;
+    if (shares_a_card) left_s = flow_left_s;
   }
   for (const MovingCall& call : large_calls_) {
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
@@ -146,13 +268,13 @@ void FlowsUnderWay::settle(double now) {
 /// When the next flows have ended: the first, and those that end together with it.
 void FlowsUnderWay::find_ends(double now) {
   double first_end = kNotYet;
-  const auto end_of = [&](auto& flow) {
-    flow.end = now + std::max(flow.bytes_left, 0.0) / flow.rate;
+  const auto end_of = [&](auto& flow, double bytes_at_stop) {
+    flow.end = now + std::max(flow.bytes_left - bytes_at_stop, 0.0) / flow.rate;
     first_end = std::min(first_end, flow.end);
   };
-  for (Flow& flow : flows_) end_of(flow);
+  for (Flow& flow : flows_) end_of(flow, bytes_at_next_stop(flow));
   for (MovingCall& call : large_calls_) {
-    call.each_under_way([&](MovingCall::Part, MovingCall::RankFlow& flow) { end_of(flow); });
+    call.each_under_way([&](MovingCall::Part, MovingCall::RankFlow& flow) { end_of(flow, 0); });
   }
   next_end_ = first_end;
   const auto take_along = [&](double end, double began, double together) {

@@ -66,7 +66,7 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
     if (costs[op].activity == moe::Activity::communication) {
       for (const GroupCall& call : costs[op].calls) {
         add_link_loads(call, groups, total);
-        const auto own = member_seconds(costs[op], call, cluster);
+        const auto own = least_member_seconds(costs[op], call, cluster);
         double arrived = 0;
         for (const int rank : call.ranks) {
           arrived = std::max(arrived, ready[rank]);

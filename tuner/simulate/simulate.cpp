@@ -110,7 +110,7 @@ struct Simulation::State {
         cluster(cluster),
         ranks(static_cast<std::size_t>(groups.ranks)),
         arrived(program.ops.size()),
-        flows(groups, op_costs, cluster),
+        flows(program, groups, op_costs, cluster),
         events(model.gaps.queued_s <= 0),
         spans(static_cast<std::size_t>(groups.ranks)),
         communication_is_slowed(slows_communication(model.interference)) {
@@ -235,8 +235,14 @@ struct Simulation::State {
     if (cost(op).activity == moe::Activity::communication) {
       const int index = cost(op).call_of[rank];
       const GroupCall& group = cost(op).calls[index];
-      if (++arrived[op][index] < static_cast<int>(group.ranks.size())) return;
-      events.push(now + queued_s(group) + group.alpha_s, op, EventKind::transfer, {index, 0});
+      const bool is_last = ++arrived[op][index] == static_cast<int>(group.ranks.size());
+      if (!is_last) {
+        if (uses_buffers(cost(op), group)) {
+          events.push(now + queued_s(op, group) + group.alpha_s, op, EventKind::message, {rank, 0});
+        }
+        return;
+      }
+      events.push(now + queued_s(op, group) + group.alpha_s, op, EventKind::transfer, {index, 0});
       for (const int member : group.ranks) count(member, group.link, 1);
       return;
     }
@@ -248,9 +254,10 @@ struct Simulation::State {
 
   /// How long the first messages of a call that begins now wait for what the cards of its nodes
   /// have been given to send.
-  double queued_s(const GroupCall& group) const {
+  double queued_s(int op, const GroupCall& group) const {
     if (model.gaps.queued_s <= 0 || group.link != Occupation::inter_node) return 0;
-    return std::min(model.gaps.queued_s, flows.cards_busy_s(now, group));
+    return std::min(model.gaps.queued_s,
+                    flows.cards_busy_s(now, group, program.ops[op].stream));
   }
 
   void communicated_by(const std::vector<EndedMember>& members) {
@@ -330,6 +337,9 @@ struct Simulation::State {
           switch (event.kind) {
             case EventKind::start:
               start(rank, event.op);
+              break;
+            case EventKind::message:
+              flows.send(now, event.op, cost(event.op).call_of[rank], rank);
               break;
             case EventKind::transfer:
               communicated_by(flows.begin(now, event.op, rank));

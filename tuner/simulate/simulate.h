@@ -51,6 +51,13 @@ namespace tuner {
 /// within 1e-4 of the time they took end together with the last of them: never earlier than by
 /// these rules, and at most that much later.
 ///
+/// Messages. In an exchange of rows or counts no message between nodes depends on another. Where
+/// MessageBuffers are known, and the call has its bytes pair by pair, what a rank sends begins to
+/// move alpha after its own arrival. A message to a rank for which this time has not come yet moves
+/// up to `ahead_bytes` of it. Messages from one rank to another on one stream follow each other. A
+/// rank leaves the call, at t0 + alpha at the earliest, when it has received everything and no more
+/// than `leaving_bytes` are still on their way to any peer.
+///
 /// The simulation repeats two steps until nothing is left: find the next event, advance to it. All
 /// events at one instant are handled before rates are computed again, and only changed rates are:
 /// an event costs O(log n) for computation and O(flows under way) when flows start or end. Ties are
