@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/program/op.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
@@ -39,6 +40,8 @@ struct Observation {
   int rank = 0;          ///< of the rank that computed or copied
   /// Of an exchange: the time between the first and the last arrival.
   double arrivals_apart_s = 0;
+  int layer = -1;  ///< Op::layer and phase
+  moe::Phase phase = moe::Phase::forward;
 };
 
 inline bool is_alone(const Observation& observation) {

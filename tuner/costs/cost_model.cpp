@@ -258,8 +258,13 @@ std::string to_json(const CostModel& costs) {
                 {"ahead_bytes", costs.buffers.ahead_bytes}}}};
   for (const Slowdowns& of_ranks : costs.slowdowns) {
     json& list = result["slowdowns"].emplace_back(json::array());
-    for (const RankSlowdown& rank : of_ranks)
-      list.push_back({rank.by_flops, rank.by_bytes, rank.all});
+    for (const RankSlowdown& rank : of_ranks) {
+      json by_layer = json::array();
+      for (const auto& [at, slowdown] : rank.by_layer) {
+        by_layer.push_back({at.first, static_cast<int>(at.second), slowdown});
+      }
+      list.push_back({rank.by_flops, rank.by_bytes, rank.all, by_layer});
+    }
   }
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
   if (costs.drift_deviation) result["drift_deviation"] = *costs.drift_deviation;
@@ -371,6 +376,19 @@ MessageBuffers buffers_if_any(const moe::InputObject& json) {
   return {bytes("leaving_bytes"), bytes("ahead_bytes")};
 }
 
+void read_by_layer(const moe::InputValue& list, RankSlowdown& slowdown) {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  constexpr std::string_view expected = "a layer, a phase (0, 1, 2) and a number above 0";
+  for (const moe::InputValue& entry : list.list("a list of layers")) {
+    const std::vector<moe::InputValue> three = entry.list(expected);
+    if (three.size() != 3) entry.fail(expected);
+    const auto layer = three[0].integer(-1, std::numeric_limits<int>::max());
+    const auto phase = three[1].integer(0, 2);
+    slowdown.by_layer[{static_cast<int>(layer), static_cast<moe::Phase>(phase)}] =
+        three[2].number(kLeast, kMostNumber, expected);
+  }
+}
+
 // Models that earlier versions stored have none.
 std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   constexpr double kLeast = std::numeric_limits<double>::min();
@@ -380,11 +398,14 @@ std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   for (const moe::InputValue& iteration : json.list("slowdowns")) {
     Slowdowns& of_ranks = slowdowns.emplace_back();
     for (const moe::InputValue& rank : iteration.list("a list of ranks")) {
-      const std::vector<moe::InputValue> three = rank.list("three numbers");
-      if (three.size() != 3) rank.fail("three numbers");
-      of_ranks.push_back({three[0].number(kLeast, kMostNumber, expected),
-                          three[1].number(kLeast, kMostNumber, expected),
-                          three[2].number(kLeast, kMostNumber, expected)});
+      const std::string_view parts = "three numbers and a list of layers";
+      const std::vector<moe::InputValue> read = rank.list(parts);
+      if (read.size() != 3 && read.size() != 4) rank.fail(parts);
+      RankSlowdown& slowdown =
+          of_ranks.emplace_back(RankSlowdown{read[0].number(kLeast, kMostNumber, expected),
+                                             read[1].number(kLeast, kMostNumber, expected),
+                                             read[2].number(kLeast, kMostNumber, expected)});
+      if (read.size() == 4) read_by_layer(read[3], slowdown);
     }
     if (of_ranks.size() != slowdowns.front().size()) iteration.fail("as many ranks as the first");
   }

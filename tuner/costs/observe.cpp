@@ -242,7 +242,7 @@ class ObservedIteration {
       // The overlap is the same share of the processor time that the op had as of its span.
       seen.compute[key].push_back(
           {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s),
-           static_cast<int>(rank)});
+           static_cast<int>(rank), 0, entry.layer, entry.phase});
     }
   }
 
@@ -292,7 +292,8 @@ class ObservedIteration {
     const moe::Op& exchange = iteration_.program->ops[op];
     const bool exchanges = moe::exchanges_rows(exchange) || moe::binds_routing(exchange);
     const Arrivals arrivals = arrivals_at(op, call);
-    const Observation observation{sample, beside, 0, exchanges ? arrivals.apart_s : 0};
+    const Observation observation{
+        sample, beside, 0, exchanges ? arrivals.apart_s : 0, exchange.layer, exchange.phase};
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
     if (between && moe::exchanges_rows(exchange) && is_alone(observation)) {

@@ -29,6 +29,7 @@ struct Seconds {
 
 struct RankSeconds {
   Seconds by_flops, by_bytes;
+  std::map<std::pair<int, moe::Phase>, Seconds> by_layer;
   Seconds all() const {
     Seconds sum = by_flops;
     sum.add(by_bytes);
@@ -55,6 +56,13 @@ double alone_share(const Observations& seen) {
   return all_s > 0 ? alone_s / all_s : 0;
 }
 
+/// How many times as long an op that computes took on a rank.
+double slowdown_of(const RankSlowdown& rank, const moe::Op& op) {
+  const auto of_layer = rank.by_layer.find({op.layer, op.phase});
+  return (costs_by_flops(op) ? rank.by_flops : rank.by_bytes) *
+         (of_layer == rank.by_layer.end() ? 1 : of_layer->second);
+}
+
 double mean_slowdown(const Slowdowns& slowdowns) {
   double sum = 0;
   for (const RankSlowdown& slowdown : slowdowns) sum += slowdown.all;
@@ -75,13 +83,19 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
       const double expected = seconds_of(*fit, sample.calls, sample.units);
       if (!is_alone(observation) || !(expected > 0)) continue;
       RankSeconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
-      (seen.by_flops.at(kind) ? rank.by_flops : rank.by_bytes).add({sample.seconds, expected});
+      const Seconds seconds{sample.seconds, expected};
+      (seen.by_flops.at(kind) ? rank.by_flops : rank.by_bytes).add(seconds);
+      rank.by_layer[{observation.layer, observation.phase}].add(seconds);
     }
   }
   std::map<int, RankSlowdown> result;
   for (const auto& [rank, seconds] : ranks) {
     const double all = seconds.all().ratio(1);
-    result[rank] = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
+    RankSlowdown& slowdown = result[rank];
+    slowdown = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
+    for (const auto& [at, of_layer] : seconds.by_layer) {
+      slowdown.by_layer[at] = of_layer.ratio(all) / all;
+    }
   }
   return result;
 }
@@ -111,7 +125,10 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
     const double factor = median / means[place];
     Slowdowns& slowdowns = result.emplace_back(std::move(all[place]));
     for (RankSlowdown& slowdown : slowdowns) {
-      slowdown = {slowdown.by_flops * factor, slowdown.by_bytes * factor, slowdown.all * factor};
+      for (double RankSlowdown::*part :
+           {&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all}) {
+        slowdown.*part *= factor;
+      }
     }
   }
   return result;
@@ -129,20 +146,17 @@ void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, Prog
     throw std::invalid_argument(fmt::format("set_slowdowns: of {} ranks, the costs are of {}",
                                             slowdowns.size(), costs.classes.of_rank.size()));
   }
-  Slowdowns slowest(costs.classes.rank_of.size(), RankSlowdown{0, 0, 0});  // [class]
-  for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
-    RankSlowdown& of_class = slowest[costs.classes.of_rank[rank]];
-    of_class.by_flops = std::max(of_class.by_flops, slowdowns[rank].by_flops);
-    of_class.by_bytes = std::max(of_class.by_bytes, slowdowns[rank].by_bytes);
-  }
+  const std::size_t classes = costs.classes.rank_of.size();
   for (std::size_t i = 0; i < costs.ops.size(); ++i) {
     OpCost& cost = costs.ops[i];
     if (cost.activity != moe::Activity::computation) continue;
-    const bool by_flops = costs_by_flops(program.ops[i]);
-    if (cost.seconds.size() == 1) cost.seconds.assign(slowest.size(), cost.seconds.front());
-    for (std::size_t place = 0; place < slowest.size(); ++place) {
-      cost.seconds[place] *= by_flops ? slowest[place].by_flops : slowest[place].by_bytes;
+    std::vector<double> slowest(classes, 0);
+    for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
+      double& of_class = slowest[costs.classes.of_rank[rank]];
+      of_class = std::max(of_class, slowdown_of(slowdowns[rank], program.ops[i]));
     }
+    if (cost.seconds.size() == 1) cost.seconds.assign(classes, cost.seconds.front());
+    for (std::size_t place = 0; place < classes; ++place) cost.seconds[place] *= slowest[place];
   }
 }
 
