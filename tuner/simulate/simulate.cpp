@@ -256,8 +256,7 @@ struct Simulation::State {
   /// have been given to send.
   double queued_s(int op, const GroupCall& group) const {
     if (model.gaps.queued_s <= 0 || group.link != Occupation::inter_node) return 0;
-    return std::min(model.gaps.queued_s,
-                    flows.cards_busy_s(now, group, program.ops[op].stream));
+    return std::min(model.gaps.queued_s, flows.cards_busy_s(now, group, program.ops[op].stream));
   }
 
   void communicated_by(const std::vector<EndedMember>& members) {

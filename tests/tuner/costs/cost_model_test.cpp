@@ -285,7 +285,10 @@ TEST(CostModelJson, KeepsEveryFigure) {
   set_speed(costs.interference, "copy_beside_all", 0.25);
   costs.interference.kind_beside_communication["gelu"] = {{0.5, 0.875}, {2, 0.75}};
   costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6, 5e-6};
+  costs.buffers = {4096, 8192};
   costs.slowdowns = {{{1.25, 1, 1.125}, {0.75, 1, 0.875}}, {{1, 1.5, 1.25}, {1, 1, 1}}};
+  costs.slowdowns[1][0].by_layer = {{{-1, moe::Phase::forward}, 0.75},
+                                    {{2, moe::Phase::backward}, 1.5}};
   const CostModel read = cost_model_from_json(to_json(costs));
   EXPECT_EQ(read.device, "cuda");
   const LinearFit& same = read.fits.at("all_to_all/inter_node");
@@ -310,6 +313,8 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.gaps.routing_s, 3e-6);
   EXPECT_EQ(read.gaps.contended_s, 4e-6);
   EXPECT_EQ(read.gaps.queued_s, 5e-6);
+  EXPECT_EQ(read.buffers.leaving_bytes, 4096);
+  EXPECT_EQ(read.buffers.ahead_bytes, 8192);
   EXPECT_EQ(read.slowdowns, costs.slowdowns);
 }
 
@@ -326,6 +331,15 @@ TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
   EXPECT_EQ(speed_beside_communication(read.interference, "gelu", 1e-3), 0.875);
   EXPECT_FALSE(read.profile_deviation || read.drift_deviation) << "nobody knows";
   EXPECT_TRUE(read.slowdowns.empty());
+  EXPECT_FALSE(read.buffers.any());
+}
+
+TEST(CostModelJson, ReadsSlowdownsWithoutLayers) {
+  const CostModel read = cost_model_from_json(R"({"device": "cpu", "fits": {}, "interference": {
+    "computation_beside_computation": 0.625, "kind_beside_communication": {}},
+    "gaps": {"same_stream_s": 0, "other_stream_s": 0, "routing_s": 0, "contended_s": 0},
+    "slowdowns": [[[1.5, 1, 1.25]]]})");
+  EXPECT_EQ(read.slowdowns, (std::vector<Slowdowns>{{{1.5, 1, 1.25}}}));
 }
 
 TEST(CostModel, CopiesAreCostedByTheirOwnFitThenAsMemory) {
@@ -341,6 +355,7 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   costs.fits["gemm"] = line(1, 1);
   costs.fits["gemm"].unit = "flop";
   costs.slowdowns = {{{1.5, 1, 1}, {1, 1, 1}}};
+  costs.slowdowns[0][1].by_layer = {{{3, moe::Phase::backward}, 1.25}};
   set_speed(costs.interference, "computation_beside_computation", 0.5);
   costs.interference.kind_beside_communication["gelu"] = {{0.5, 0.875}, {2, 0.75}};
   const std::string sound = to_json(costs);
@@ -363,9 +378,13 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
   EXPECT_THAT(refusal("[2.0,0.75]", "[0.25,0.75]"), HasSubstr("ascending seconds"));
   EXPECT_THAT(refusal("[2.0,0.75]", "[2.0,0]"), HasSubstr("a speed above 0"));
-  EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[1.5,1.0]"), HasSubstr("three numbers"));
-  EXPECT_THAT(refusal("[1.5,1.0,1.0]", "[0,1.0,1.0]"), HasSubstr("above 0"));
-  EXPECT_THAT(refusal("[[[1.5,1.0,1.0],", "[[[1,1,1]],[[1.5,1,1],"), HasSubstr("slowdowns"));
+  EXPECT_THAT(refusal("[1.5,1.0,1.0,[]]", "[1.5,1.0]"), HasSubstr("three numbers"));
+  EXPECT_THAT(refusal("[1.5,1.0,1.0,[]]", "[0,1.0,1.0]"), HasSubstr("above 0"));
+  EXPECT_THAT(refusal("[[[1.5,1.0,1.0,[]],", "[[[1,1,1]],[[1.5,1,1],"), HasSubstr("slowdowns"));
+  EXPECT_THAT(refusal("[3,1,1.25]", "[3,1]"), HasSubstr("a layer, a phase"));
+  EXPECT_THAT(refusal("[3,1,1.25]", "[3,7,1.25]"), HasSubstr("7"));
+  EXPECT_THAT(refusal("[3,1,1.25]", "[3,1,0]"), HasSubstr("above 0"));
+  EXPECT_THAT(refusal("\"ahead_bytes\":0.0", "\"ahead_bytes\":-1"), HasSubstr("bytes, 0 or more"));
   EXPECT_EQ(refusal("\"alpha_s\":1.0", "\"alpha_s\":-1e-6"), "accepted") << "a fit over noise";
 }
 

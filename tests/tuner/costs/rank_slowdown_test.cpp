@@ -73,6 +73,23 @@ TEST_F(RankSlowdownsTest, CountAllRanksTogetherWhereTheyShareProcessors) {
   EXPECT_DOUBLE_EQ(together.at(0).by_bytes, 1.25) << "none of its own";
 }
 
+TEST_F(RankSlowdownsTest, KnowInWhichLayerAndPhaseTheRankWasSlow) {
+  const auto in = [](int layer, moe::Phase phase, double seconds) {
+    Observation observation = alone(10, seconds);
+    observation.layer = layer;
+    observation.phase = phase;
+    return observation;
+  };
+  seen.compute["linear[4x4]"] = {in(0, moe::Phase::forward, 10), in(1, moe::Phase::forward, 18),
+                                 in(1, moe::Phase::backward, 8), in(1, moe::Phase::backward, 12)};
+  const RankSlowdown slowdown = rank_slowdowns(seen, costs, false).at(0);
+  EXPECT_DOUBLE_EQ(slowdown.all, 1.2);
+  ASSERT_EQ(slowdown.by_layer.size(), 3u);
+  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({0, moe::Phase::forward}), 1 / 1.2);
+  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({1, moe::Phase::forward}), 1.8 / 1.2);
+  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({1, moe::Phase::backward}), 1 / 1.2);
+}
+
 TEST_F(RankSlowdownsTest, AreAbsentWhereNoOpWasAlone) {
   seen.compute["linear[4x4]"] = {beside_another(10, 12)};
   EXPECT_TRUE(rank_slowdowns(seen, costs, false).empty());
@@ -120,6 +137,31 @@ TEST_F(SlowdownsTest, AreFoundInMeasuredIterations) {
   EXPECT_NEAR(slowdowns[0][0].by_bytes, 1.25, 1e-9);
   EXPECT_NEAR(slowdowns[0][1].by_bytes, 0.75, 1e-9);
   EXPECT_NEAR(slowdowns[1][1].by_bytes, 1.1, 1e-9);
+}
+
+TEST_F(SlowdownsTest, RanksThatAreSlowByTurnsWaitForEachOther) {
+  // The same means. One of the two is 1.5 times as slow in a forward layer and 0.5 in its backward.
+  const moe::Groups& of_two = groups;
+  moe::Model model;
+  model.experts = 2;
+  model.blocks = 2;
+  model.moe_every = 1;
+  model.global_batch = 4;
+  const moe::Program program = moe::build_iteration(model, of_two, 0);
+  const moe::Routing even = make_routing("uniform", program, of_two, 1);
+  const CostModel plain = plain_costs();
+  const auto seconds = [&](const Slowdowns& slowdowns) {
+    ProgramCosts of_ranks = program_costs(program, of_two, even, plain, cluster);
+    set_slowdowns(program, slowdowns, of_ranks);
+    return simulate(program, of_ranks, plain, cluster).duration_s;
+  };
+  Slowdowns by_turns(2);
+  by_turns[0].by_layer = {{{0, moe::Phase::forward}, 1.5}, {{1, moe::Phase::forward}, 0.5}};
+  by_turns[1].by_layer = {{{0, moe::Phase::forward}, 0.5}, {{1, moe::Phase::forward}, 1.5}};
+  EXPECT_GT(seconds(by_turns), seconds(Slowdowns(2)));
+  Slowdowns together(2);
+  together[0].by_layer = together[1].by_layer = by_turns[0].by_layer;
+  EXPECT_LT(seconds(together), seconds(by_turns)) << "nobody waits";
 }
 
 TEST_F(SlowdownsTest, LeaveOutHowFastAllRanksWereTogether) {

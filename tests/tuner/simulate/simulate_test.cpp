@@ -331,6 +331,67 @@ TEST(Simulate, RanksOfANodeUseTheirOwnLinkAndShareTheCard) {
   EXPECT_NEAR(span_of(build.program, timeline, 0, "dispatch").duration_s, 4, 1e-6);
 }
 
+TEST(Simulate, ARankLeavesAnExchangeWhileItsLastBytesStillTravel) {
+  auto costs = small_costs();
+  costs.buffers.leaving_bytes = 250e3;
+  const auto layer = small_layer();
+  // Rank 0 sends 1 MB and gets nothing.
+  const auto timeline = simulate(layer.program, two_nodes(), small_routing({{0, 1000}, {0, 0}}),
+                                 costs, small_cluster());
+  EXPECT_NEAR(span_of(layer.program, timeline, 0, "dispatch").duration_s, 0.75, 1e-9);
+  EXPECT_NEAR(span_of(layer.program, timeline, 1, "dispatch").duration_s, 1, 1e-9);
+  costs.buffers.leaving_bytes = 2e6;
+  const auto all_buffered = simulate(layer.program, two_nodes(),
+                                     small_routing({{0, 1000}, {400, 0}}), costs, small_cluster());
+  EXPECT_NEAR(span_of(layer.program, all_buffered, 0, "dispatch").duration_s, 0.4, 1e-9)
+      << "until its own rows have come";
+  EXPECT_NEAR(span_of(layer.program, all_buffered, 1, "dispatch").duration_s, 1, 1e-9);
+}
+
+TEST(Simulate, MessagesTravelBeforeTheirReceiverArrives) {
+  auto costs = small_costs();
+  const auto layer = small_layer();
+  const moe::Routing routing = small_routing({{0, 1000}, {0, 0}});
+  // Rank 1 permutes for 1.5 s, rank 0 for 1.
+  const auto duration_on_1 = [&](double ahead_bytes) {
+    costs.buffers.ahead_bytes = ahead_bytes;
+    ProgramCosts of_ranks =
+        program_costs(layer.program, two_nodes(), routing, costs, small_cluster());
+    of_ranks.ops[2].seconds = {1, 1.5};
+    const auto timeline = simulate(layer.program, of_ranks, costs, small_cluster());
+    EXPECT_NEAR(span_of(layer.program, timeline, 1, "dispatch").start_s, 1.5 + kExchange_s, 1e-9);
+    EXPECT_NEAR(end_of(span_of(layer.program, timeline, 0, "dispatch")),
+                end_of(span_of(layer.program, timeline, 1, "dispatch")), 1e-9);
+    return span_of(layer.program, timeline, 1, "dispatch").duration_s;
+  };
+  EXPECT_NEAR(duration_on_1(1), 1, 1e-5);
+  EXPECT_NEAR(duration_on_1(200e3), 0.8, 1e-9) << "it waits with the others";
+  EXPECT_NEAR(duration_on_1(1e9), 0.5, 1e-9) << "all that the card can send in half a second";
+}
+
+TEST(Simulate, MessagesOfOneStreamFollowEachOther) {
+  // Rank 0 sends 600 kB in each of two chunks and need not wait for them.
+  auto costs = small_costs();
+  costs.buffers = {1e9, 1e9};
+  costs.fits["gelu"] = costs.fits["permute"] = line(0);
+  const auto layer = small_layer();
+  const auto program =
+      moe::apply(layer.program, {"",
+                                 {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node},
+                                  moe::PipelineSplit{0, moe::Phase::forward, 2}}});
+  const auto timeline =
+      simulate(program, two_nodes(), small_routing({{0, 1200}, {0, 0}}), costs, small_cluster());
+  std::vector<double> ends;
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    if (!program.ops[op].name.starts_with("dispatch")) continue;
+    // Rank 0 goes on when both have come; rank 1 comes to the second when it has the first.
+    EXPECT_NEAR(timeline.ranks[0][op].duration_s, ends.empty() ? 0 : 0.6, 1e-6);
+    ends.push_back(end_of(timeline.ranks[1][op]));
+  }
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_NEAR(ends[1] - ends[0], 0.6, 1e-6) << "not a share of the card for each";
+}
+
 TEST(Simulate, LaunchGapsStandBeforeOps) {
   auto costs = small_costs();
   costs.gaps = {0.1, 0.2, 0.3, 0.4};
