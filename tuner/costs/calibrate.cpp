@@ -21,11 +21,12 @@ namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 
-/// An exchange counts where its ranks came within this share of its time of each other: what comes
-/// earlier may have sent its messages before. So many of about one size are enough to do without
-/// the others.
+/// An exchange counts where its ranks came within this share of the typical time of its size: what
+/// comes earlier may have sent its messages before. So many of about one size, and this share of
+/// them, are enough to do without the others.
 constexpr double kTogether = 0.05;
 constexpr std::size_t kEnoughTogether = 3;
+constexpr double kLeastTogether = 0.1;
 
 /// The share of the executions of about one size that have to run alone, for these to be typical.
 /// Where a schedule hides communication behind all executions of a size, one runs alone only when
@@ -49,11 +50,31 @@ double mean_or_zero(const std::vector<double>& values) {
 /// get their share.
 enum class Typical : std::uint8_t { median, mean };
 
+/// Of observations of about one size, those in which the ranks of an exchange came together, where
+/// there are enough of them; else all.
+std::vector<Sample> those_together(const std::vector<Observation>& observations) {
+  std::vector<double> seconds;
+  std::vector<Sample> all, together;
+  for (const Observation& one : observations) {
+    all.push_back(one.sample);
+    seconds.push_back(one.sample.seconds);
+  }
+  if (all.empty()) return all;
+  const double most_apart_s = kTogether * db::median(seconds);
+  for (const Observation& one : observations) {
+    if (one.arrivals_apart_s <= most_apart_s) together.push_back(one.sample);
+  }
+  const bool enough =
+      together.size() >= kEnoughTogether &&
+      static_cast<double>(together.size()) >= kLeastTogether * static_cast<double>(all.size());
+  return enough ? together : all;
+}
+
 /// Samples timed alone, without those of sizes that rarely ran alone where there are others. Sizes
 /// count by doublings of the units of a call.
 std::vector<Sample> samples_alone(const std::vector<Observation>& observations) {
   struct Executions {
-    std::vector<Sample> alone, together;
+    std::vector<Observation> alone;
     std::size_t all = 0;
     bool rarely_alone() const {
       return static_cast<double>(alone.size()) < kRarelyAlone * static_cast<double>(all);
@@ -64,17 +85,12 @@ std::vector<Sample> samples_alone(const std::vector<Observation>& observations) 
     const Sample& sample = observation.sample;
     Executions& executions = doublings[std::ilogb(units_per_call(sample.calls, sample.units))];
     ++executions.all;
-    if (!is_alone(observation)) continue;
-    executions.alone.push_back(sample);
-    if (observation.arrivals_apart_s <= kTogether * sample.seconds) {
-      executions.together.push_back(sample);
-    }
+    if (is_alone(observation)) executions.alone.push_back(observation);
   }
   std::vector<Sample> often, rarely;
   for (const auto& [doubling, executions] : doublings) {
     std::vector<Sample>& samples = executions.rarely_alone() ? rarely : often;
-    const std::vector<Sample>& chosen =
-        executions.together.size() < kEnoughTogether ? executions.alone : executions.together;
+    const std::vector<Sample> chosen = those_together(executions.alone);
     samples.insert(samples.end(), chosen.begin(), chosen.end());
   }
   return often.empty() ? rarely : often;

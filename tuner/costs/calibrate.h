@@ -34,7 +34,9 @@ struct MeasuredIteration {
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
 ///    moved on their link, give one sample per call: the time from the last arrival to the last
 ///    end, and the most bytes that any rank sent or received. They are fitted per kind and link,
-///    without outliers.
+///    without outliers. Of exchanges between nodes of about one size, those count whose ranks
+///    arrived within 5% of its time, where these are three or more and a tenth of all: messages of
+///    earlier ranks may have been ahead.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
@@ -51,6 +53,8 @@ struct MeasuredIteration {
 ///    which are rare and long, are means. The wait for a card's queue comes from calls between
 ///    nodes that began while one 100 times as large moved: from how much longer than alone they
 ///    took. A wait that ended with the larger call says only that the queue holds no less.
+/// 5. What messages of exchanges need not wait for comes from how long those ranks took that came
+///    last (message_buffers.h), in the kind of exchange that sent most bytes in all.
 ///
 /// Parts of a batch count with even shares of its rows, since their own routing is not stored;
 /// predictions assume the same.

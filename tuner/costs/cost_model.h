@@ -48,8 +48,8 @@ struct RankSlowdown {
   double by_flops = 1;  ///< matrix products and attention
   double by_bytes = 1;  ///< what memory limits
   double all = 1;       ///< all computation together
-  /// That of the computation in one layer and phase, over `all`: a rank is slower than the others
-  /// for some milliseconds, and then another one is. 1 where there is none.
+  /// How many times as long again in one layer and phase (Op::layer): a rank is slower than the
+  /// others for some milliseconds, and then another one is. 1 where there is none.
   std::map<std::pair<int, moe::Phase>, double> by_layer = {};
   friend bool operator==(const RankSlowdown&, const RankSlowdown&) = default;
 };

@@ -7,6 +7,7 @@
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/busy_times.h"
+#include "tuner/costs/call_buffers.h"
 #include "tuner/costs/op_costs.h"
 
 namespace tuner {
@@ -286,26 +287,24 @@ class ObservedIteration {
     }
     if (!(end > begin)) return;
     const bool between = bytes.inter > 0;
-    const std::string key = link_key(collective_name(iteration_.program->ops[op]),
-                                     between ? "inter_node" : "intra_node");
+    const moe::Op& entry = iteration_.program->ops[op];
+    const std::string key = link_key(collective_name(entry), between ? "inter_node" : "intra_node");
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
-    const moe::Op& exchange = iteration_.program->ops[op];
-    const bool exchanges = moe::exchanges_rows(exchange) || moe::binds_routing(exchange);
+    const bool apart = between && sends_messages_apart(entry);
     const Arrivals arrivals = arrivals_at(op, call);
-    const Observation observation{
-        sample, beside, 0, exchanges ? arrivals.apart_s : 0, exchange.layer, exchange.phase};
+    const Observation observation{sample,      beside,     0, apart ? arrivals.apart_s : 0,
+                                  entry.layer, entry.phase};
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
-    if (between && moe::exchanges_rows(exchange) && is_alone(observation)) {
-      seen.last_to_come[key].push_back(last_to_come(op, call, arrivals));
+    if (apart && moe::exchanges_rows(entry) && is_alone(observation)) {
+      seen.last_to_come[key].push_back(last_to_come(op, call, arrivals.last_rank));
     }
   }
 
   /// When the members of a call came to it.
   struct Arrivals {
     int last_rank = 0;
-    double apart_s = 0;      ///< the first and the last
-    double sum_later_s = 0;  ///< of how much later than each member the last one came
+    double apart_s = 0;  ///< the first and the last
   };
   Arrivals arrivals_at(std::size_t op, const GroupCall& call) const {
     Arrivals arrivals;
@@ -313,24 +312,27 @@ class ObservedIteration {
       const double before_s = arrivals_[op][rank] - span_of(rank, op).start_s;
       if (before_s <= 0) arrivals.last_rank = rank;
       arrivals.apart_s = std::max(arrivals.apart_s, before_s);
-      arrivals.sum_later_s += before_s;
     }
     return arrivals;
   }
 
-  LastToCome last_to_come(std::size_t op, const GroupCall& call, const Arrivals& arrivals) const {
-    LastToCome last{.peers = 0};
+  LastToCome last_to_come(std::size_t op, const GroupCall& call, int last_rank) const {
+    LastToCome last;
+    double sum_later_s = 0;
     for (const Transfer& transfer : call.transfers) {
       if (!transfer.between_nodes) continue;
-      if (transfer.to == arrivals.last_rank) last.in_bytes += static_cast<double>(transfer.bytes);
-      if (transfer.from != arrivals.last_rank) continue;
-      last.out_bytes += static_cast<double>(transfer.bytes);
-      ++last.peers;
+      const auto bytes = static_cast<double>(transfer.bytes);
+      if (transfer.from == last_rank) {
+        last.out_bytes += bytes;
+        ++last.out_peers;
+      } else if (transfer.to == last_rank) {
+        last.in_bytes += bytes;
+        ++last.in_peers;
+        sum_later_s += arrivals_[op][last_rank] - span_of(transfer.from, op).start_s;
+      }
     }
-    last.peers = std::max(last.peers, 1.0);
-    last.seconds = span_of(arrivals.last_rank, op).duration_s;
-    last.later_s =
-        arrivals.sum_later_s / static_cast<double>(std::max<std::size_t>(call.ranks.size() - 1, 1));
+    last.seconds = span_of(last_rank, op).duration_s;
+    last.later_s = last.in_peers > 0 ? sum_later_s / last.in_peers : 0;
     return last;
   }
 

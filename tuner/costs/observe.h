@@ -28,7 +28,7 @@ struct Observations {
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
   std::map<std::string, std::vector<CallBesideLarger>> queued;  ///< by link_key
-  std::map<std::string, std::vector<LastToCome>> last_to_come;  ///< alone on its link; by link_key
+  std::map<std::string, std::vector<LastToCome>> last_to_come;  ///< by link_key
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 

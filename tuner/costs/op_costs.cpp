@@ -13,6 +13,7 @@
 #include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
+#include "tuner/costs/call_buffers.h"
 #include "tuner/costs/call_bytes.h"
 #include "tuner/costs/call_groups.h"
 
@@ -173,7 +174,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   const BothLinks links = both_links(op, cost.calls, rings, costs, cluster);
   cost.inter_node_bytes_per_s = links.across.bytes_per_s;
   cost.intra_node_bytes_per_s = links.within.bytes_per_s;
-  if (moe::exchanges_rows(op) || moe::binds_routing(op)) cost.buffers = costs.buffers;
+  if (sends_messages_apart(op)) cost.buffers = costs.buffers;
   for (std::size_t i = 0; i < cost.calls.size(); ++i) {
     const Crossed crossed = crossed_by(cost.calls[i]);
     check_links(op, crossed, links, cluster);
@@ -294,11 +295,6 @@ LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupat
 double ring_fill_s(const RingHops& hops, double across_s, double within_s) {
   const double slowest_s = std::max(hops.across > 0 ? across_s : 0, hops.within > 0 ? within_s : 0);
   return hops.across * across_s + hops.within * within_s - slowest_s;
-}
-
-bool uses_buffers(const OpCost& cost, const GroupCall& call) {
-  return cost.buffers.any() && call.link == Occupation::inter_node && call.bytes.empty() &&
-         call.copies.empty();
 }
 
 Occupation occupation_of(const OpCost& cost) {
@@ -433,45 +429,19 @@ std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
   return seconds;
 }
 
-namespace {
-
-/// The time of `one` on its links, and of the start.
-double seconds_for(const RankBytes& one, const OpCost& cost, const GroupCall& call,
-                   const Cluster& cluster) {
+std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
+                                   const Cluster& cluster) {
   const auto time = [](double amount, double fitted, double link) {
     return amount > 0 ? amount / std::min(fitted, link) : 0;
   };
-  return call.alpha_s +
-         std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,
-                       cluster.inter_node.bandwidth_bytes_per_s),
-                  time(std::max(one.out_within, one.in_within), cost.intra_node_bytes_per_s,
-                       cluster.intra_node.bandwidth_bytes_per_s));
-}
-
-}  // namespace
-
-std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
-                                   const Cluster& cluster) {
   std::vector<double> seconds;
   for (const RankBytes& one : member_bytes(call)) {
-    seconds.push_back(seconds_for(one, cost, call, cluster));
-  }
-  return seconds;
-}
-
-std::vector<double> least_member_seconds(const OpCost& cost, const GroupCall& call,
-                                         const Cluster& cluster) {
-  if (!uses_buffers(cost, call)) return member_seconds(cost, call, cluster);
-  const MessageBuffers& buffers = cost.buffers;
-  std::vector<double> seconds;
-  for (RankBytes one : member_bytes(call)) {
-    if (call.ranks.size() > 2) {  // ranks that are there may exchange all before the last comes
-      one.out_between = one.in_between = 0;
-    } else {
-      one.out_between -= buffers.ahead_bytes + buffers.leaving_bytes;
-      one.in_between -= buffers.ahead_bytes;
-    }
-    seconds.push_back(seconds_for(one, cost, call, cluster));
+    seconds.push_back(
+        call.alpha_s +
+        std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,
+                      cluster.inter_node.bandwidth_bytes_per_s),
+                 time(std::max(one.out_within, one.in_within), cost.intra_node_bytes_per_s,
+                      cluster.intra_node.bandwidth_bytes_per_s)));
   }
   return seconds;
 }

@@ -88,10 +88,6 @@ struct OpCost {
   MessageBuffers buffers;  ///< of exchanges; else none
 };
 
-/// Whether the call begins and ends message by message (MessageBuffers). Calls with bytes by rank
-/// and calls of classes begin and end as one.
-bool uses_buffers(const OpCost& cost, const GroupCall& call);
-
 /// The time of an op that computes or copies on a rank that runs it, where nothing else runs.
 inline double seconds_on(const OpCost& cost, int rank) {
   return cost.seconds[cost.seconds.size() == 1 ? 0 : rank];
@@ -156,11 +152,6 @@ std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
 /// The same by member.
 std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster);
-
-/// The least time from the arrival of the last member to the end of each. It is less than
-/// member_seconds() where messages go ahead of that arrival, or still leave when a member goes on.
-std::vector<double> least_member_seconds(const OpCost& cost, const GroupCall& call,
-                                         const Cluster& cluster);
 
 /// The time of an op on its slowest rank where nothing else runs. All its groups run at once and
 /// share the network cards of nodes.

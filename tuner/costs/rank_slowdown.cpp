@@ -29,7 +29,10 @@ struct Seconds {
 
 struct RankSeconds {
   Seconds by_flops, by_bytes;
-  std::map<std::pair<int, moe::Phase>, Seconds> by_layer;
+  struct OfLayer {
+    double measured = 0, expected_by_flops = 0, expected_by_bytes = 0;
+  };
+  std::map<std::pair<int, moe::Phase>, OfLayer> by_layer;
   Seconds all() const {
     Seconds sum = by_flops;
     sum.add(by_bytes);
@@ -83,9 +86,11 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
       const double expected = seconds_of(*fit, sample.calls, sample.units);
       if (!is_alone(observation) || !(expected > 0)) continue;
       RankSeconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
-      const Seconds seconds{sample.seconds, expected};
-      (seen.by_flops.at(kind) ? rank.by_flops : rank.by_bytes).add(seconds);
-      rank.by_layer[{observation.layer, observation.phase}].add(seconds);
+      const bool by_flops = seen.by_flops.at(kind);
+      (by_flops ? rank.by_flops : rank.by_bytes).add({sample.seconds, expected});
+      RankSeconds::OfLayer& of_layer = rank.by_layer[{observation.layer, observation.phase}];
+      of_layer.measured += sample.seconds;
+      (by_flops ? of_layer.expected_by_flops : of_layer.expected_by_bytes) += expected;
     }
   }
   std::map<int, RankSlowdown> result;
@@ -94,7 +99,8 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
     RankSlowdown& slowdown = result[rank];
     slowdown = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
     for (const auto& [at, of_layer] : seconds.by_layer) {
-      slowdown.by_layer[at] = of_layer.ratio(all) / all;
+      slowdown.by_layer[at] = of_layer.measured / (of_layer.expected_by_flops * slowdown.by_flops +
+                                                   of_layer.expected_by_bytes * slowdown.by_bytes);
     }
   }
   return result;
@@ -139,6 +145,22 @@ std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks)
   const bool are_of_ranks =
       !slowdowns.empty() && slowdowns.front().size() == static_cast<std::size_t>(ranks);
   return are_of_ranks ? slowdowns : std::span<const Slowdowns>{};
+}
+
+void slow_to(const Slowdowns& mean, CostModel& costs) {
+  if (slowdowns_of_ranks(costs, static_cast<int>(mean.size())).empty()) {
+    costs.slowdowns = {mean};
+    return;
+  }
+  for (std::size_t rank = 0; rank < mean.size(); ++rank) {
+    for (double RankSlowdown::*part :
+         {&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all}) {
+      double sum = 0;
+      for (const Slowdowns& iteration : costs.slowdowns) sum += iteration[rank].*part;
+      const double factor = mean[rank].*part * static_cast<double>(costs.slowdowns.size()) / sum;
+      for (Slowdowns& iteration : costs.slowdowns) iteration[rank].*part *= factor;
+    }
+  }
 }
 
 void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs) {

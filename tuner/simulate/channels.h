@@ -11,8 +11,8 @@
 
 namespace tuner {
 
-/// A member of a call for which nothing leaves or enters any more.
-struct EndedMember {
+/// One rank in one call.
+struct CallMember {
   int op = 0;
   int call = 0;  ///< index into OpCost::calls
   int member = 0;
@@ -21,16 +21,15 @@ struct EndedMember {
 /// The messages from one rank to another on one stream. They follow each other.
 struct Channel {
   moe::Stream stream = moe::Stream::compute;
-  int from = 0, to = 0;        ///< world ranks
   bool moves = false;          ///< a message is under way
-  std::deque<Flow> waiting{};  ///< the messages behind it; the first of all where none is under way
-  EndedMember sender{};        ///< the one that sends the last message
+  std::deque<Flow> waiting{};  ///< those that do not move: behind the one under way, or all
+  CallMember sender{};         ///< the one that sends the last message
   bool sender_waits = false;   ///< and is still in its call
 
-  double waiting_bytes() const;
+  double waiting_bytes() const;  ///< of all messages in `waiting`
 };
 
-/// All channels of a simulation.
+/// All channels of a simulation. The messages that move are flows of FlowsUnderWay.
 class Channels {
  public:
   std::size_t size() const { return channels_.size(); }
@@ -40,11 +39,11 @@ class Channels {
   int number_of(moe::Stream stream, int from, int to);
 
   /// Puts a message at the end of its channel (Flow::channel), or into `flows` where it can move.
-  void add(Flow message, std::vector<Flow>& flows);
+  void add(double now, Flow message, std::vector<Flow>& flows);
   /// The receiver of messages of a call has come: they need not wait for it.
-  void receiver_came(int op, int call, int member, std::vector<Flow>& flows);
+  void receiver_came(double now, const CallMember& receiver, std::vector<Flow>& flows);
   /// Moves the first message that waits, if it can move and none is under way.
-  void move_next(int number, std::vector<Flow>& flows);
+  void move_next(double now, int number, std::vector<Flow>& flows);
 
  private:
   std::vector<Channel> channels_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuner/costs/call_buffers.h"
+
 namespace tuner {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr double kTogether = 1e-4;
 /// longer; the last flow of the call, with which most ranks end it, ends on time.
 constexpr double kTogetherInLarge = 2e-3;
 constexpr std::size_t kFewMembers = 16;  ///< whose flows end as those of single transfers do
-constexpr double kRoundingBytes = 1e-3;  ///< beyond what sums of bytes are exact
+constexpr double kRoundingBytes = 1e-3;  ///< more than sums of bytes are off by rounding
 
 bool stands_for_several(const OpCost& cost) {
   return std::ranges::any_of(cost.calls,
@@ -76,7 +78,7 @@ void FlowsUnderWay::join(double now, int op, int call, int member) {
   }
   if (exchange.there[member]) return;
   exchange.there[member] = true;
-  channels_.receiver_came(op, call, member, flows_);
+  channels_.receiver_came(now, {op, call, member}, flows_);
   for (const Transfer& part : group.transfers) {
     if (!part.between_nodes || part.from != group.ranks[member]) continue;
     Flow message = flow_of(now, op, call, part);
@@ -84,14 +86,14 @@ void FlowsUnderWay::join(double now, int op, int call, int member) {
     if (!exchange.there[message.to_member]) {
       message.held_bytes = std::max(message.bytes_left - cost.buffers.ahead_bytes, 0.0);
     }
-    channels_.add(std::move(message), flows_);
+    channels_.add(now, std::move(message), flows_);
   }
   changed_ = true;
 }
 
-std::vector<EndedMember> FlowsUnderWay::begin_exchange(double now, int op, int call) {
+std::vector<CallMember> FlowsUnderWay::begin_exchange(double now, int op, int call) {
   const GroupCall& group = costs_[op].calls[call];
-  std::vector<EndedMember> ended;
+  std::vector<CallMember> ended;
   for (std::size_t member = 0; member < group.ranks.size(); ++member) {
     join(now, op, call, static_cast<int>(member));
   }
@@ -106,9 +108,9 @@ std::vector<EndedMember> FlowsUnderWay::begin_exchange(double now, int op, int c
   return ended;
 }
 
-std::vector<EndedMember> FlowsUnderWay::begin(double now, int op, int call) {
+std::vector<CallMember> FlowsUnderWay::begin(double now, int op, int call) {
   const GroupCall& group = costs_[op].calls[call];
-  std::vector<EndedMember> ended;
+  std::vector<CallMember> ended;
   settle(now);
   if (uses_buffers(costs_[op], group)) return begin_exchange(now, op, call);
   if (!group.bytes.empty()) {
@@ -132,7 +134,7 @@ std::vector<EndedMember> FlowsUnderWay::begin(double now, int op, int call) {
 }
 
 /// One thing less that the member waits for.
-void FlowsUnderWay::note_end(int op, int call, int member, std::vector<EndedMember>& ended) {
+void FlowsUnderWay::note_end(int op, int call, int member, std::vector<CallMember>& ended) {
   if (--flows_left_[op][call][member] == 0) ended.push_back({op, call, member});
 }
 
@@ -149,20 +151,28 @@ double FlowsUnderWay::bytes_at_next_stop(const Flow& flow) const {
   if (!may_let_go(channel)) return flow.held_bytes;
   const double at_release =
       costs_[channel.sender.op].buffers.leaving_bytes - channel.waiting_bytes();
-  return at_release < flow.bytes_left - kRoundingBytes ? std::max(at_release, flow.held_bytes)
-                                                       : flow.held_bytes;
+  return std::clamp(at_release, flow.held_bytes, std::max(flow.bytes_left, flow.held_bytes));
+}
+
+/// The sender of the last message of a channel goes on.
+void FlowsUnderWay::let_go(Channel& channel, std::vector<CallMember>& ended) {
+  channel.sender_waits = false;
+  note_end(channel.sender.op, channel.sender.call, channel.sender.member, ended);
 }
 
 /// What a flow that has come to its stop does. False: it moves on, and its sender alone is free.
-bool FlowsUnderWay::end_or_hold(Flow& flow, std::vector<EndedMember>& ended) {
+bool FlowsUnderWay::end_or_hold(Flow& flow, std::vector<CallMember>& ended) {
   if (flow.channel < 0) {
     for (const int member : {flow.from_member, flow.to_member}) {
       note_end(flow.op, flow.call, member, ended);
     }
     return true;
   }
-  if (flow.bytes_left > flow.held_bytes + kRoundingBytes) return false;
   Channel& channel = channels_.at(flow.channel);
+  if (flow.stop_bytes > flow.held_bytes) {
+    if (may_let_go(channel)) let_go(channel, ended);
+    return false;
+  }
   channel.moves = false;
   if (flow.held_bytes > 0) {
     flow.bytes_left = flow.held_bytes;
@@ -174,7 +184,7 @@ bool FlowsUnderWay::end_or_hold(Flow& flow, std::vector<EndedMember>& ended) {
 }
 
 /// Ends calls for the senders of channels in which little enough is left.
-void FlowsUnderWay::let_senders_go(std::vector<EndedMember>& ended) {
+void FlowsUnderWay::let_senders_go(std::vector<CallMember>& ended) {
   std::vector<double> moving(channels_.size());
   for (const Flow& flow : flows_) {
     if (flow.channel >= 0) moving[flow.channel] = flow.bytes_left;
@@ -182,17 +192,15 @@ void FlowsUnderWay::let_senders_go(std::vector<EndedMember>& ended) {
   for (std::size_t number = 0; number < channels_.size(); ++number) {
     Channel& channel = channels_.at(static_cast<int>(number));
     if (!may_let_go(channel)) continue;
-    const EndedMember& sender = channel.sender;
     const double left = moving[number] + channel.waiting_bytes();
-    if (left > costs_[sender.op].buffers.leaving_bytes + kRoundingBytes) continue;
-    channel.sender_waits = false;
-    note_end(sender.op, sender.call, sender.member, ended);
+    const double leaving = costs_[channel.sender.op].buffers.leaving_bytes;
+    if (left <= leaving + kRoundingBytes) let_go(channel, ended);
   }
 }
 
-std::vector<EndedMember> FlowsUnderWay::end(double now) {
+std::vector<CallMember> FlowsUnderWay::end(double now) {
   settle(now);
-  std::vector<EndedMember> ended;
+  std::vector<CallMember> ended;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     if (flows_[i].end <= now && end_or_hold(flows_[i], ended)) continue;
@@ -201,7 +209,7 @@ std::vector<EndedMember> FlowsUnderWay::end(double now) {
   }
   flows_.resize(kept);
   for (std::size_t number = 0; number < channels_.size(); ++number) {
-    channels_.move_next(static_cast<int>(number), flows_);
+    channels_.move_next(now, static_cast<int>(number), flows_);
   }
   let_senders_go(ended);
   for (MovingCall& call : large_calls_) {
@@ -230,11 +238,14 @@ void FlowsUnderWay::share_links(double now,
 
 double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stream stream) const {
   const auto node_of = [this](int rank) { return groups_.node_of[rank]; };
+  const auto is_in_group = [&](int rank) { return std::ranges::binary_search(group.ranks, rank); };
   double left_s = 0;
   for (const Flow& flow : flows_) {
     if (!flow.between_nodes) continue;
-    if (flow.channel >= 0 && channels_.at(flow.channel).stream == stream) continue;
-    const double flow_left_s = flow.bytes_left / flow.rate - (now - since_);
+    const bool is_followed = flow.channel >= 0 && channels_.at(flow.channel).stream == stream &&
+                             is_in_group(flow.from) && is_in_group(flow.to);
+    if (is_followed) continue;
+    const double flow_left_s = (flow.bytes_left - flow.held_bytes) / flow.rate - (now - since_);
     if (flow_left_s <= left_s) continue;
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
       return node_of(rank) == node_of(flow.from) || node_of(rank) == node_of(flow.to);
@@ -256,7 +267,9 @@ double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stre
 /// What has moved by now.
 void FlowsUnderWay::settle(double now) {
   const double passed_s = now - since_;
-  for (Flow& flow : flows_) flow.bytes_left -= flow.rate * passed_s;
+  for (Flow& flow : flows_) {
+    flow.bytes_left = std::max(flow.bytes_left - flow.rate * passed_s, flow.stop_bytes);
+  }
   for (MovingCall& call : large_calls_) {
     call.each_under_way([&](MovingCall::Part, MovingCall::RankFlow& flow) {
       flow.bytes_left -= flow.rate * passed_s;
@@ -268,11 +281,14 @@ void FlowsUnderWay::settle(double now) {
 /// When the next flows have ended: the first, and those that end together with it.
 void FlowsUnderWay::find_ends(double now) {
   double first_end = kNotYet;
-  const auto end_of = [&](auto& flow, double bytes_at_stop) {
-    flow.end = now + std::max(flow.bytes_left - bytes_at_stop, 0.0) / flow.rate;
+  const auto end_of = [&](auto& flow, double stop_bytes) {
+    flow.end = now + std::max(flow.bytes_left - stop_bytes, 0.0) / flow.rate;
     first_end = std::min(first_end, flow.end);
   };
-  for (Flow& flow : flows_) end_of(flow, bytes_at_next_stop(flow));
+  for (Flow& flow : flows_) {
+    flow.stop_bytes = bytes_at_next_stop(flow);
+    end_of(flow, flow.stop_bytes);
+  }
   for (MovingCall& call : large_calls_) {
     call.each_under_way([&](MovingCall::Part, MovingCall::RankFlow& flow) { end_of(flow, 0); });
   }

@@ -34,14 +34,15 @@ class FlowsUnderWay {
   bool have_changed() const { return changed_; }
   /// A member sends the messages of a call that uses buffers (uses_buffers()) before begin().
   void send(double now, int op, int call, int rank);
-  /// The bytes of a call begin to move. Returns the members that have none.
-  std::vector<EndedMember> begin(double now, int op, int call);
-  /// Ends the flows whose time has come. Returns the members that this ends a call for.
-  std::vector<EndedMember> end(double now);
+  /// The bytes of a call begin to move, or those that have not moved yet. Returns the members that
+  /// go on at once: they have none, or these have come, and little enough is still to leave.
+  std::vector<CallMember> begin(double now, int op, int call);
+  /// Ends the flows whose time has come. Returns the members that go on then.
+  std::vector<CallMember> end(double now);
   /// Gives all flows max-min fair rates. `speed`: of a rank's communication beside its other work.
   void share_links(double now, const std::function<double(int rank, Occupation link)>& speed);
   /// How long what the cards of the group's nodes have been given to send still takes, without
-  /// messages on channels of `stream`, behind which those of the group follow.
+  /// messages between ranks of the group on channels of `stream`: its own follow those anyway.
   double cards_busy_s(double now, const GroupCall& group, moe::Stream stream) const;
 
  private:
@@ -55,12 +56,13 @@ class FlowsUnderWay {
   void find_ends(double now);
   Flow flow_of(double now, int op, int call, const Transfer& part) const;
   void join(double now, int op, int call, int member);
-  std::vector<EndedMember> begin_exchange(double now, int op, int call);
-  void note_end(int op, int call, int member, std::vector<EndedMember>& ended);
+  std::vector<CallMember> begin_exchange(double now, int op, int call);
+  void note_end(int op, int call, int member, std::vector<CallMember>& ended);
   bool may_let_go(const Channel& channel) const;
   double bytes_at_next_stop(const Flow& flow) const;
-  bool end_or_hold(Flow& flow, std::vector<EndedMember>& ended);
-  void let_senders_go(std::vector<EndedMember>& ended);
+  bool end_or_hold(Flow& flow, std::vector<CallMember>& ended);
+  void let_go(Channel& channel, std::vector<CallMember>& ended);
+  void let_senders_go(std::vector<CallMember>& ended);
 
   const moe::Program& program_;
   const moe::Groups& groups_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "moe/program/start_rule.h"
+#include "tuner/costs/call_buffers.h"
 
 namespace tuner {
 namespace {

@@ -28,8 +28,9 @@ struct LowerBound {
 };
 
 /// The length of an op on a rank is its cost alone; that of a collective is alpha + max over the
-/// rank's links of bytes / (the bandwidth that the link or the collective's fit allows), less the
-/// bytes that MessageBuffers take out of its time. Never more than simulate() gives.
+/// rank's links of bytes / (the bandwidth that the link or the collective's fit allows). Where
+/// messages go ahead or still leave, it is the least of it (costs/call_buffers.h). Never more than
+/// simulate() gives.
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster);
 /// The same by class of ranks. The bound names the first rank of a class.

@@ -10,6 +10,7 @@
 
 #include "db/console/progress.h"
 #include "moe/program/start_rule.h"
+#include "tuner/costs/call_buffers.h"
 #include "tuner/simulate/event_queue.h"
 #include "tuner/simulate/flows_under_way.h"
 
@@ -259,7 +260,7 @@ struct Simulation::State {
     return std::min(model.gaps.queued_s, flows.cards_busy_s(now, group, program.ops[op].stream));
   }
 
-  void communicated_by(const std::vector<EndedMember>& members) {
+  void communicated_by(const std::vector<CallMember>& members) {
     for (const auto& [op, call, member] : members) {
       const GroupCall& group = cost(op).calls[call];
       communicated(group.ranks[member], op, group.link);

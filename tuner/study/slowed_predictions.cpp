@@ -61,26 +61,6 @@ Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
   return slowdowns;
 }
 
-/// Makes each rank as slow on the average as in `mean`. How the iterations of the profile differ
-/// from each other, and layers in them, stays.
-void slow_to(const Slowdowns& mean, CostModel& costs) {
-  const std::span<const Slowdowns> before =
-      slowdowns_of_ranks(costs, static_cast<int>(mean.size()));
-  if (before.empty()) {
-    costs.slowdowns = {mean};
-    return;
-  }
-  for (std::size_t rank = 0; rank < mean.size(); ++rank) {
-    for (double RankSlowdown::*part :
-         {&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all}) {
-      double sum = 0;
-      for (const Slowdowns& iteration : before) sum += iteration[rank].*part;
-      const double factor = mean[rank].*part * static_cast<double>(before.size()) / sum;
-      for (Slowdowns& iteration : costs.slowdowns) iteration[rank].*part *= factor;
-    }
-  }
-}
-
 std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id,
                                     const std::function<void()>& go_on) {
   const std::map<int, RankSlowdown> slowdowns =

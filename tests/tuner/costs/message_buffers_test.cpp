@@ -13,7 +13,7 @@ using test::line;
 
 /// 10 ns a byte.
 LastToCome came(double out_bytes, double in_bytes, double seconds, double later_s) {
-  return {out_bytes, in_bytes, 1, seconds, later_s};
+  return {out_bytes, in_bytes, 1, 1, seconds, later_s};
 }
 
 TEST(MessageBuffers, AreNoneWithoutRanksOrWithoutARate) {
@@ -44,7 +44,7 @@ TEST(MessageBuffers, OfARankThatGetsMoreThanItSendsTellWhatCameAhead) {
   std::vector<LastToCome> ranks;
   ranks.push_back(came(0, 1e6, 7e-3, 20e-3));  // 3e5 bytes had come
   ranks.push_back(came(0, 8e5, 5e-3, 90e-3));  // and here
-  ranks.push_back(came(0, 3e5, 0, 3e-3));      // all of them
+  ranks.push_back(came(0, 1e5, 0, 3e-3));      // all of them
   ranks.push_back(came(0, 8e5, 6e-3, 2e-3));   // as many as could in this time
   const MessageBuffers found = message_buffers(ranks, line(0, 1e-8));
   EXPECT_EQ(found.leaving_bytes, 0);
@@ -52,9 +52,22 @@ TEST(MessageBuffers, OfARankThatGetsMoreThanItSendsTellWhatCameAhead) {
 }
 
 TEST(MessageBuffers, AreForEachPeer) {
-  LastToCome rank = came(1.2e6, 0, 6e-3, 0);
-  rank.peers = 3;
-  EXPECT_NEAR(message_buffers(std::vector{rank}, line(0, 1e-8)).leaving_bytes, 2e5, 1);
+  LastToCome sends = came(1.2e6, 0, 6e-3, 0);
+  sends.out_peers = 3;
+  EXPECT_NEAR(message_buffers(std::vector{sends}, line(0, 1e-8)).leaving_bytes, 2e5, 1);
+  LastToCome gets = came(0, 1.2e6, 6e-3, 1);
+  gets.in_peers = 2;
+  gets.out_peers = 0;
+  EXPECT_NEAR(message_buffers(std::vector{gets}, line(0, 1e-8)).ahead_bytes, 3e5, 1);
+}
+
+TEST(MessageBuffers, AreNoneWhereTheyExplainNoMoreThanNoise) {
+  std::vector<LastToCome> ranks;
+  for (int i = 0; i < 40; ++i) {
+    const double bytes = 1e5 * (1 + i % 7), noise = 1 + 0.01 * (i % 5 - 2);
+    ranks.push_back(came(bytes, bytes, bytes * 1e-8 * noise, 1e-4 * (i % 11)));
+  }
+  EXPECT_FALSE(message_buffers(ranks, line(0, 1e-8)).any());
 }
 
 }  // namespace

@@ -90,6 +90,21 @@ TEST_F(RankSlowdownsTest, KnowInWhichLayerAndPhaseTheRankWasSlow) {
   EXPECT_DOUBLE_EQ(slowdown.by_layer.at({1, moe::Phase::backward}), 1 / 1.2);
 }
 
+TEST_F(RankSlowdownsTest, CountNoClassOfOpsTwice) {
+  // All by bytes takes 2 times as long, and all by flops as long as expected, in each phase.
+  const auto in = [](moe::Phase phase, double units, double seconds) {
+    Observation observation = alone(units, seconds);
+    observation.phase = phase;
+    return observation;
+  };
+  seen.compute["linear[4x4]"] = {in(moe::Phase::forward, 90, 90)};
+  seen.compute["gelu[8]"] = {in(moe::Phase::forward, 2, 2), in(moe::Phase::update, 18, 18)};
+  const RankSlowdown slowdown = rank_slowdowns(seen, costs, false).at(0);
+  EXPECT_DOUBLE_EQ(slowdown.by_flops, 1);
+  EXPECT_DOUBLE_EQ(slowdown.by_bytes, 2);
+  for (const auto& [at, of_layer] : slowdown.by_layer) EXPECT_DOUBLE_EQ(of_layer, 1);
+}
+
 TEST_F(RankSlowdownsTest, AreAbsentWhereNoOpWasAlone) {
   seen.compute["linear[4x4]"] = {beside_another(10, 12)};
   EXPECT_TRUE(rank_slowdowns(seen, costs, false).empty());
@@ -208,6 +223,20 @@ TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
   const MeasuredIteration iteration{&program, bind_all(program, one, rows),
                                     simulate(program, of_rank, costs, cluster)};
   EXPECT_TRUE(slowdowns_of(std::vector{iteration}, one, costs, {}).empty());
+}
+
+TEST_F(SlowdownsTest, AreMovedToAnotherMeanAsTheyAre) {
+  costs.slowdowns = {{{1, 1.5, 1}, {1, 1, 1}}, {{1, 0.5, 1}, {1, 1, 1}}};
+  costs.slowdowns[0][0].by_layer = {{{0, moe::Phase::forward}, 1.25}};
+  slow_to({{1, 2, 1}, {3, 1, 1}}, costs);
+  ASSERT_EQ(costs.slowdowns.size(), 2u);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[0][0].by_bytes, 3);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[1][0].by_bytes, 1);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[1][1].by_flops, 3);
+  EXPECT_EQ(costs.slowdowns[0][0].by_layer.size(), 1u);
+  costs.slowdowns = {};
+  slow_to({{1, 2, 1}, {3, 1, 1}}, costs);
+  EXPECT_EQ(costs.slowdowns, (std::vector<Slowdowns>{{{1, 2, 1}, {3, 1, 1}}}));
 }
 
 TEST_F(SlowdownsTest, OfOtherRanksThanTheCostsAreABug) {

@@ -392,6 +392,68 @@ TEST(Simulate, MessagesOfOneStreamFollowEachOther) {
   EXPECT_NEAR(ends[1] - ends[0], 0.6, 1e-6) << "not a share of the card for each";
 }
 
+/// The exchange of counts and the dispatch of the small layer among ranks of these nodes.
+struct Exchange {
+  moe::Program program;
+  moe::Groups groups;
+  moe::Timeline timeline;
+
+  Exchange(std::vector<int> node_of, std::vector<std::vector<std::int64_t>> rows,
+           MessageBuffers buffers, std::vector<double> permute_s, double queued_s = 0)
+      : groups(moe::make_groups(static_cast<int>(node_of.size()), static_cast<int>(node_of.size()),
+                                node_of)) {
+    const auto ranks = static_cast<int>(node_of.size());
+    moe::ProgramBuilder build(moe::DType::f32);
+    const auto offsets = build.integers("offsets", 1, ranks + 1);
+    const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
+    const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
+    build.op(moe::EmbedTokens{}, "begin", {}, {offsets}, -1, moe::Phase::forward);
+    build.op(moe::ExchangeCounts{ranks}, "exchange", {offsets}, {}, 0, moe::Phase::forward);
+    build.program.ops.back().stream = moe::Stream::host;
+    build.op(moe::Permute{1}, "permute", {offsets}, {sent}, 0, moe::Phase::forward);
+    build.op(moe::AllToAll{moe::Direction::dispatch, moe::GroupKind::expert}, "dispatch", {sent},
+             {received}, 0, moe::Phase::forward);
+    program = std::move(build.program);
+    auto costs = small_costs();
+    costs.buffers = buffers;
+    costs.gaps.queued_s = queued_s;
+    const moe::Routing routing{{moe::LayerRouting{0, ranks, std::move(rows)}}};
+    ProgramCosts of_ranks = program_costs(program, groups, routing, costs, small_cluster());
+    of_ranks.ops[2].seconds = std::move(permute_s);
+    timeline = simulate(program, of_ranks, costs, small_cluster());
+  }
+  double end_s(int rank) const { return end_of(span_of(program, timeline, rank, "dispatch")); }
+};
+constexpr double kNearlyAtOnce = 1e-3;  ///< counts take microseconds of the card
+
+TEST(Simulate, RanksThatAreThereExchangeBeforeTheLastComes) {
+  // Ranks 0 and 1 send each other 1 MB from 1 s on, rank 2 comes after 4 s with 0.5 MB for rank 0.
+  const std::vector<std::vector<std::int64_t>> rows{{0, 1000, 0}, {1000, 0, 0}, {500, 0, 0}};
+  const Exchange apart({0, 1, 2}, rows, {1, 1}, {1, 1, 4});
+  EXPECT_NEAR(apart.end_s(1), 4, kNearlyAtOnce) << "when the last comes, not before";
+  EXPECT_NEAR(apart.end_s(0), 4.5, kNearlyAtOnce);
+  EXPECT_NEAR(apart.end_s(2), 4.5, kNearlyAtOnce);
+  const Exchange as_one({0, 1, 2}, rows, {}, {1, 1, 4});
+  EXPECT_NEAR(as_one.end_s(1), 5.5, kNearlyAtOnce) << "rank 0 gets 1.5 MB then, half of each first";
+}
+
+TEST(Simulate, MessagesInsideANodeBeginWhenAllHaveCome) {
+  // Rank 0 sends 1 MB to rank 1 of its node, which takes a millisecond there, and to rank 2.
+  const Exchange exchange({0, 0, 1}, {{0, 1000, 1000}, {0, 0, 0}, {0, 0, 0}}, {1e9, 1e9},
+                          {1, 1, 3});
+  EXPECT_NEAR(exchange.end_s(1), 3.001, 1e-4);
+  EXPECT_NEAR(exchange.end_s(2), 3, kNearlyAtOnce) << "all of it came ahead";
+}
+
+TEST(Simulate, WhatFollowsItsOwnMessagesWaitsForNoQueueBeside) {
+  // The early rank's own message is under way when the late one comes: nothing else queues.
+  const std::vector<std::vector<std::int64_t>> rows{{0, 1000}, {1000, 0}};
+  const Exchange without({0, 1}, rows, {1e5, 1e9}, {1, 1.5});
+  const Exchange with({0, 1}, rows, {1e5, 1e9}, {1, 1.5}, 10);
+  EXPECT_NEAR(with.end_s(0), without.end_s(0), kNearlyAtOnce);
+  EXPECT_NEAR(with.end_s(1), without.end_s(1), kNearlyAtOnce);
+}
+
 TEST(Simulate, LaunchGapsStandBeforeOps) {
   auto costs = small_costs();
   costs.gaps = {0.1, 0.2, 0.3, 0.4};
