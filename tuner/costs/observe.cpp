@@ -292,8 +292,7 @@ class ObservedIteration {
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
     const bool apart = between && sends_messages_apart(entry);
     const Arrivals arrivals = arrivals_at(op, call);
-    const Observation observation{sample,      beside,     0, apart ? arrivals.apart_s : 0,
-                                  entry.layer, entry.phase};
+    const Observation observation{sample, beside, 0, apart ? arrivals.apart_s : 0};
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
     if (apart && moe::exchanges_rows(entry) && is_alone(observation)) {
