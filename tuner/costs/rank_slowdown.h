@@ -25,8 +25,8 @@ inline constexpr int kMostSlowdowns = 16;
 /// computation, both in sum. Only ops with nothing beside them count, so neither interference nor
 /// the schedule matters. A class of ops without observations has the slowdown of all. Where ranks
 /// share processors (calibrate.h) single ops get more or less than their share: all ranks count
-/// together, as rank 0. Ranks without an op that was alone are absent. A layer and phase without one
-/// has no slowdown of its own.
+/// together, as rank 0. Ranks without an op that was alone are absent, and a layer and phase
+/// without one has no slowdown of its own.
 std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostModel& costs,
                                            bool ranks_share_processors);
 
@@ -49,9 +49,8 @@ std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks)
 void slow_to(const Slowdowns& mean, CostModel& costs);
 
 /// Multiplies the times of computation by the slowdowns of the ranks, each op by that of its layer
-/// and phase. A class of ranks has that of
-/// its slowest. Copies and collectives stay. Throws std::invalid_argument unless `slowdowns` are of
-/// as many ranks as the costs.
+/// and phase. A class of ranks has that of its slowest. Copies and collectives stay. Throws
+/// std::invalid_argument unless `slowdowns` are of as many ranks as the costs.
 void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs);
 
 }  // namespace tuner
