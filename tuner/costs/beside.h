@@ -37,11 +37,12 @@ struct BesideSeconds {
 struct Observation {
   Sample sample;
   BesideSeconds beside;  ///< parts of sample.seconds
-  int rank = 0;          ///< of the rank that computed or copied
-  /// Of an exchange: the time between the first and the last arrival.
-  double arrivals_apart_s = 0;
-  int layer = -1;  ///< Op::layer and phase
+  // Of computation and copies:
+  int rank = 0;
+  int layer = -1;  ///< Op::layer
   moe::Phase phase = moe::Phase::forward;
+  // Of exchanges:
+  double arrivals_apart_s = 0;  ///< between the first and the last rank
 };
 
 inline bool is_alone(const Observation& observation) {

@@ -243,7 +243,7 @@ class ObservedIteration {
       // The overlap is the same share of the processor time that the op had as of its span.
       seen.compute[key].push_back(
           {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s),
-           static_cast<int>(rank), 0, entry.layer, entry.phase});
+           static_cast<int>(rank), entry.layer, entry.phase});
     }
   }
 
@@ -292,7 +292,8 @@ class ObservedIteration {
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
     const bool apart = between && sends_messages_apart(entry);
     const Arrivals arrivals = arrivals_at(op, call);
-    const Observation observation{sample, beside, 0, apart ? arrivals.apart_s : 0};
+    Observation observation{sample, beside};
+    if (apart) observation.arrivals_apart_s = arrivals.apart_s;
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
     if (apart && moe::exchanges_rows(entry) && is_alone(observation)) {

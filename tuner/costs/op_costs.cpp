@@ -429,19 +429,23 @@ std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
   return seconds;
 }
 
-std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
-                                   const Cluster& cluster) {
+double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,
+                        const Cluster& cluster) {
   const auto time = [](double amount, double fitted, double link) {
     return amount > 0 ? amount / std::min(fitted, link) : 0;
   };
+  return call.alpha_s +
+         std::max(time(std::max(bytes.out_between, bytes.in_between), cost.inter_node_bytes_per_s,
+                       cluster.inter_node.bandwidth_bytes_per_s),
+                  time(std::max(bytes.out_within, bytes.in_within), cost.intra_node_bytes_per_s,
+                       cluster.intra_node.bandwidth_bytes_per_s));
+}
+
+std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
+                                   const Cluster& cluster) {
   std::vector<double> seconds;
   for (const RankBytes& one : member_bytes(call)) {
-    seconds.push_back(
-        call.alpha_s +
-        std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,
-                      cluster.inter_node.bandwidth_bytes_per_s),
-                 time(std::max(one.out_within, one.in_within), cost.intra_node_bytes_per_s,
-                      cluster.intra_node.bandwidth_bytes_per_s)));
+    seconds.push_back(seconds_of_bytes(one, cost, call, cluster));
   }
   return seconds;
 }

@@ -149,7 +149,11 @@ int member_index(const GroupCall& call, int rank);
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster);
 
-/// The same by member.
+/// The least time that a member with these bytes is busy with a call.
+double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,
+                        const Cluster& cluster);
+
+/// call_seconds() by member.
 std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -27,18 +28,26 @@ struct Seconds {
   double ratio(double where_none) const { return expected > 0 ? measured / expected : where_none; }
 };
 
-struct RankSeconds {
+struct SecondsByClass {
   Seconds by_flops, by_bytes;
-  struct OfLayer {
-    double measured = 0, expected_by_flops = 0, expected_by_bytes = 0;
-  };
-  std::map<std::pair<int, moe::Phase>, OfLayer> by_layer;
   Seconds all() const {
     Seconds sum = by_flops;
     sum.add(by_bytes);
     return sum;
   }
+  /// Expected of a rank that is as slow as this in each class.
+  double expected(const RankSlowdown& slowdown) const {
+    return by_flops.expected * slowdown.by_flops + by_bytes.expected * slowdown.by_bytes;
+  }
 };
+
+struct RankSeconds {
+  SecondsByClass whole;
+  std::map<std::pair<int, moe::Phase>, SecondsByClass> by_layer;
+};
+
+/// What RankSlowdown says of a whole iteration.
+constexpr std::array kParts{&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all};
 
 const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const std::string& kind) {
   auto fit = costs.fits.find(shape);
@@ -86,21 +95,20 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
       const double expected = seconds_of(*fit, sample.calls, sample.units);
       if (!is_alone(observation) || !(expected > 0)) continue;
       RankSeconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
-      const bool by_flops = seen.by_flops.at(kind);
-      (by_flops ? rank.by_flops : rank.by_bytes).add({sample.seconds, expected});
-      RankSeconds::OfLayer& of_layer = rank.by_layer[{observation.layer, observation.phase}];
-      of_layer.measured += sample.seconds;
-      (by_flops ? of_layer.expected_by_flops : of_layer.expected_by_bytes) += expected;
+      for (SecondsByClass* of :
+           {&rank.whole, &rank.by_layer[{observation.layer, observation.phase}]}) {
+        (seen.by_flops.at(kind) ? of->by_flops : of->by_bytes).add({sample.seconds, expected});
+      }
     }
   }
   std::map<int, RankSlowdown> result;
   for (const auto& [rank, seconds] : ranks) {
-    const double all = seconds.all().ratio(1);
+    const SecondsByClass& whole = seconds.whole;
+    const double all = whole.all().ratio(1);
     RankSlowdown& slowdown = result[rank];
-    slowdown = {seconds.by_flops.ratio(all), seconds.by_bytes.ratio(all), all};
+    slowdown = {whole.by_flops.ratio(all), whole.by_bytes.ratio(all), all};
     for (const auto& [at, of_layer] : seconds.by_layer) {
-      slowdown.by_layer[at] = of_layer.measured / (of_layer.expected_by_flops * slowdown.by_flops +
-                                                   of_layer.expected_by_bytes * slowdown.by_bytes);
+      slowdown.by_layer[at] = of_layer.all().measured / of_layer.expected(slowdown);
     }
   }
   return result;
@@ -131,10 +139,7 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
     const double factor = median / means[place];
     Slowdowns& slowdowns = result.emplace_back(std::move(all[place]));
     for (RankSlowdown& slowdown : slowdowns) {
-      for (double RankSlowdown::*part :
-           {&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all}) {
-        slowdown.*part *= factor;
-      }
+      for (const auto part : kParts) slowdown.*part *= factor;
     }
   }
   return result;
@@ -153,8 +158,7 @@ void slow_to(const Slowdowns& mean, CostModel& costs) {
     return;
   }
   for (std::size_t rank = 0; rank < mean.size(); ++rank) {
-    for (double RankSlowdown::*part :
-         {&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all}) {
+    for (const auto part : kParts) {
       double sum = 0;
       for (const Slowdowns& iteration : costs.slowdowns) sum += iteration[rank].*part;
       const double factor = mean[rank].*part * static_cast<double>(costs.slowdowns.size()) / sum;

@@ -11,6 +11,7 @@
 #include "moe/program/start_rule.h"
 #include "tests/another_process.h"
 #include "tests/tuner/small_program.h"
+#include "tests/tuner/span_of.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
@@ -20,8 +21,6 @@ namespace tuner::simulate_property_test {
 namespace {
 
 using namespace test;
-
-double end_of(const moe::OpSpan& span) { return span.start_s + span.duration_s; }
 
 struct RandomCase {
   moe::Program program;
