@@ -27,6 +27,7 @@ struct Finished {
   std::vector<db::Trial> trials;
   std::vector<std::string> names;  ///< the planner, with parameters where it has several trials
   std::vector<Repeats> repeats;
+  Differences differences;
   std::vector<PredictedTrial> first, newest;
   std::vector<double> comparable_s;  ///< of all repeats together (ties.h)
   std::size_t fastest = 0;
@@ -43,21 +44,18 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
       continue;
     }
-    const auto stored = db::load_trial_repeats(connection, trial.id);
-    Repeats repeats;
-    for (const db::TrialRepeat& repeat : stored) {
-      if (repeat.measured_s > 0) repeats[repeat.repeat] = repeat.measured_s;
-    }
-    if (repeats.empty()) continue;
+    Turns measured = measured_turns(connection, db::load_trial_repeats(connection, trial.id));
+    if (measured.empty()) continue;
     ++count[trial.planner];
-    all.repeats.push_back(std::move(repeats));
-    turns.push_back(measured_turns(connection, stored));
+    turns.push_back(std::move(measured));
     trial.measured_s = median_s(turns.back());  // where repeats were added since it was stored
     all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
     all.first.push_back(all.newest.back());
     if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
     all.trials.push_back(std::move(trial));
   }
+  all.repeats = repeats_of(turns);
+  all.differences = differences_of(all.repeats);
   if (!all.trials.empty()) {
     const auto sequential = std::ranges::find(all.trials, db::kSequential, &db::Trial::planner);
     const std::size_t reference = sequential == all.trials.end()
@@ -89,14 +87,15 @@ std::string percent(double share) { return db::format_cell("prediction_error", s
 std::string fastest_in_words(const Finished& all,
                              const std::vector<std::vector<std::size_t>>& tied) {
   const std::size_t best = all.fastest;
-  const std::optional<Noise> noise = noise_of(all.repeats);
+  const std::optional<Noise>& noise = all.differences.noise;
   if (!noise) {
     return fmt::format("fastest: {}; one repeat tells no trials apart: --repeats 3 or more",
                        all.names[best]);
   }
+  const double variance = 2 / static_cast<double>(all.repeats[best].size());
   const std::string least =
       fmt::format("repeats of {} tell differences of {} apart", all.names[best],
-                  percent(least_difference(*noise, static_cast<int>(all.repeats[best].size()))));
+                  percent(least_difference(*noise, variance)));
   if (tied[best].empty()) {
     return fmt::format("fastest: {}, tied with none; {}", all.names[best], least);
   }
@@ -120,8 +119,7 @@ void judge_slowed(const Finished& all, db::PredictionQuality& quality) {
   quality.worst_slowed_error = worst_of(errors);
 }
 
-db::PredictionQuality quality_of(const Finished& all,
-                                 const std::vector<std::vector<std::size_t>>& tied) {
+db::PredictionQuality quality_of(const Finished& all) {
   std::vector<PredictedTrial> first, compared;
   for (const std::size_t i : all.planned_first) {
     first.push_back(all.first[i]);
@@ -137,7 +135,7 @@ db::PredictionQuality quality_of(const Finished& all,
   quality.common_share = common_share(errors);
   quality.kendall_tau = kendall_tau(compared);
   quality.kendall_tau_told_apart = kendall_tau(compared, [&](std::size_t a, std::size_t b) {
-    return std::ranges::count(tied[all.planned_first[a]], all.planned_first[b]) == 0;
+    return told_apart(all.differences, all.planned_first[a], all.planned_first[b]);
   });
   quality.regret = regret(compared);
   quality.within_deviation = share_within_deviation(all.newest);
@@ -146,12 +144,12 @@ db::PredictionQuality quality_of(const Finished& all,
 }
 
 /// False where the repeats do not tell the trial that is predicted to be best from the fastest one.
-bool regret_is_told(const Finished& all, const std::vector<std::vector<std::size_t>>& tied) {
+bool regret_is_told(const Finished& all) {
   const std::size_t chosen = *std::ranges::min_element(
       all.planned_first, {}, [&](std::size_t i) { return all.first[i].predicted_s; });
   const std::size_t best = *std::ranges::min_element(
       all.planned_first, {}, [&](std::size_t i) { return all.comparable_s[i]; });
-  return chosen == best || (noise_of(all.repeats) && std::ranges::count(tied[chosen], best) == 0);
+  return chosen == best || told_apart(all.differences, chosen, best);
 }
 
 std::string quality_in_words(const db::PredictionQuality& quality, bool regret_is_told) {
@@ -196,12 +194,11 @@ std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t s
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
     if (std::ranges::count(planners_of(all.trials[i]), kJoint) > 0) of_joint.push_back(i);
   }
-  const std::optional<Noise> noise = noise_of(all.repeats);
-  if (of_joint.empty() || !noise) return {};
+  if (of_joint.empty()) return {};
   const std::size_t best = all.fastest;
   double own_s = all.comparable_s[of_joint.front()];
   for (const std::size_t own : of_joint) {
-    if (own == best || !told_apart(all.repeats[own], all.repeats[best], *noise)) return {};
+    if (own == best || !told_apart(all.differences, own, best)) return {};
     own_s = std::min(own_s, all.comparable_s[own]);
   }
   db::name_planner(connection, all.trials[best].id, std::string(kJoint));
@@ -215,7 +212,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   const Finished all = finished_trials(connection, study_id);
   if (all.trials.empty()) return {};
   const auto tied = ties(all.repeats);
-  db::PredictionQuality quality = quality_of(all, tied);
+  db::PredictionQuality quality = quality_of(all);
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
@@ -226,7 +223,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   transaction.commit();
   std::vector<std::string> lines;
   if (all.trials.size() > 1) lines.push_back(fastest_in_words(all, tied));
-  lines.push_back(quality_in_words(quality, regret_is_told(all, tied)));
+  lines.push_back(quality_in_words(quality, regret_is_told(all)));
   if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
   return lines;
 }

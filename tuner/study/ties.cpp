@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -96,7 +97,119 @@ int coefficients(std::span<const Repeats> trials) {
   return static_cast<int>(count);
 }
 
+/// [trial]: trials between which a chain of common repeats leads have the same number. One without
+/// repeats has its own.
+std::vector<int> groups_of(std::span<const Repeats> trials) {
+  const auto connected = connected_repeats(trials);
+  std::vector<int> groups;
+  int next = static_cast<int>(connected.size());
+  for (const Repeats& trial : trials) {
+    const auto found = std::ranges::find_if(connected, [&](const std::set<int>& numbers) {
+      return !trial.empty() && numbers.contains(trial.begin()->first);
+    });
+    groups.push_back(found == connected.end() ? next++
+                                              : static_cast<int>(found - connected.begin()));
+  }
+  return groups;
+}
+
+using Matrix = std::vector<std::vector<double>>;
+
+/// matrix x trial_i = right, where the repeats have been eliminated. As only differences within a
+/// group are known, the sum of its trial_i is set to 0. [Montgomery, 4.4: the intrablock analysis]
+struct NormalEquations {
+  Matrix matrix;  ///< symmetric and positive definite
+  std::vector<double> right;
+};
+
+NormalEquations normal_equations(std::span<const Repeats> trials, const std::vector<int>& groups) {
+  const std::size_t count = trials.size();
+  NormalEquations equations{Matrix(count, std::vector<double>(count)), std::vector<double>(count)};
+  std::map<int, std::vector<std::size_t>> trials_of;  // by number of the repeat
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const auto& [number, seconds] : trials[i]) trials_of[number].push_back(i);
+    for (std::size_t other = 0; other < count; ++other) {
+      if (groups[i] == groups[other]) equations.matrix[i][other] = 1;
+    }
+  }
+  for (const auto& [number, members] : trials_of) {
+    const auto size = static_cast<double>(members.size());
+    double mean = 0;
+    for (const std::size_t i : members) mean += std::log(trials[i].at(number)) / size;
+    for (const std::size_t i : members) {
+      equations.right[i] += std::log(trials[i].at(number)) - mean;
+      equations.matrix[i][i] += 1;
+      for (const std::size_t other : members) equations.matrix[i][other] -= 1 / size;
+    }
+  }
+  return equations;
+}
+
+/// Of a symmetric and positive definite matrix, by elimination: no pivot is near 0.
+Matrix inverse_of(Matrix matrix) {
+  const std::size_t count = matrix.size();
+  Matrix inverse(count, std::vector<double>(count));
+  for (std::size_t i = 0; i < count; ++i) inverse[i][i] = 1;
+  for (std::size_t pivot = 0; pivot < count; ++pivot) {
+    const double scale = 1 / matrix[pivot][pivot];
+    for (std::size_t column = 0; column < count; ++column) {
+      matrix[pivot][column] *= scale;
+      inverse[pivot][column] *= scale;
+    }
+    for (std::size_t row = 0; row < count; ++row) {
+      if (row == pivot) continue;
+      const double factor = matrix[row][pivot];
+      for (std::size_t column = 0; column < count; ++column) {
+        matrix[row][column] -= factor * matrix[pivot][column];
+        inverse[row][column] -= factor * inverse[pivot][column];
+      }
+    }
+  }
+  return inverse;
+}
+
+/// s of ties.h, given trial_i. repeat_j is the mean of what they leave of the repeat.
+std::optional<Noise> noise_about(std::span<const Repeats> trials,
+                                 const std::vector<double>& of_trial) {
+  std::map<int, std::vector<double>> left;  // by number of the repeat
+  int measured = 0;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (const auto& [number, seconds] : trials[i]) {
+      left[number].push_back(std::log(seconds) - of_trial[i]);
+      ++measured;
+    }
+  }
+  const int degrees = measured - coefficients(trials);
+  if (degrees < 1) return std::nullopt;
+  double squares = 0;
+  for (const auto& [number, values] : left) {
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    for (const double value : values) squares += (value - mean) * (value - mean);
+  }
+  return Noise{std::sqrt(squares / degrees), degrees};
+}
+
 }  // namespace
+
+std::vector<Repeats> repeats_of(std::span<const Turns> trials) {
+  std::map<int, std::vector<Turns>> by_repeat;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (const auto& [turn, seconds] : trials[i]) {
+      std::vector<Turns>& of_repeat = by_repeat[turn.first];
+      of_repeat.resize(trials.size());
+      of_repeat[i][turn] = seconds;
+    }
+  }
+  std::vector<Repeats> result(trials.size());
+  for (const auto& [number, of_repeat] : by_repeat) {
+    const std::vector<double> effects = effects_of<Turns>(of_repeat).of_trial;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!of_repeat[i].empty()) result[i][number] = std::exp(effects[i]);
+    }
+  }
+  return result;
+}
 
 double median_s(const Turns& turns) {
   std::vector<double> seconds;
@@ -114,75 +227,47 @@ double student_t(int degrees, double share) {
   return high;
 }
 
-std::optional<Noise> noise_of(std::span<const Repeats> trials) {
-  int measured = 0;
-  std::map<int, double> of_repeat;
-  for (const Repeats& trial : trials) {
-    measured += static_cast<int>(trial.size());
-    for (const auto& [number, value] : trial) of_repeat[number] = 0;
+Differences differences_of(std::span<const Repeats> trials) {
+  const std::size_t count = trials.size();
+  const std::vector<int> groups = groups_of(trials);
+  const NormalEquations equations = normal_equations(trials, groups);
+  const Matrix inverse = inverse_of(equations.matrix);
+  std::vector<double> of_trial(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    of_trial[i] =
+        std::inner_product(inverse[i].begin(), inverse[i].end(), equations.right.begin(), 0.0);
   }
-  const int degrees = measured - coefficients(trials);
-  if (degrees < 1) return std::nullopt;
-  // Least squares, by fitting trials and repeats in turn until nothing changes.
-  std::vector<double> of_trial(trials.size());
-  double change = 1;
-  for (int round = 0; round < 10'000 && change > 1e-12; ++round) {
-    change = 0;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (trials[i].empty()) continue;
-      double sum = 0;
-      for (const auto& [number, seconds] : trials[i]) sum += std::log(seconds) - of_repeat[number];
-      const double mean = sum / static_cast<double>(trials[i].size());
-      change = std::max(change, std::abs(mean - of_trial[i]));
-      of_trial[i] = mean;
-    }
-    for (auto& [number, effect] : of_repeat) {
-      double sum = 0;
-      int count = 0;
-      for (std::size_t i = 0; i < trials.size(); ++i) {
-        const auto found = trials[i].find(number);
-        if (found == trials[i].end()) continue;
-        sum += std::log(found->second) - of_trial[i];
-        ++count;
-      }
-      effect = sum / count;
+  Differences result{noise_about(trials, of_trial), Matrix(count, std::vector<double>(count)),
+                     Matrix(count, std::vector<double>(count))};
+  for (std::size_t a = 0; a < count; ++a) {
+    for (std::size_t b = 0; b < count; ++b) {
+      result.mean[a][b] = of_trial[a] - of_trial[b];
+      result.variance[a][b] =
+          groups[a] == groups[b] ? inverse[a][a] + inverse[b][b] - 2 * inverse[a][b] : kNever;
     }
   }
-  double squares = 0;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    for (const auto& [number, seconds] : trials[i]) {
-      squares += std::pow(std::log(seconds) - of_trial[i] - of_repeat[number], 2);
-    }
-  }
-  return Noise{std::sqrt(squares / degrees), degrees};
+  return result;
 }
 
-double least_difference(const Noise& noise, int repeats) {
-  if (repeats < 1) return std::numeric_limits<double>::infinity();
-  return student_t(noise.degrees) * noise.deviation * std::sqrt(2.0 / repeats);
+double least_difference(const Noise& noise, double variance) {
+  return student_t(noise.degrees) * noise.deviation * std::sqrt(variance);
 }
 
-bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise) {
-  double sum = 0;
-  int common = 0;
-  for (const auto& [number, seconds] : a) {
-    const auto other = b.find(number);
-    if (other == b.end()) continue;
-    sum += std::log(seconds / other->second);
-    ++common;
-  }
-  return common > 0 && std::abs(sum / common) > least_difference(noise, common);
+bool told_apart(const Differences& differences, std::size_t a, std::size_t b) {
+  const double variance = differences.variance[a][b];
+  return differences.noise && variance < kNever &&
+         std::abs(differences.mean[a][b]) > least_difference(*differences.noise, variance);
 }
 
 std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
   std::vector<std::vector<std::size_t>> result(trials.size());
-  const std::optional<Noise> noise = noise_of(trials);
-  if (!noise) return result;
+  const Differences differences = differences_of(trials);
+  if (!differences.noise) return result;
   const std::vector<double> effects = effects_of(trials).of_trial;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     for (std::size_t other = 0; other < trials.size(); ++other) {
       if (other == i || trials[i].empty() || trials[other].empty()) continue;
-      if (!told_apart(trials[i], trials[other], *noise)) result[i].push_back(other);
+      if (!told_apart(differences, i, other)) result[i].push_back(other);
     }
     std::ranges::stable_sort(result[i], {}, [&](std::size_t other) { return effects[other]; });
   }

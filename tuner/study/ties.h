@@ -14,18 +14,26 @@
 /// With the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
 ///   y_ij = trial_i + repeat_j + noise, of one relative deviation s for all trials of the study
 ///   s^2 = sum of squared residuals / (measurements - trials - repeats + 1)
-/// Two trials are told apart where the mean d of their differences in the n repeats that both have
-/// is significant at 95%: |d| > t(0.975) s sqrt(2 / n).
-/// [Montgomery, Design and Analysis of Experiments, 4.1, and Fisher's least significant difference]
+/// It is fitted by least squares. Two trials are told apart where the difference d of their terms
+/// is significant at 95%: |d| > t(0.975) s sqrt(v), where v s^2 is the variance of d. With n
+/// repeats that both have, v is 2 / n. Trials without a common repeat are compared through others
+/// that were trained beside both, and v is larger.
+/// [Montgomery, Design and Analysis of Experiments, 4.1 and 4.4, and Fisher's least significant
+/// difference]
 /// Because s is pooled over all trials, two or three repeats are enough. A machine that drifts does
 /// not matter, since each repeat is a block. A disturbed repeat makes s larger: trials are then
 /// called tied, and not wrongly told apart.
 namespace tuner {
 
-/// Seconds of an iteration of one trial, by number of the repeat: the median of its iterations.
+/// Seconds of an iteration of one trial, by number of the repeat.
 using Repeats = std::map<int, double>;
 /// Seconds of the iterations of one trial, by number of the repeat and turn in it.
 using Turns = std::map<std::pair<int, int>, double>;
+
+/// Each trial's repeats, without what the machine did to single turns: in each repeat alone, trials
+/// and turns are fitted as in comparable_seconds(). Repeats of two trials differ by a quarter less
+/// than the medians of their iterations where others use the machine.
+std::vector<Repeats> repeats_of(std::span<const Turns> trials);
 
 /// Of all turns; at least one.
 double median_s(const Turns& turns);
@@ -39,15 +47,23 @@ struct Noise {
   double deviation = 0;
   int degrees = 0;
 };
-/// s of the model above; none where there are not more measurements than coefficients, as with one
-/// repeat, or with one trial.
-std::optional<Noise> noise_of(std::span<const Repeats> trials);
+/// What the repeats tell of the differences between trials, by the model above.
+struct Differences {
+  /// None where there are not more measurements than coefficients, as with one repeat, or with one
+  /// trial.
+  std::optional<Noise> noise;
+  std::vector<std::vector<double>> mean;  ///< [a][b]: trial_a - trial_b
+  /// [a][b]: the variance of the mean, over s^2. Infinite where no chain of common repeats leads
+  /// from one trial to the other.
+  std::vector<std::vector<double>> variance;
+};
+Differences differences_of(std::span<const Repeats> trials);
 
-/// The least relative difference that `repeats` common repeats tell apart.
-double least_difference(const Noise& noise, int repeats);
+/// The least relative difference of this variance, over s^2, that is significant.
+double least_difference(const Noise& noise, double variance);
 
 /// False where the repeats do not tell which of two trials is faster.
-bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise);
+bool told_apart(const Differences& differences, std::size_t a, std::size_t b);
 
 /// For each trial, the trials that it is not told apart from, fastest first. All are empty where
 /// the noise is not known.

@@ -67,6 +67,17 @@ TEST(Rounds, ThoseThatJoinLaterAreTrainedBesideSequentialAndTheFastest) {
   EXPECT_THAT(next_round(trials, 0, 2).trials, IsEmpty());
 }
 
+TEST(Rounds, WhatTheFastestNeverMetIsTiedWithItOnlyWhereOthersDoNotTell) {
+  // 3 comes from a refinement. It has no repeat in common with 2, which 0 and 1 tell from it.
+  const std::vector<Repeats> trials{{{1, 10}, {2, 10.01}, {3, 10.02}, {4, 10}},
+                                    {{1, 5}, {2, 5.01}, {3, 5}, {4, 5.01}},
+                                    {{1, 8}, {2, 8.01}},
+                                    {{3, 4.995}, {4, 5}}};
+  const Round round = next_round(trials, 0, 4);
+  EXPECT_EQ(round.repeat, 5);
+  EXPECT_THAT(round.trials, ElementsAre(0, 1, 3));
+}
+
 TEST(Rounds, WhereNothingIsTiedAllAreTrainedAlike) {
   const std::vector<Repeats> trials{{{1, 10}, {2, 10.01}}, {{1, 5}, {2, 5}}, {{1, 8}, {2, 8.01}}};
   const Round round = next_round(trials, 0, 3);

@@ -47,27 +47,30 @@ TEST(Ties, TermsOfRepeatsAreTheirDifferencesWithinAGroup) {
 TEST(Ties, NoiseIsWhatTrialsAndRepeatsDoNotExplain) {
   // By hand: 0 - 0.2 - 1 + 1.4 = 0.2, so every residual is +-0.05 and s^2 = 4 x 0.0025 / 1.
   const std::vector<Repeats> two{repeats({{1, 0}, {2, 0.2}}), repeats({{1, 1}, {2, 1.4}})};
-  const auto noise = noise_of(two);
+  const auto noise = differences_of(two).noise;
   ASSERT_TRUE(noise);
   EXPECT_EQ(noise->degrees, 1);
   EXPECT_NEAR(noise->deviation, 0.1, 1e-9);
-  EXPECT_NEAR(least_difference(*noise, 2), 1.2706, 1e-4);
+  EXPECT_NEAR(least_difference(*noise, 2.0 / 2), 1.2706, 1e-4) << "two repeats that both have";
   const std::vector<Repeats> slower{repeats({{1, 0}, {2, 5.2}}), repeats({{1, 1}, {2, 6.4}})};
-  EXPECT_NEAR(noise_of(slower)->deviation, 0.1, 1e-9) << "a repeat in which all is slower";
+  EXPECT_NEAR(differences_of(slower).noise->deviation, 0.1, 1e-9)
+      << "a repeat in which all is slower";
 }
 
 TEST(Ties, NoiseOfTrialsWithMoreRepeatsIsThatOfTheRepeatsTheyShare) {
   const std::vector<Repeats> some{repeats({{1, 0}, {2, 0.2}, {3, 7}}), repeats({{1, 1}, {2, 1.4}}),
                                   Repeats{}};
-  EXPECT_EQ(noise_of(some)->degrees, 1);
-  EXPECT_NEAR(noise_of(some)->deviation, 0.1, 1e-6);
+  EXPECT_EQ(differences_of(some).noise->degrees, 1);
+  EXPECT_NEAR(differences_of(some).noise->deviation, 0.1, 1e-9);
 }
 
 TEST(Ties, NoiseOfOneRepeatIsNotKnown) {
-  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}}, {{1, 3.0}}}));
-  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}, {2, 2.1}}}));
-  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}, {2, 2.1}}, {{3, 3.0}, {4, 3.1}}}))
-      << "without a repeat in common";
+  const auto noise_of = [](const std::vector<Repeats>& trials) {
+    return differences_of(trials).noise;
+  };
+  EXPECT_FALSE(noise_of({{{1, 2.0}}, {{1, 3.0}}}));
+  EXPECT_FALSE(noise_of({{{1, 2.0}, {2, 2.1}}}));
+  EXPECT_FALSE(noise_of({{{1, 2.0}, {2, 2.1}}, {{3, 3.0}, {4, 3.1}}})) << "no repeat in common";
   EXPECT_FALSE(noise_of({}));
   EXPECT_THAT(ties(std::vector<Repeats>{{{1, 2.0}}, {{1, 2.0}}}),
               ElementsAre(IsEmpty(), IsEmpty()));
@@ -84,11 +87,47 @@ TEST(Ties, AreWhatRepeatsDoNotTellApart) {
   EXPECT_THAT(tied[2], ElementsAre(1));
   EXPECT_THAT(tied[3], IsEmpty());
   EXPECT_EQ(fastest(trials), 1U);
-  const Noise noise = noise_of(trials).value();
-  EXPECT_TRUE(told_apart(trials[0], trials[1], noise));
-  EXPECT_FALSE(told_apart(trials[0], trials[3], noise)) << "nothing in common";
-  EXPECT_FALSE(told_apart(trials[0], trials[1], {0.1, noise.degrees})) << "in more noise";
+  Differences differences = differences_of(trials);
+  EXPECT_TRUE(told_apart(differences, 0, 1));
+  EXPECT_FALSE(told_apart(differences, 0, 3)) << "nothing in common";
+  differences.noise->deviation = 0.1;
+  EXPECT_FALSE(told_apart(differences, 0, 1)) << "in more noise";
   EXPECT_THROW(fastest(std::vector<Repeats>{{}}), std::invalid_argument);
+}
+
+TEST(Differences, OfTrialsThatOthersLink) {
+  // Trials 0 and 2 have no repeat in common. Trial 1 was trained beside both, twice, on a machine
+  // that was slower by 0.7 in the last two repeats. Trials 3 and 4 have only each other.
+  const std::vector<Repeats> trials{
+      repeats({{1, 1.0}, {2, 1.2}}), repeats({{1, 1.5}, {2, 1.7}, {3, 2.2}, {4, 2.4}}),
+      repeats({{3, 2.5}, {4, 2.7}}), repeats({{5, 1.0}}),
+      repeats({{5, 3.0}}),           {}};
+  const Differences differences = differences_of(trials);
+  EXPECT_NEAR(differences.mean[0][1], -0.5, 1e-9);
+  EXPECT_NEAR(differences.mean[2][1], 0.3, 1e-9);
+  EXPECT_NEAR(differences.mean[0][2], -0.8, 1e-9);
+  EXPECT_NEAR(differences.variance[0][1], 2.0 / 2, 1e-9);
+  EXPECT_NEAR(differences.variance[2][1], 2.0 / 2, 1e-9);
+  EXPECT_NEAR(differences.variance[0][2], 2, 1e-9) << "the sum of both";
+  EXPECT_NEAR(differences.variance[1][1], 0, 1e-9);
+  EXPECT_NEAR(differences.mean[4][3], 2, 1e-9);
+  EXPECT_NEAR(differences.variance[4][3], 2, 1e-9) << "one repeat";
+  EXPECT_TRUE(std::isinf(differences.variance[0][3]));
+  EXPECT_TRUE(std::isinf(differences.variance[1][5]));
+  EXPECT_TRUE(told_apart(differences, 0, 2));
+  EXPECT_FALSE(told_apart(differences, 0, 3));
+}
+
+TEST(Differences, OfTheSameRepeatsAreTheirMeans) {
+  const std::vector<Repeats> trials{repeats({{1, 1.0}, {2, 1.3}, {3, 1.1}}),
+                                    repeats({{1, 0.5}, {2, 0.6}, {3, 0.9}}),
+                                    repeats({{1, 0.1}, {2, 0.7}, {3, 0.4}})};
+  const Differences differences = differences_of(trials);
+  EXPECT_NEAR(differences.mean[0][1], (0.5 + 0.7 + 0.2) / 3, 1e-9);
+  EXPECT_NEAR(differences.mean[1][2], (0.4 - 0.1 + 0.5) / 3, 1e-9);
+  EXPECT_NEAR(differences.variance[0][1], 2.0 / 3, 1e-9);
+  EXPECT_NEAR(differences.variance[0][2], 2.0 / 3, 1e-9);
+  EXPECT_EQ(differences.noise->degrees, 4);
 }
 
 TEST(ComparableSeconds, AreMediansWhereAllTrialsHaveTheSameTurns) {
@@ -123,6 +162,21 @@ TEST(ComparableSeconds, DisturbedIterationsDoNotMatter) {
   EXPECT_THAT(comparable_seconds(trials, 0),
               ElementsAre(testing::DoubleNear(2, 1e-12), testing::DoubleNear(1, 1e-12),
                           testing::DoubleNear(1.5, 1e-12)));
+}
+
+TEST(RepeatsOf, LeaveOutThatTheMachineWasSlowerInSomeTurns) {
+  // Trial 1 is measured in the three slow turns of repeat 1 and in one other, so its median there is
+  // 1.5. Repeat 2 is that of trial 0 alone.
+  const std::vector<Turns> trials{
+      {{{1, 3}, 2.0}, {{1, 4}, 3.0}, {{1, 5}, 3.0}, {{1, 6}, 3.0}, {{1, 7}, 2.0}, {{2, 3}, 2.1}},
+      {{{1, 3}, 1.0}, {{1, 4}, 1.5}, {{1, 5}, 1.5}, {{1, 6}, 1.5}},
+      {}};
+  const std::vector<Repeats> repeats = repeats_of(trials);
+  ASSERT_EQ(repeats.size(), 3u);
+  EXPECT_NEAR(repeats[0].at(1) / repeats[1].at(1), 2, 1e-12);
+  EXPECT_NEAR(repeats[0].at(2), 2.1, 1e-12);
+  EXPECT_EQ(repeats[1].size(), 1u);
+  EXPECT_THAT(repeats[2], IsEmpty());
 }
 
 TEST(Fastest, IsNotMisledByRepeatsOnASlowerMachine) {
