@@ -165,8 +165,8 @@ TEST(ComparableSeconds, DisturbedIterationsDoNotMatter) {
 }
 
 TEST(RepeatsOf, LeaveOutThatTheMachineWasSlowerInSomeTurns) {
-  // Trial 1 is measured in the three slow turns of repeat 1 and in one other, so its median there is
-  // 1.5. Repeat 2 is that of trial 0 alone.
+  // Trial 1 is measured in the three slow turns of repeat 1 and in one other, so its median there
+  // is 1.5. Repeat 2 is that of trial 0 alone.
   const std::vector<Turns> trials{
       {{{1, 3}, 2.0}, {{1, 4}, 3.0}, {{1, 5}, 3.0}, {{1, 6}, 3.0}, {{1, 7}, 2.0}, {{2, 3}, 2.1}},
       {{{1, 3}, 1.0}, {{1, 4}, 1.5}, {{1, 5}, 1.5}, {{1, 6}, 1.5}},
