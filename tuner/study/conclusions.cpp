@@ -153,9 +153,10 @@ bool regret_is_told(const Finished& all) {
 }
 
 std::string quality_in_words(const db::PredictionQuality& quality, bool regret_is_told) {
-  std::string text = fmt::format(
-      "predictions of {} trials: mean error {}, worst {}, common to all {}", quality.trials,
-      percent(quality.mean_error), percent(quality.worst_error), percent(quality.common_error));
+  std::string text =
+      fmt::format("predictions of {} trial{}: mean error {}, worst {}, common to all {}",
+                  quality.trials, quality.trials == 1 ? "" : "s", percent(quality.mean_error),
+                  percent(quality.worst_error), percent(quality.common_error));
   if (quality.common_share) {
     text += fmt::format(" ({} of the square error)", percent(*quality.common_share));
   }
