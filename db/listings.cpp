@@ -79,7 +79,7 @@ Listing studies() {
           "predictions, the largest, and the mean with signs.\n"
           "common_share: of the mean square error.\n"
           "kendall_tau: of the predicted and the measured order; 1 is the same order. "
-          "kendall_tau_told_apart: of the pairs that are not tied.\n"
+          "kendall_tau_told_apart: of the pairs that repeats tell apart.\n"
           "regret: what the trial that is predicted to be best takes longer than the best.\n"
           "within_deviation: share of the trials measured within one predicted deviation; 68% is "
           "expected.\n"

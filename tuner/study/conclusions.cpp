@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -92,7 +93,10 @@ std::string fastest_in_words(const Finished& all,
     return fmt::format("fastest: {}; one repeat tells no trials apart: --repeats 3 or more",
                        all.names[best]);
   }
-  const double variance = 2 / static_cast<double>(all.repeats[best].size());
+  double variance = 0;  // the largest of a difference from the fastest
+  for (const double of_difference : all.differences.variance[best]) {
+    if (std::isfinite(of_difference)) variance = std::max(variance, of_difference);
+  }
   const std::string least =
       fmt::format("repeats of {} tell differences of {} apart", all.names[best],
                   percent(least_difference(*noise, variance)));
@@ -199,7 +203,8 @@ std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t s
   const std::size_t best = all.fastest;
   double own_s = all.comparable_s[of_joint.front()];
   for (const std::size_t own : of_joint) {
-    if (own == best || !told_apart(all.differences, own, best)) return {};
+    const bool is_slower = all.differences.estimate[own][best] > 0;
+    if (own == best || !is_slower || !told_apart(all.differences, own, best)) return {};
     own_s = std::min(own_s, all.comparable_s[own]);
   }
   db::name_planner(connection, all.trials[best].id, std::string(kJoint));

@@ -43,7 +43,7 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
     const std::vector<db::TrialRepeat> stored = db::load_trial_repeats(connection, trial.id);
     Repeats& measured = repeats.emplace_back();
     for (const db::TrialRepeat& repeat : stored) {
-      measured[repeat.repeat] = repeat.measured_s;
+      if (repeat.measured_s > 0) measured[repeat.repeat] = repeat.measured_s;
       if (repeat.run_id) all.push_back(*repeat.run_id);
     }
     is_new.push_back(!has_run_of(stored, last));

@@ -109,6 +109,8 @@ Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> seq
   if (!next.trials.empty() && static_cast<std::int64_t>(next.trials.size()) <= left) return next;
 
   Round rest = first_missing(trials, repeats);
+  // What others met under the number that is missing was another training.
+  rest.repeat = newest_repeat(trials) + 1;
   if (static_cast<std::int64_t>(rest.trials.size()) > left) {
     rest.trials.resize(static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
   }

@@ -20,7 +20,8 @@ struct Round {
 ///      refinement do, the fastest trial and `sequential` are trained beside them.
 ///   2. The runs that are left go first to the fastest trial and to those tied with it (ties.h), at
 ///      most twice `repeats` to each, with `sequential` beside them, as speed-ups are against it.
-///   3. Runs that are then still left go to the other trials, up to `repeats` each.
+///   3. Runs that are then still left go to the other trials, up to `repeats` each, but not to
+///      those that joined later. Such rounds have numbers of their own.
 /// All depends on the trials' repeats alone, so that a study that was killed goes on as it would
 /// have.
 Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,

@@ -241,9 +241,10 @@ Differences differences_of(std::span<const Repeats> trials) {
                      Matrix(count, std::vector<double>(count))};
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = 0; b < count; ++b) {
-      result.mean[a][b] = of_trial[a] - of_trial[b];
+      result.estimate[a][b] = of_trial[a] - of_trial[b];
+      const double covariance = inverse[std::min(a, b)][std::max(a, b)];
       result.variance[a][b] =
-          groups[a] == groups[b] ? inverse[a][a] + inverse[b][b] - 2 * inverse[a][b] : kNever;
+          groups[a] == groups[b] ? inverse[a][a] + inverse[b][b] - 2 * covariance : kNever;
     }
   }
   return result;
@@ -256,7 +257,7 @@ double least_difference(const Noise& noise, double variance) {
 bool told_apart(const Differences& differences, std::size_t a, std::size_t b) {
   const double variance = differences.variance[a][b];
   return differences.noise && variance < kNever &&
-         std::abs(differences.mean[a][b]) > least_difference(*differences.noise, variance);
+         std::abs(differences.estimate[a][b]) > least_difference(*differences.noise, variance);
 }
 
 std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {

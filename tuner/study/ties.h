@@ -10,14 +10,16 @@
 /// Tells the trials of a study apart by their repeats.
 ///
 /// The trials of a round take turns in one training, so that repeat j of one met the machine as
-/// repeat j of another did.
+/// repeat j of another did. Where each was trained alone, they met it within minutes of each other:
+/// s is then larger.
 /// With the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
 ///   y_ij = trial_i + repeat_j + noise, of one relative deviation s for all trials of the study
-///   s^2 = sum of squared residuals / (measurements - trials - repeats + 1)
+///   s^2 = sum of squared residuals / (measurements - trials - repeats + groups), where a group is
+///         of trials between which a chain of common repeats leads
 /// It is fitted by least squares. Two trials are told apart where the difference d of their terms
-/// is significant at 95%: |d| > t(0.975) s sqrt(v), where v s^2 is the variance of d. With n
-/// repeats that both have, v is 2 / n. Trials without a common repeat are compared through others
-/// that were trained beside both, and v is larger.
+/// is significant at 95%: |d| > t(0.975) s sqrt(v), where v s^2 is the variance of d. Where
+/// both have the same n repeats, v is 2 / n. Else trials that were trained beside both tell of the
+/// difference too, also where the two have no repeat in common.
 /// [Montgomery, Design and Analysis of Experiments, 4.1 and 4.4, and Fisher's least significant
 /// difference]
 /// Because s is pooled over all trials, two or three repeats are enough. A machine that drifts does
@@ -31,8 +33,9 @@ using Repeats = std::map<int, double>;
 using Turns = std::map<std::pair<int, int>, double>;
 
 /// Each trial's repeats, without what the machine did to single turns: in each repeat alone, trials
-/// and turns are fitted as in comparable_seconds(). Repeats of two trials differ by a quarter less
-/// than the medians of their iterations where others use the machine.
+/// and turns are fitted as in comparable_seconds(). Only ratios within a repeat have a meaning.
+/// Between the first two repeats of 26 stored studies on a noisy machine, a trial's time over the
+/// mean of all changed by 3.1% (root mean square), that of medians of iterations by 4.1%.
 std::vector<Repeats> repeats_of(std::span<const Turns> trials);
 
 /// Of all turns; at least one.
@@ -52,14 +55,15 @@ struct Differences {
   /// None where there are not more measurements than coefficients, as with one repeat, or with one
   /// trial.
   std::optional<Noise> noise;
-  std::vector<std::vector<double>> mean;  ///< [a][b]: trial_a - trial_b
-  /// [a][b]: the variance of the mean, over s^2. Infinite where no chain of common repeats leads
-  /// from one trial to the other.
+  /// [a][b]: trial_a - trial_b. It has no meaning where its variance is infinite.
+  std::vector<std::vector<double>> estimate;
+  /// [a][b]: the variance of the estimate, over s^2. Infinite where no chain of common repeats
+  /// leads from one trial to the other.
   std::vector<std::vector<double>> variance;
 };
 Differences differences_of(std::span<const Repeats> trials);
 
-/// The least relative difference of this variance, over s^2, that is significant.
+/// The least relative difference that is significant where its variance is `variance` s^2.
 double least_difference(const Noise& noise, double variance);
 
 /// False where the repeats do not tell which of two trials is faster.

@@ -194,6 +194,11 @@ TEST_F(ConclusionsTest, OneRepeatTellsNothingApart) {
   add("fsmoe", 1.0, 1.0, {1.0});
   EXPECT_THAT(store_conclusions(connection, study).front(),
               HasSubstr("fastest: fsmoe; one repeat tells no trials apart"));
+  add("joint", 1.1, 1.1, {1.1});
+  EXPECT_EQ(plan_joint_by_measurement(connection, study), "");
+  store_conclusions(connection, study);
+  db::Query rows(connection, "SELECT kendall_tau, kendall_tau_told_apart FROM study_view");
+  EXPECT_EQ(rows.next(), (std::vector<db::Cell>{1.0, {}}));
 }
 
 }  // namespace

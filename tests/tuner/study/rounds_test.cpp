@@ -41,9 +41,9 @@ TEST(Rounds, WhatIsTiedGoesFirstBesideSequential) {
   EXPECT_THAT(round.trials, ElementsAre(2)) << "the round was interrupted";
   trials[2][3] = 5.012;
   round = next_round(trials, 0, 3);
-  EXPECT_EQ(round.repeat, 3);
+  EXPECT_EQ(round.repeat, 4) << "repeat 3 was another training";
   EXPECT_THAT(round.trials, ElementsAre(3)) << "one of twelve runs is left: not enough for three";
-  trials[3][3] = 8.02;
+  trials[3][4] = 8.02;
   EXPECT_THAT(next_round(trials, 0, 3).trials, IsEmpty());
   EXPECT_THAT(next_round(trials, 0, 4).trials, ElementsAre(0, 1, 2)) << "four were asked for";
 }

@@ -103,14 +103,14 @@ TEST(Differences, OfTrialsThatOthersLink) {
       repeats({{3, 2.5}, {4, 2.7}}), repeats({{5, 1.0}}),
       repeats({{5, 3.0}}),           {}};
   const Differences differences = differences_of(trials);
-  EXPECT_NEAR(differences.mean[0][1], -0.5, 1e-9);
-  EXPECT_NEAR(differences.mean[2][1], 0.3, 1e-9);
-  EXPECT_NEAR(differences.mean[0][2], -0.8, 1e-9);
+  EXPECT_NEAR(differences.estimate[0][1], -0.5, 1e-9);
+  EXPECT_NEAR(differences.estimate[2][1], 0.3, 1e-9);
+  EXPECT_NEAR(differences.estimate[0][2], -0.8, 1e-9);
   EXPECT_NEAR(differences.variance[0][1], 2.0 / 2, 1e-9);
   EXPECT_NEAR(differences.variance[2][1], 2.0 / 2, 1e-9);
   EXPECT_NEAR(differences.variance[0][2], 2, 1e-9) << "the sum of both";
   EXPECT_NEAR(differences.variance[1][1], 0, 1e-9);
-  EXPECT_NEAR(differences.mean[4][3], 2, 1e-9);
+  EXPECT_NEAR(differences.estimate[4][3], 2, 1e-9);
   EXPECT_NEAR(differences.variance[4][3], 2, 1e-9) << "one repeat";
   EXPECT_TRUE(std::isinf(differences.variance[0][3]));
   EXPECT_TRUE(std::isinf(differences.variance[1][5]));
@@ -118,13 +118,40 @@ TEST(Differences, OfTrialsThatOthersLink) {
   EXPECT_FALSE(told_apart(differences, 0, 3));
 }
 
+TEST(Differences, UseWhatTrialsBesideBothTell) {
+  // By hand, least squares. Repeats 1 and 2, which both have, would say 0 of trials 0 and 1.
+  const std::vector<Repeats> trials{repeats({{1, 0}, {2, 0}, {3, 0}, {4, 0}}),
+                                    repeats({{1, 0}, {2, 0}}),
+                                    repeats({{1, 0}, {2, 0}, {3, 1}, {4, 1}})};
+  const Differences differences = differences_of(trials);
+  EXPECT_NEAR(differences.estimate[0][1], -0.25, 1e-9);
+  EXPECT_NEAR(differences.estimate[2][0], 0.5, 1e-9);
+  EXPECT_NEAR(differences.variance[0][1], 0.875, 1e-9);
+  EXPECT_NEAR(differences.variance[0][2], 2.0 / 4, 1e-9);
+}
+
+TEST(Differences, ThatOnlyOthersTellMustBeLarger) {
+  // Trial 0 is faster than 1 and 2 by as much. Only trial 1 links it with 2.
+  const std::vector<Repeats> trials{
+      repeats({{1, 1.0}, {2, 1.0}, {5, 1.0}, {6, 1.0}}),
+      repeats({{1, 1.1}, {2, 1.1}, {3, 1.1}, {4, 1.1}, {5, 1.1}, {6, 1.1}}),
+      repeats({{3, 1.1}, {4, 1.1}})};
+  Differences differences = differences_of(trials);
+  EXPECT_NEAR(differences.variance[0][1], 2.0 / 4, 1e-9);
+  EXPECT_NEAR(differences.variance[0][2], 2.0 / 4 + 2.0 / 2, 1e-9);
+  const int degrees = differences.noise->degrees;
+  differences.noise = Noise{0.1 / student_t(degrees), degrees};  // 0.1 tells with variances below 1
+  EXPECT_TRUE(told_apart(differences, 0, 1));
+  EXPECT_FALSE(told_apart(differences, 0, 2));
+}
+
 TEST(Differences, OfTheSameRepeatsAreTheirMeans) {
   const std::vector<Repeats> trials{repeats({{1, 1.0}, {2, 1.3}, {3, 1.1}}),
                                     repeats({{1, 0.5}, {2, 0.6}, {3, 0.9}}),
                                     repeats({{1, 0.1}, {2, 0.7}, {3, 0.4}})};
   const Differences differences = differences_of(trials);
-  EXPECT_NEAR(differences.mean[0][1], (0.5 + 0.7 + 0.2) / 3, 1e-9);
-  EXPECT_NEAR(differences.mean[1][2], (0.4 - 0.1 + 0.5) / 3, 1e-9);
+  EXPECT_NEAR(differences.estimate[0][1], (0.5 + 0.7 + 0.2) / 3, 1e-9);
+  EXPECT_NEAR(differences.estimate[1][2], (0.4 - 0.1 + 0.5) / 3, 1e-9);
   EXPECT_NEAR(differences.variance[0][1], 2.0 / 3, 1e-9);
   EXPECT_NEAR(differences.variance[0][2], 2.0 / 3, 1e-9);
   EXPECT_EQ(differences.noise->degrees, 4);
@@ -165,11 +192,11 @@ TEST(ComparableSeconds, DisturbedIterationsDoNotMatter) {
 }
 
 TEST(RepeatsOf, LeaveOutThatTheMachineWasSlowerInSomeTurns) {
-  // Trial 1 is measured in the three slow turns of repeat 1 and in one other, so its median there
-  // is 1.5. Repeat 2 is that of trial 0 alone.
+  // In turns 4 and 5 of repeat 1 all takes half as long again. Trial 1 has but one other turn: its
+  // median is 1.5, and that of trial 0 is 2. Repeat 2 is that of trial 0 alone.
   const std::vector<Turns> trials{
-      {{{1, 3}, 2.0}, {{1, 4}, 3.0}, {{1, 5}, 3.0}, {{1, 6}, 3.0}, {{1, 7}, 2.0}, {{2, 3}, 2.1}},
-      {{{1, 3}, 1.0}, {{1, 4}, 1.5}, {{1, 5}, 1.5}, {{1, 6}, 1.5}},
+      {{{1, 3}, 2.0}, {{1, 4}, 3.0}, {{1, 5}, 3.0}, {{1, 6}, 2.0}, {{1, 7}, 2.0}, {{2, 3}, 2.1}},
+      {{{1, 3}, 1.0}, {{1, 4}, 1.5}, {{1, 5}, 1.5}},
       {}};
   const std::vector<Repeats> repeats = repeats_of(trials);
   ASSERT_EQ(repeats.size(), 3u);
