@@ -186,7 +186,7 @@ std::string quality_in_words(const db::PredictionQuality& quality, bool regret_i
 std::string slowdown_in_words(const db::PredictionQuality& quality) {
   return fmt::format(
       "computation took {:.2f} times as long in the trials as in the profile, on the rank that was "
-      "slowed most; predicted again with computation so slow: mean error {}, worst {}",
+      "slowed most; predicted again for ranks as fast as in the trials: mean error {}, worst {}",
       *quality.compute_slowdown, percent(*quality.mean_slowed_error),
       percent(*quality.worst_slowed_error));
 }

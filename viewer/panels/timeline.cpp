@@ -250,8 +250,10 @@ void draw_timeline(PanelContext& context, Rect area) {
   const bool drawable = stack_extent(stack).length_s() > 0;
   if (drawable && std::exchange(panel.walks_again, false)) walk_again(panel, stack);
   const float em = context.fonts.text->FontSize;
-  // The tables of ops need more lines than that of ranks.
-  const float wanted = panel.figures == Figures::ranks ? em * 15.5F : em * 21;
+  // The tables of ops need more lines than that of ranks, which has a row for each timeline.
+  constexpr std::size_t kUsualRows = 8;
+  const auto more_rows = static_cast<float>(std::max(stack.size(), kUsualRows) - kUsualRows);
+  const float wanted = em * (panel.figures == Figures::ranks ? 15.5F + 1.45F * more_rows : 21);
   float details = std::min(wanted, area.height() * 0.42F);
   if (panel.details_em) details = std::min(*panel.details_em * em, area.height() * 0.85F);
 

@@ -185,8 +185,8 @@ Finding predictions(const StudyFacts& facts) {
   if (quality.compute_slowdown) {
     finding.paragraphs.push_back(fmt::format(
         "Computation took {:.2f} times as long in the trials as in the profile, on the rank that "
-        "was slowed most. Predictions made again with computation so slow are off by {} on "
-        "average, and by {:+.1f}% at worst.",
+        "was slowed most. Predictions made again for ranks as fast as in the trials are off by "
+        "{} on average, and by {:+.1f}% at worst.",
         *quality.compute_slowdown, percent_text(*quality.mean_slowed_error),
         *quality.worst_slowed_error * 100));
   }

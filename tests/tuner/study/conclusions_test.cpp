@@ -103,7 +103,7 @@ TEST_F(ConclusionsTest, SayHowMuchSlowerTrialsComputedThanTheProfile) {
   EXPECT_THAT(store_conclusions(connection, study).back(),
               testing::StartsWith("computation took 1.25 times as long in the trials as in the "
                                   "profile, on the rank that was slowed most; predicted again "
-                                  "with computation so slow: mean error 2"));
+                                  "for ranks as fast as in the trials: mean error 2"));
   db::Query rows(connection,
                  "SELECT compute_slowdown, mean_slowed_prediction_error, "
                  "worst_slowed_prediction_error FROM study_view");
