@@ -217,7 +217,7 @@ std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t s
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);
   if (all.trials.empty()) return {};
-  const auto tied = ties(all.repeats);
+  const auto tied = ties(all.repeats, all.differences);
   db::PredictionQuality quality = quality_of(all);
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");

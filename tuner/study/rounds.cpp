@@ -78,7 +78,7 @@ Round first_runs_of_newcomers(std::span<const Repeats> trials,
 /// The fastest and those tied with it; empty where nothing is.
 std::vector<std::size_t> not_told_apart(std::span<const Repeats> trials) {
   const std::size_t best = fastest(trials);
-  std::vector<std::size_t> result = ties(trials)[best];
+  std::vector<std::size_t> result = ties(trials, differences_of(trials))[best];
   if (!result.empty()) result.push_back(best);
   std::ranges::sort(result);
   return result;

@@ -26,7 +26,7 @@ double share_within(double t, int degrees) {
   return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
 }
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// trial_i and block_j of ties.h; the first is infinite for a trial without blocks. Blocks: Repeats
 /// or Turns.
@@ -39,7 +39,7 @@ struct Effects {
 /// By medians.
 template <typename Blocks>
 Effects<Blocks> effects_of(std::span<const Blocks> trials) {
-  Effects<Blocks> effects{std::vector<double>(trials.size(), kNever), {}};
+  Effects<Blocks> effects{std::vector<double>(trials.size(), kInfinite), {}};
   auto& [of_trial, of_block] = effects;
   for (const Blocks& trial : trials) {
     for (const auto& [block, value] : trial) of_block[block] = 0;
@@ -87,30 +87,36 @@ std::vector<std::set<int>> connected_repeats(std::span<const Repeats> trials) {
   return groups;
 }
 
-/// Trials with repeats, and the numbers of their repeats, have a coefficient each, but one in each
-/// group of connected repeats.
-int coefficients(std::span<const Repeats> trials) {
-  const auto groups = connected_repeats(trials);
-  std::size_t count = 0;
-  for (const Repeats& trial : trials) count += trial.empty() ? 0 : 1;
-  for (const std::set<int>& numbers : groups) count += numbers.size() - 1;
-  return static_cast<int>(count);
-}
-
-/// [trial]: trials between which a chain of common repeats leads have the same number. One without
-/// repeats has its own.
-std::vector<int> groups_of(std::span<const Repeats> trials) {
-  const auto connected = connected_repeats(trials);
-  std::vector<int> groups;
-  int next = static_cast<int>(connected.size());
+/// [trial]: the index of the group that its repeats are in. A trial without repeats has a number
+/// that no other trial has.
+std::vector<std::size_t> groups_of(std::span<const Repeats> trials,
+                                   const std::vector<std::set<int>>& connected) {
+  std::vector<std::size_t> groups;
+  std::size_t next = connected.size();
   for (const Repeats& trial : trials) {
     const auto found = std::ranges::find_if(connected, [&](const std::set<int>& numbers) {
       return !trial.empty() && numbers.contains(trial.begin()->first);
     });
-    groups.push_back(found == connected.end() ? next++
-                                              : static_cast<int>(found - connected.begin()));
+    groups.push_back(
+        found == connected.end() ? next++ : static_cast<std::size_t>(found - connected.begin()));
   }
   return groups;
+}
+
+/// The y_ij of one j.
+struct Logarithm {
+  std::size_t trial = 0;
+  double value = 0;
+};
+/// By number of the repeat.
+std::map<int, std::vector<Logarithm>> logarithms_of(std::span<const Repeats> trials) {
+  std::map<int, std::vector<Logarithm>> logarithms;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (const auto& [number, seconds] : trials[i]) {
+      logarithms[number].push_back({i, std::log(seconds)});
+    }
+  }
+  return logarithms;
 }
 
 using Matrix = std::vector<std::vector<double>>;
@@ -122,24 +128,23 @@ struct NormalEquations {
   std::vector<double> right;
 };
 
-NormalEquations normal_equations(std::span<const Repeats> trials, const std::vector<int>& groups) {
-  const std::size_t count = trials.size();
+NormalEquations normal_equations(const std::map<int, std::vector<Logarithm>>& logarithms,
+                                 const std::vector<std::size_t>& groups) {
+  const std::size_t count = groups.size();
   NormalEquations equations{Matrix(count, std::vector<double>(count)), std::vector<double>(count)};
-  std::map<int, std::vector<std::size_t>> trials_of;  // by number of the repeat
   for (std::size_t i = 0; i < count; ++i) {
-    for (const auto& [number, seconds] : trials[i]) trials_of[number].push_back(i);
     for (std::size_t other = 0; other < count; ++other) {
       if (groups[i] == groups[other]) equations.matrix[i][other] = 1;
     }
   }
-  for (const auto& [number, members] : trials_of) {
-    const auto size = static_cast<double>(members.size());
+  for (const auto& [number, of_repeat] : logarithms) {
+    const auto size = static_cast<double>(of_repeat.size());
     double mean = 0;
-    for (const std::size_t i : members) mean += std::log(trials[i].at(number)) / size;
-    for (const std::size_t i : members) {
-      equations.right[i] += std::log(trials[i].at(number)) - mean;
+    for (const Logarithm& of_trial : of_repeat) mean += of_trial.value / size;
+    for (const auto& [i, value] : of_repeat) {
+      equations.right[i] += value - mean;
       equations.matrix[i][i] += 1;
-      for (const std::size_t other : members) equations.matrix[i][other] -= 1 / size;
+      for (const Logarithm& other : of_repeat) equations.matrix[i][other.trial] -= 1 / size;
     }
   }
   return equations;
@@ -168,25 +173,27 @@ Matrix inverse_of(Matrix matrix) {
   return inverse;
 }
 
-/// s of ties.h, given trial_i. repeat_j is the mean of what they leave of the repeat.
-std::optional<Noise> noise_about(std::span<const Repeats> trials,
-                                 const std::vector<double>& of_trial) {
-  std::map<int, std::vector<double>> left;  // by number of the repeat
-  int measured = 0;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    for (const auto& [number, seconds] : trials[i]) {
-      left[number].push_back(std::log(seconds) - of_trial[i]);
-      ++measured;
-    }
-  }
-  const int degrees = measured - coefficients(trials);
-  if (degrees < 1) return std::nullopt;
+/// s of ties.h, given trial_i and how many groups they are in. repeat_j is the mean of what they
+/// leave of the repeat.
+std::optional<Noise> noise_about(const std::map<int, std::vector<Logarithm>>& logarithms,
+                                 const std::vector<double>& trial_terms, std::size_t groups) {
+  std::set<std::size_t> trials;
+  std::size_t measurements = 0;
   double squares = 0;
-  for (const auto& [number, values] : left) {
+  for (const auto& [number, of_repeat] : logarithms) {
+    std::vector<double> left;
+    for (const auto& [i, value] : of_repeat) {
+      left.push_back(value - trial_terms[i]);
+      trials.insert(i);
+    }
+    measurements += left.size();
     const double mean =
-        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    for (const double value : values) squares += (value - mean) * (value - mean);
+        std::accumulate(left.begin(), left.end(), 0.0) / static_cast<double>(left.size());
+    for (const double value : left) squares += (value - mean) * (value - mean);
   }
+  // There are never more coefficients than measurements.
+  const auto degrees = static_cast<int>(measurements + groups - trials.size() - logarithms.size());
+  if (degrees < 1) return std::nullopt;
   return Noise{std::sqrt(squares / degrees), degrees};
 }
 
@@ -229,22 +236,25 @@ double student_t(int degrees, double share) {
 
 Differences differences_of(std::span<const Repeats> trials) {
   const std::size_t count = trials.size();
-  const std::vector<int> groups = groups_of(trials);
-  const NormalEquations equations = normal_equations(trials, groups);
+  const std::vector<std::set<int>> connected = connected_repeats(trials);
+  const std::vector<std::size_t> groups = groups_of(trials, connected);
+  const auto logarithms = logarithms_of(trials);
+  const NormalEquations equations = normal_equations(logarithms, groups);
   const Matrix inverse = inverse_of(equations.matrix);
   std::vector<double> of_trial(count);
   for (std::size_t i = 0; i < count; ++i) {
     of_trial[i] =
         std::inner_product(inverse[i].begin(), inverse[i].end(), equations.right.begin(), 0.0);
   }
-  Differences result{noise_about(trials, of_trial), Matrix(count, std::vector<double>(count)),
+  Differences result{noise_about(logarithms, of_trial, connected.size()),
+                     Matrix(count, std::vector<double>(count)),
                      Matrix(count, std::vector<double>(count))};
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = 0; b < count; ++b) {
       result.estimate[a][b] = of_trial[a] - of_trial[b];
       const double covariance = inverse[std::min(a, b)][std::max(a, b)];
       result.variance[a][b] =
-          groups[a] == groups[b] ? inverse[a][a] + inverse[b][b] - 2 * covariance : kNever;
+          groups[a] == groups[b] ? inverse[a][a] + inverse[b][b] - 2 * covariance : kInfinite;
     }
   }
   return result;
@@ -256,13 +266,13 @@ double least_difference(const Noise& noise, double variance) {
 
 bool told_apart(const Differences& differences, std::size_t a, std::size_t b) {
   const double variance = differences.variance[a][b];
-  return differences.noise && variance < kNever &&
+  return differences.noise && std::isfinite(variance) &&
          std::abs(differences.estimate[a][b]) > least_difference(*differences.noise, variance);
 }
 
-std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
+std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials,
+                                           const Differences& differences) {
   std::vector<std::vector<std::size_t>> result(trials.size());
-  const Differences differences = differences_of(trials);
   if (!differences.noise) return result;
   const std::vector<double> effects = effects_of(trials).of_trial;
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -298,7 +308,7 @@ RepeatTerms repeat_terms(std::span<const Repeats> trials) {
 std::size_t fastest(std::span<const Repeats> trials) {
   const std::vector<double> effects = effects_of(trials).of_trial;
   const auto least = std::ranges::min_element(effects);
-  if (least == effects.end() || *least == kNever) {
+  if (least == effects.end() || *least == kInfinite) {
     throw std::invalid_argument("fastest: no trial has a repeat");
   }
   return static_cast<std::size_t>(least - effects.begin());

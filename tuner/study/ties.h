@@ -70,8 +70,9 @@ double least_difference(const Noise& noise, double variance);
 bool told_apart(const Differences& differences, std::size_t a, std::size_t b);
 
 /// For each trial, the trials that it is not told apart from, fastest first. All are empty where
-/// the noise is not known.
-std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
+/// the noise is not known. `differences` are those of the trials.
+std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials,
+                                           const Differences& differences);
 
 /// Seconds of an iteration of each trial, without what the machine did to its repeats. A trial that
 /// was measured only while the machine was slow can so be compared with one that was measured only

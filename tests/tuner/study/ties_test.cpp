@@ -72,8 +72,8 @@ TEST(Ties, NoiseOfOneRepeatIsNotKnown) {
   EXPECT_FALSE(noise_of({{{1, 2.0}, {2, 2.1}}}));
   EXPECT_FALSE(noise_of({{{1, 2.0}, {2, 2.1}}, {{3, 3.0}, {4, 3.1}}})) << "no repeat in common";
   EXPECT_FALSE(noise_of({}));
-  EXPECT_THAT(ties(std::vector<Repeats>{{{1, 2.0}}, {{1, 2.0}}}),
-              ElementsAre(IsEmpty(), IsEmpty()));
+  const std::vector<Repeats> once{{{1, 2.0}}, {{1, 2.0}}};
+  EXPECT_THAT(ties(once, differences_of(once)), ElementsAre(IsEmpty(), IsEmpty()));
 }
 
 TEST(Ties, AreWhatRepeatsDoNotTellApart) {
@@ -81,13 +81,13 @@ TEST(Ties, AreWhatRepeatsDoNotTellApart) {
                                     {{1, 0.80}, {2, 0.885}, {3, 0.965}},
                                     {{1, 0.801}, {2, 0.88}, {3, 0.97}},
                                     {}};
-  const auto tied = ties(trials);
+  Differences differences = differences_of(trials);
+  const auto tied = ties(trials, differences);
   EXPECT_THAT(tied[0], IsEmpty());
   EXPECT_THAT(tied[1], ElementsAre(2));
   EXPECT_THAT(tied[2], ElementsAre(1));
   EXPECT_THAT(tied[3], IsEmpty());
   EXPECT_EQ(fastest(trials), 1U);
-  Differences differences = differences_of(trials);
   EXPECT_TRUE(told_apart(differences, 0, 1));
   EXPECT_FALSE(told_apart(differences, 0, 3)) << "nothing in common";
   differences.noise->deviation = 0.1;
