@@ -72,7 +72,8 @@ struct Table<Run> {
                                       Column{"seed", &Run::seed},
                                       Column{"network", &Run::network},
                                       Column{"peak_flops_per_s", &Run::peak_flops_per_s},
-                                      Column{"balanced_share", &Run::balanced_share}};
+                                      Column{"balanced_share", &Run::balanced_share},
+                                      Column{"resumes_run_id", &Run::resumes_run_id}};
 };
 
 template <>
@@ -119,7 +120,9 @@ struct Table<Iteration> {
       Column{"learning_rate", &Iteration::learning_rate},
       Column{"gradient_norm", &Iteration::gradient_norm, NotFinite::is_null},
       Column{"flops", &Iteration::flops},
-      Column{"exposed_s", &Iteration::exposed_s}};
+      Column{"exposed_s", &Iteration::exposed_s},
+      Column{"exposed_waiting_s", &Iteration::exposed_waiting_s},
+      Column{"exposed_bubble_s", &Iteration::exposed_bubble_s}};
 };
 
 template <>
@@ -220,7 +223,9 @@ struct Table<Trial> {
       Column{"tied_with", &Trial::tied_with},
       Column{"comparable_s", &Trial::comparable_s},
       Column{"compute_slowdown", &Trial::compute_slowdown},
-      Column{"predicted_slowed_s", &Trial::predicted_slowed_s}};
+      Column{"predicted_slowed_s", &Trial::predicted_slowed_s},
+      Column{"bounded_by", &Trial::bounded_by},
+      Column{"slowed_lower_bound_s", &Trial::slowed_lower_bound_s}};
 };
 
 template <>

@@ -56,6 +56,8 @@ struct Run {
   std::optional<double> peak_flops_per_s = {};
   /// The time of a step with even routing over that of a step as it was; none where not measured.
   std::optional<double> balanced_share = {};
+  /// The run from whose checkpoint it goes on; none where it begins anew.
+  std::optional<std::int64_t> resumes_run_id = {};
 };
 
 /// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's.
@@ -103,6 +105,10 @@ struct Iteration {
   /// Communication during which a rank computed nothing, mean over ranks; none where spans were not
   /// recorded.
   std::optional<double> exposed_s = {};
+  /// The part of exposed_s in which the rank waited for other ranks of its stage.
+  std::optional<double> exposed_waiting_s = {};
+  /// The part of exposed_s in which the rank waited for another pipeline stage.
+  std::optional<double> exposed_bubble_s = {};
 };
 
 /// The tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of
@@ -224,6 +230,10 @@ struct Trial {
   std::optional<double> compute_slowdown = {};
   /// What the profile predicts with computation so slow.
   std::optional<double> predicted_slowed_s = {};
+  /// What makes lower_bound_s so long: "rank 0 inter_node"; empty where that is not known.
+  std::string bounded_by = {};
+  /// The lower bound with computation so slow.
+  std::optional<double> slowed_lower_bound_s = {};
 };
 
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /

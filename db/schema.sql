@@ -57,11 +57,15 @@ CREATE TABLE run (
   -- machine, times the ranks; NULL where none was measured, or nothing is trained
   peak_flops_per_s REAL,
   -- the time of a step with even routing over that of an ordinary one; NULL where not measured
-  balanced_share REAL
+  balanced_share REAL,
+  -- the run whose checkpoint a resumed training goes on from; NULL where it begins anew, or where
+  -- that run is not in this file
+  resumes_run_id INTEGER REFERENCES run (id) ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX run_by_start ON run (started_at DESC);
 CREATE INDEX run_by_machine ON run (machine_id);
 CREATE INDEX run_by_schedule ON run (schedule_id) WHERE schedule_id IS NOT NULL;
+CREATE INDEX run_by_resumed ON run (resumes_run_id) WHERE resumes_run_id IS NOT NULL;
 CREATE INDEX run_unfinished ON run (heartbeat_at) WHERE status = 'running';
 
 -- One rank of a run: where it ran, its clock, its peaks. Ranks that have cores in common are of one
@@ -87,8 +91,9 @@ CREATE TABLE run_rank (
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
 -- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops counts
 -- the matrix products of all ranks, also those that several ranks, or backward once more, compute
--- alike. exposed_s is how long a rank communicated and computed nothing, the mean over ranks; NULL
--- where spans were not recorded.
+-- alike. exposed_s is how long a rank communicated and computed nothing, the mean over ranks. Of it
+-- the rank waited for others for exposed_waiting_s, and for another pipeline stage for
+-- exposed_bubble_s; the rest is transfer. NULL where spans were not recorded.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -104,6 +109,8 @@ CREATE TABLE iteration (
   gradient_norm REAL,
   flops REAL,
   exposed_s REAL,
+  exposed_waiting_s REAL,
+  exposed_bubble_s REAL,
   PRIMARY KEY (run_id, iteration)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX iteration_by_schedule ON iteration (schedule_id) WHERE schedule_id IS NOT NULL;
@@ -206,7 +213,9 @@ CREATE TABLE study (
 -- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
 -- compute_slowdown: how many times as long computation took alone in the trial's repeats as in the
 -- study's profile, on the rank that was slowed most. predicted_slowed_s: what the profile predicts
--- with computation so slow. Both are NULL until the study has ended, and where no repeat has spans.
+-- with computation so slow, slowed_lower_bound_s the lower bound with computation so slow. These are
+-- NULL until the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of
+-- ops that makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -232,6 +241,8 @@ CREATE TABLE trial (
   comparable_s REAL,
   compute_slowdown REAL,
   predicted_slowed_s REAL,
+  bounded_by TEXT NOT NULL DEFAULT '',
+  slowed_lower_bound_s REAL,
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
