@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "db/statement.h"
@@ -135,6 +137,41 @@ void check_studies(const Connection& connection, Problems& problems) {
   }
 }
 
+/// What reading a row of this table refuses, by column: the first, and how many more there are.
+template <class Record>
+void check_rows_of(const Connection& connection, Problems& problems) {
+  struct Refused {
+    std::string first;
+    std::int64_t rows = 0;
+  };
+  std::map<std::string, Refused> refused;  // by column
+  try {
+    Statement statement(
+        connection, fmt::format("SELECT {} FROM {}", column_list<Record>(), Table<Record>::name));
+    RowBounds bounds(connection);
+    while (statement.step()) {
+      try {
+        bounds.check(statement.record<Record>());
+      } catch (const WrongValue& wrong) {
+        Refused& of_column = refused[wrong.column];
+        if (of_column.rows++ == 0) of_column.first = wrong.problem;
+      }
+    }
+  } catch (const Error& error) {
+    if (error.kind != ErrorKind::sql) throw;  // else a table or column is missing, as was said
+  }
+  for (const auto& [column, of_column] : refused) {
+    const std::string more =
+        of_column.rows == 1 ? "" : fmt::format("; {} such rows", of_column.rows);
+    problems.push_back(of_column.first + more);
+  }
+}
+
+template <class... Records>
+void check_rows(const Connection& connection, Problems& problems) {
+  (check_rows_of<Records>(connection, problems), ...);
+}
+
 }  // namespace
 
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s) {
@@ -142,6 +179,10 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
   try {
     check_pages(connection, problems);
     check_schema(connection, problems);
+    check_rows<Machine, Run, RunRank, Schedule, Iteration, Load, Balance, RankLoad, ExpertPlace,
+               Study, Trial, PredictionQuality, TrialRepeat, Fit, Measurement, Figure, Timeline,
+               TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span>(connection,
+                                                                                problems);
     check_unfinished(connection, stale_after_s, problems);
     check_timelines(connection, problems);
     check_studies(connection, problems);

@@ -8,7 +8,8 @@
 namespace db {
 
 /// The faults of a database, one sentence each; empty where it is sound. Faults are damaged pages,
-/// references to rows that do not exist, tables that differ from this version's, runs and
+/// references to rows that do not exist, tables that differ from this version's, values that
+/// loading refuses (load.h), runs and
 /// trials that say "running" without a heartbeat for `stale_after_s`, timelines without spans,
 /// spans without an op, studies whose profile runs are gone.
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);

@@ -81,7 +81,7 @@ std::vector<Load> load_loads(const Connection& connection, const LoadFilter& fil
 
 std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilter& filter) {
   Statement statement(connection,
-                      "SELECT run_id, iteration, layer, -1, expert, sum(tokens), "
+                      "SELECT run_id, iteration, layer, 0, expert, sum(tokens), "
                       "CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END, -1 "
                       "FROM load "
                       "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
@@ -90,7 +90,12 @@ std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilt
                       "ORDER BY run_id, iteration, layer, expert");
   statement.bind(filter.run_id, filter.first_iteration, last_of(filter), filter.layer);
   std::vector<Load> loads;
-  while (statement.step()) loads.push_back(statement.record<Load>());
+  RowBounds bounds(connection);
+  while (statement.step()) {
+    Load& load = loads.emplace_back(statement.record<Load>());
+    bounds.check(load);
+    load.rank = -1;
+  }
   return loads;
 }
 
@@ -107,7 +112,7 @@ std::vector<int> load_recorded_iterations(const Connection& connection, std::int
                       "SELECT DISTINCT iteration FROM load WHERE run_id = ? ORDER BY iteration");
   statement.bind(run_id);
   std::vector<int> iterations;
-  while (statement.step()) iterations.push_back(statement.value<int>(0));
+  while (statement.step()) iterations.push_back(statement.number<int>(0, "load", "iteration"));
   return iterations;
 }
 
@@ -190,7 +195,9 @@ std::vector<int> load_span_ranks(const Connection& connection, std::int64_t time
                       "SELECT rank FROM ranks WHERE rank IS NOT NULL");
   statement.bind(timeline_id);
   std::vector<int> ranks;
-  while (statement.step()) ranks.push_back(statement.value<int>(0));
+  while (statement.step()) ranks.push_back(statement.number<int>(0, "span", "rank"));
+  RowBounds bounds(connection);
+  if (!ranks.empty()) bounds.check(Span{.timeline_id = timeline_id, .rank = ranks.back()});
   return ranks;
 }
 
@@ -213,17 +220,32 @@ void visit_spans(const Connection& connection, std::int64_t timeline_id, int ran
   check(sqlite3_bind_int64(prepared, 1, timeline_id));
   check(sqlite3_bind_int(prepared, 2, rank));
   Span span{timeline_id, rank, 0, 0, 0, 0, 0};
+  RowBounds(connection).check(span);
+  const auto expect = [&](const char* column, auto number, NumberRange range) {
+    if (range.has(number)) return;
+    refuse_number(connection.path(), Table<Span>::name, column, number, range,
+                  fmt::format("timeline_id = {}", timeline_id));
+  };
+  const NumberRange ops = range_of("span", "op"), times = range_of("span", "start_s"),
+                    sizes = range_of("span", "bytes"), work = range_of("span", "flops");
   for (int code = sqlite3_step(prepared); code != SQLITE_DONE; code = sqlite3_step(prepared)) {
     check(code);
     span.start_s = sqlite3_column_double(prepared, 0);
-    span.op = sqlite3_column_int(prepared, 1);
+    const std::int64_t op = sqlite3_column_int64(prepared, 1);
     span.duration_s = sqlite3_column_double(prepared, 2);
     span.bytes = sqlite3_column_int64(prepared, 3);
     span.flops = sqlite3_column_double(prepared, 4);
     span.waiting_s.reset();
     if (sqlite3_column_type(prepared, 5) != SQLITE_NULL) {
       span.waiting_s = sqlite3_column_double(prepared, 5);
+      expect("waiting_s", *span.waiting_s, times);
     }
+    expect("start_s", span.start_s, times);
+    expect("op", op, ops);
+    expect("duration_s", span.duration_s, times);
+    expect("bytes", span.bytes, sizes);
+    expect("flops", span.flops, work);
+    span.op = static_cast<int>(op);
     if (!visit(span)) return;
   }
 }

@@ -21,9 +21,9 @@ std::vector<RunOverview> load_run_overviews(const Connection& connection) {
     row.status = statement.value<std::string>(3);
     row.error = statement.value<std::string>(4);
     row.device = statement.value<std::string>(5);
-    row.ranks = statement.value<int>(6);
+    row.ranks = statement.number<int>(6, "run", "ranks");
     row.planner = statement.value<std::string>(7);
-    row.started_at = statement.value<double>(8);
+    row.started_at = statement.number<double>(8, "run", "started_at");
     row.duration_s = statement.value<double>(9);
     row.last_loss = statement.value<std::optional<double>>(10);
     row.schedule_id = statement.value<std::optional<std::int64_t>>(11);
@@ -45,10 +45,10 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
   std::vector<BalanceOverview> rows;
   while (statement.step()) {
     BalanceOverview& row = rows.emplace_back();
-    row.iteration = statement.value<int>(0);
-    row.layer = statement.value<int>(1);
-    row.experts = statement.value<int>(2);
-    row.unused_experts = statement.value<int>(3);
+    row.iteration = statement.number<int>(0, "balance", "iteration");
+    row.layer = statement.number<int>(1, "balance", "layer");
+    row.experts = statement.number<int>(2, "balance", "experts");
+    row.unused_experts = statement.number<int>(3, "balance", "unused_experts");
     row.tokens = statement.value<std::int64_t>(4);
     row.max_tokens = statement.value<std::int64_t>(5);
     row.dropped_tokens = statement.value<std::optional<std::int64_t>>(6);

@@ -1,6 +1,8 @@
 -- The tables of moelab's result database: one per struct of db/records.h, columns named as its
 -- fields. The views stand in views.sql. db/schema.h says what happens to a file that lacks a table
 -- or a column of these: a column that is added later needs a default, or may be NULL.
+-- Checks stand where they cost nothing; db/number_range.cpp and db/row_bounds.cpp say what a reader
+-- refuses, of files without them too.
 -- Seconds are REAL, instants are Unix seconds (UTC), byte and token counts are INTEGER. Columns
 -- that end in _json hold JSON or ''. What belongs to a row is deleted with it (CASCADE); machines
 -- and schedules are shared and cannot be deleted while something refers to them.
@@ -75,7 +77,7 @@ CREATE TABLE run_rank (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
   hostname TEXT NOT NULL,
-  node INTEGER NOT NULL,
+  node INTEGER NOT NULL CHECK (node >= 0),
   core_set INTEGER CHECK (core_set >= 0),
   cores INTEGER CHECK (cores >= 1),
   threads INTEGER CHECK (threads >= 1),
@@ -96,7 +98,7 @@ CREATE TABLE run_rank (
 -- exposed_bubble_s; the rest is transfer. NULL where spans were not recorded.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-  iteration INTEGER NOT NULL,
+  iteration INTEGER NOT NULL CHECK (iteration >= 0),
   loss REAL,
   auxiliary_loss REAL,
   heldout_loss REAL,
@@ -120,10 +122,10 @@ CREATE INDEX iteration_by_schedule ON iteration (schedule_id) WHERE schedule_id 
 -- dropped; NULL where that is not known.
 CREATE TABLE load (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-  iteration INTEGER NOT NULL,
+  iteration INTEGER NOT NULL CHECK (iteration >= 0),
   layer INTEGER NOT NULL,
-  rank INTEGER NOT NULL,
-  expert INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  expert INTEGER NOT NULL CHECK (expert >= 0),
   micro_batch INTEGER NOT NULL CHECK (micro_batch >= -1),
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
   asked_tokens INTEGER CHECK (asked_tokens >= 0),
@@ -162,9 +164,9 @@ CREATE TABLE balance (
 -- the rank computed; NULL where no expert was replicated or moved.
 CREATE TABLE rank_load (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-  iteration INTEGER NOT NULL,
+  iteration INTEGER NOT NULL CHECK (iteration >= 0),
   layer INTEGER NOT NULL,
-  rank INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
   asked_tokens INTEGER CHECK (asked_tokens >= 0),
   placed_tokens INTEGER CHECK (placed_tokens >= 0),
@@ -175,10 +177,10 @@ CREATE TABLE rank_load (
 -- or moved. replica is 0 at the expert's home, and 1 where the rank holds a replica.
 CREATE TABLE expert_place (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
-  iteration INTEGER NOT NULL,
+  iteration INTEGER NOT NULL CHECK (iteration >= 0),
   layer INTEGER NOT NULL,
-  rank INTEGER NOT NULL,
-  expert INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  expert INTEGER NOT NULL CHECK (expert >= 0),
   replica INTEGER NOT NULL CHECK (replica IN (0, 1)),
   PRIMARY KEY (run_id, iteration, layer, rank, expert)
 ) STRICT, WITHOUT ROWID;
@@ -380,7 +382,7 @@ CREATE INDEX timeline_by_trial ON timeline (trial_id) WHERE trial_id IS NOT NULL
 -- What one entry of the Program is, once per timeline.
 CREATE TABLE timeline_op (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
-  op INTEGER NOT NULL,
+  op INTEGER NOT NULL CHECK (op >= 0),
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
   activity TEXT NOT NULL CHECK (activity IN ('computation', 'communication', 'copy', 'host')),
@@ -407,8 +409,8 @@ CREATE TABLE op_edge (
 CREATE TABLE rank_group (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
   kind TEXT NOT NULL,
-  rank INTEGER NOT NULL,
-  first_rank INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  first_rank INTEGER NOT NULL CHECK (first_rank >= 0),
   PRIMARY KEY (timeline_id, kind, rank)
 ) STRICT, WITHOUT ROWID;
 
@@ -430,7 +432,7 @@ CREATE TABLE timeline_tensor (
 -- is a row of timeline_tensor, the ops are rows of timeline_op; that is checked as for spans.
 CREATE TABLE allocation (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
-  rank INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
   tensor INTEGER NOT NULL,
   offset_bytes INTEGER NOT NULL CHECK (offset_bytes >= 0),
   bytes INTEGER NOT NULL CHECK (bytes >= 0),
@@ -447,9 +449,9 @@ CREATE TABLE allocation (
 -- would look up a million rows.
 CREATE TABLE span (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
-  rank INTEGER NOT NULL,
-  start_s REAL NOT NULL,  -- from the timeline's begin, on the common clock
-  op INTEGER NOT NULL,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  start_s REAL NOT NULL CHECK (start_s >= 0),  -- from the timeline's begin, on the common clock
+  op INTEGER NOT NULL CHECK (op >= 0),
   duration_s REAL NOT NULL CHECK (duration_s >= 0),
   bytes INTEGER NOT NULL,
   flops REAL NOT NULL,

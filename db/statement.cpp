@@ -3,6 +3,9 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace db {
 
 template <class Function>
@@ -61,13 +64,48 @@ void Statement::read_value(int column, std::int64_t& value) const {
   value = statement_->getColumn(column).getInt64();
 }
 void Statement::read_value(int column, int& value) const {
-  value = statement_->getColumn(column).getInt();
+  constexpr NumberRange range{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
+  const std::int64_t number = statement_->getColumn(column).getInt64();
+  if (!range.has(number)) {
+    refuse_number(connection_->path(), "query", statement_->getColumnName(column), number, range,
+                  row());
+  }
+  value = static_cast<int>(number);
 }
 void Statement::read_value(int column, double& value) const {
   value = statement_->getColumn(column).getDouble();
 }
 void Statement::read_value(int column, std::string& value) const {
   value = statement_->getColumn(column).getString();
+}
+
+void Statement::read_number(int index, std::int64_t& number, const char* table, const char* column,
+                            NumberRange range) const {
+  number = statement_->getColumn(index).getInt64();
+  if (!range.has(number)) {
+    refuse_number(connection_->path(), table, column, number, range, row());
+  }
+}
+void Statement::read_number(int index, int& number, const char* table, const char* column,
+                            NumberRange range) const {
+  constexpr double least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+  std::int64_t whole = 0;
+  read_number(index, whole, table, column,
+              {std::max(range.least, least), std::min(range.most, most)});
+  number = static_cast<int>(whole);
+}
+void Statement::read_number(int index, double& number, const char* table, const char* column,
+                            NumberRange range) const {
+  number = statement_->getColumn(index).getDouble();
+  if (!range.has(number)) {
+    refuse_number(connection_->path(), table, column, number, range, row());
+  }
+}
+
+std::string Statement::row() const {
+  const std::string_view name = statement_->getColumnName(0);
+  if (!name.ends_with("id")) return "";
+  return fmt::format("{} = {}", name, statement_->getColumn(0).getInt64());
 }
 
 }  // namespace db

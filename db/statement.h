@@ -11,6 +11,8 @@
 
 #include "db/columns.h"
 #include "db/connection.h"
+#include "db/number_range.h"
+#include "db/row_bounds.h"
 
 namespace SQLite {
 class Statement;
@@ -54,13 +56,27 @@ class Statement {
     return read;
   }
 
-  /// The columns of column_list<Record>(), from column 0 on.
+  /// The same of a number that stands for `column` of `table`, in the range of that one. Throws
+  /// WrongValue.
+  template <class Value>
+  Value number(int index, const char* table, const char* column) const {
+    Value read{};
+    read_number(index, read, table, column, range_of(table, column));
+    return read;
+  }
+
+  /// The columns of column_list<Record>(), from column 0 on. Throws WrongValue for a number out of
+  /// the range of its column (number_range.h).
   template <class Record>
   Record record() const {
+    const auto& ranges = number_ranges<Record>();
     Record read;
     int index = 0;
-    std::apply([&](const auto&... column) { (read_column(index++, read, column), ...); },
-               Table<Record>::columns);
+    const auto next = [&](const auto& column) {
+      read_column(index, read, column, ranges[static_cast<std::size_t>(index)]);
+      ++index;
+    };
+    std::apply([&](const auto&... column) { (next(column), ...); }, Table<Record>::columns);
     return read;
   }
 
@@ -107,15 +123,33 @@ class Statement {
   }
 
   template <class Record, class Field>
-  void read_column(int index, Record& record, const Column<Record, Field>& column) const {
+  void read_column(int index, Record& record, const Column<Record, Field>& column,
+                   NumberRange range) const {
     if constexpr (std::same_as<Field, double>) {
       if (is_null(index)) {
         record.*column.field = std::numeric_limits<double>::quiet_NaN();
         return;
       }
     }
-    read_value(index, record.*column.field);
+    read_number(index, record.*column.field, Table<Record>::name, column.name, range);
   }
+
+  void read_number(int index, std::int64_t& number, const char* table, const char* column,
+                   NumberRange range) const;
+  void read_number(int index, int& number, const char* table, const char* column,
+                   NumberRange range) const;
+  void read_number(int index, double& number, const char* table, const char* column,
+                   NumberRange range) const;
+  void read_number(int index, std::string& text, const char*, const char*, NumberRange) const {
+    read_value(index, text);
+  }
+  template <class Value>
+  void read_number(int index, std::optional<Value>& value, const char* table, const char* column,
+                   NumberRange range) const {
+    if (!is_null(index)) read_number(index, value.emplace(), table, column, range);
+  }
+  /// Which row this is: "run_id = 3".
+  std::string row() const;
 
   template <class Function>
   auto translated(Function function) const;
@@ -125,7 +159,9 @@ class Statement {
   std::unique_ptr<SQLite::Statement> statement_;
 };
 
-/// Every record that `SELECT <columns of Record> FROM <its table> <tail>` yields.
+/// Every record that `SELECT <columns of Record> FROM <its table> <tail>` yields. Throws WrongValue
+/// for a number that is not in its range (number_range.h), or not in that of its run, timeline or
+/// study (row_bounds.h).
 template <class Record, class... Values>
 std::vector<Record> select(const Connection& connection, const std::string& tail,
                            const Values&... values) {
@@ -133,7 +169,11 @@ std::vector<Record> select(const Connection& connection, const std::string& tail
       connection, "SELECT " + column_list<Record>() + " FROM " + Table<Record>::name + " " + tail);
   statement.bind(values...);
   std::vector<Record> records;
-  while (statement.step()) records.push_back(statement.template record<Record>());
+  RowBounds bounds(connection);
+  while (statement.step()) {
+    records.push_back(statement.template record<Record>());
+    bounds.check(records.back());
+  }
   return records;
 }
 

@@ -34,7 +34,8 @@ std::vector<Dependency> load_dependencies(const Connection& connection, std::int
   statement.bind(timeline_id);
   std::vector<Dependency> dependencies;
   while (statement.step()) {
-    dependencies.push_back({statement.value<int>(0), statement.value<int>(1)});
+    dependencies.push_back(
+        {statement.number<int>(0, "op_edge", "op"), statement.number<int>(1, "op_edge", "before")});
   }
   return dependencies;
 }

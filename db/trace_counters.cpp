@@ -51,8 +51,9 @@ std::vector<MemorySample> memory_samples(const Connection& connection, std::int6
   statement.bind(timeline_id);
   std::vector<MemorySample> samples;
   while (statement.step()) {
-    samples.push_back({statement.value<int>(0), statement.value<std::string>(1),
-                       std::llround(statement.value<double>(2) * 1e9),
+    samples.push_back({statement.number<int>(0, "allocation", "rank"),
+                       statement.value<std::string>(1),
+                       std::llround(statement.number<double>(2, "allocation", "begin_s") * 1e9),
                        statement.value<std::int64_t>(3)});
   }
   return samples;

@@ -185,13 +185,9 @@ InputObject::InputObject(const InputDocument& document, const InputNode& node, s
 
 const InputMember* InputObject::find(std::string_view key) const {
   document_->remember(path_, key);
-  for (const InputMember& member : std::get<InputNode::Members>(node_->value)) {
-    if (member.key == key) {
-      member.asked_for = true;
-      return &member;
-    }
-  }
-  return nullptr;
+  const InputMember* found = document_->find(*node_, key);
+  if (found != nullptr) found->asked_for = true;
+  return found;
 }
 
 bool InputObject::has(std::string_view key) const { return find(key) != nullptr; }
@@ -270,6 +266,22 @@ void InputDocument::refuse(const InputNode& at, std::string_view path,
   const std::string line = at.line == 0 ? "" : fmt::format(":{}", at.line);
   throw InputError(fmt::format("{}{}: {}{}{}", names_[at.source], line, path,
                                path.empty() ? "" : ": ", message));
+}
+
+const InputMember* InputDocument::find(const InputNode& object, std::string_view key) const {
+  constexpr std::size_t kFew = 16;
+  const auto& members = std::get<InputNode::Members>(object.value);
+  if (members.size() <= kFew) {
+    const auto found = std::ranges::find(members, key, &InputMember::key);
+    return found == members.end() ? nullptr : &*found;
+  }
+  std::vector<const InputMember*>& sorted = by_key_[&object];
+  if (sorted.empty()) {
+    for (const InputMember& member : members) sorted.push_back(&member);
+    std::ranges::sort(sorted, {}, &InputMember::key);
+  }
+  const auto found = std::ranges::lower_bound(sorted, key, {}, &InputMember::key);
+  return found == sorted.end() || (*found)->key != key ? nullptr : *found;
 }
 
 void InputDocument::remember(std::string_view path, std::string_view key) const {

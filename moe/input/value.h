@@ -129,6 +129,7 @@ class InputDocument {
   friend class InputObject;
   [[noreturn]] void refuse(const InputNode& at, std::string_view path,
                            std::string_view message) const;
+  const InputMember* find(const InputNode& object, std::string_view key) const;
   void remember(std::string_view path, std::string_view key) const;
   void check_members(const InputNode& node, const std::string& path) const;
   std::string unknown_key(std::string_view path, std::string_view key) const;
@@ -138,6 +139,8 @@ class InputDocument {
   InputNode root_;
   /// The keys that were asked for, present or not, by the path of their object without indices.
   mutable std::map<std::string, std::set<std::string>> asked_for_;
+  /// The members of objects that have many, by key.
+  mutable std::map<const InputNode*, std::vector<const InputMember*>> by_key_;
 };
 
 }  // namespace moe

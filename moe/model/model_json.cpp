@@ -32,20 +32,24 @@ std::string to_json(const Model& model) {
 
 Model model_from_json(std::string_view text, const std::string& name) {
   const InputDocument document = parse_json(text, name);
-  const InputObject root = document.object();
+  Model model = model_from_json(document.object());
+  document.no_other_keys();
+  return model;
+}
+
+Model model_from_json(const InputObject& object) {
   Model model;
   const auto read = [&](const ModelKey& key) {
-    auto value = root.optional_member(key.table == kHooksTable ? kHooks : key.name);
+    auto value = object.optional_member(key.table == kHooksTable ? kHooks : key.name);
     if (value && key.table == kHooksTable) value = value->object().optional_member(key.name);
     if (value) key.set(key, model, read_value(key, *value));
   };
   for (const ModelKey& key : common_keys()) read(key);
   // Models stored by version 0.1 call the precision so.
-  if (const auto earlier = root.optional_member("dtype")) set_precision(*earlier, model);
+  if (const auto earlier = object.optional_member("dtype")) set_precision(*earlier, model);
   for (const ModelKey* key : keys_of(model)) {
     if (key->fallback != nullptr) read(*key);
   }
-  document.no_other_keys();
   return model;
 }
 

@@ -8,6 +8,8 @@
 
 namespace moe {
 
+class InputObject;
+
 /// Every key that the model has with the value in force.
 std::string to_json(const Model& model);
 
@@ -15,6 +17,9 @@ std::string to_json(const Model& model);
 /// InputError for a key that is unknown or out of its range. Whether keys fit each other is not
 /// looked at: check() does that.
 Model model_from_json(std::string_view text, const std::string& name = "model");
+
+/// The same, of an object of a larger file. Leaves keys that it does not know to the file.
+Model model_from_json(const InputObject& object);
 
 /// A key of which two models have different values.
 struct KeyDifference {

@@ -145,15 +145,19 @@ std::string decisions_json(const Schedule& schedule) {
   return json_of(canonical(schedule).decisions).dump();
 }
 
-Schedule schedule_from_json(std::string_view text, std::string name) {
-  const InputDocument document = parse_json(text, std::move(name));
-  const InputObject object = document.object();
+Schedule read_schedule(const InputObject& object) {
   Schedule schedule;
   if (object.has("planner")) schedule.planner = object.text("planner", "a name");
   constexpr auto kinds = std::make_index_sequence<std::variant_size_v<AnyDecision>>();
   for (const InputValue& entry : object.list("decisions", "a list of decisions")) {
     schedule.decisions.push_back(read_decision(entry.object("a decision"), kinds));
   }
+  return schedule;
+}
+
+Schedule schedule_from_json(std::string_view text, std::string name) {
+  const InputDocument document = parse_json(text, std::move(name));
+  Schedule schedule = read_schedule(document.object());
   document.no_other_keys();
   return schedule;
 }

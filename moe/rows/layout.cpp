@@ -91,10 +91,13 @@ std::vector<std::string> nearest_texts(const Layout& asked, int ranks, const Lay
 }  // namespace
 
 std::vector<int> divisors(int number) {
-  std::vector<int> found;
-  for (int d = 1; d <= number; ++d) {
-    if (number % d == 0) found.push_back(d);
+  std::vector<int> found, above_root;
+  for (int d = 1; d <= number / d; ++d) {
+    if (number % d != 0) continue;
+    found.push_back(d);
+    if (d < number / d) above_root.push_back(number / d);
   }
+  found.insert(found.end(), above_root.rbegin(), above_root.rend());
   return found;
 }
 

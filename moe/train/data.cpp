@@ -13,21 +13,6 @@
 namespace moe {
 namespace {
 
-/// FNV-1a over tokens, so that it does not depend on how they are stored or cut into files. Every
-/// token is read once, so that one outside the vocabulary is found before the training begins.
-std::uint64_t add_fingerprint(std::uint64_t hash, const TokenFile& file, std::int64_t vocabulary) {
-  constexpr std::int64_t most = 1 << 16;
-  std::vector<std::int32_t> tokens;
-  for (std::int64_t first = 0; first < file.tokens; first += most) {
-    tokens.resize(static_cast<std::size_t>(std::min(most, file.tokens - first)));
-    read_tokens(file, first, tokens, vocabulary);
-    for (const std::int32_t token : tokens) {
-      hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3ULL;
-    }
-  }
-  return hash;
-}
-
 std::string name_of(const Source& source) {
   const std::string first = source.parts.front().file.path.string();
   if (source.parts.size() == 1) return first;
@@ -122,6 +107,45 @@ void each_part(const Source& source, std::int64_t begin, std::int64_t count, Rea
   }
 }
 
+/// FNV-1a over the tokens [first, end) of all sources, counted from the first token of the first
+/// one. Throws for a token outside the vocabulary.
+std::uint64_t add_tokens(std::uint64_t hash, const Corpus& corpus, std::int64_t first,
+                         std::int64_t end) {
+  constexpr std::int64_t most = 1 << 16;
+  std::vector<std::int32_t> tokens;
+  const auto read = [&](const TokenFile& file, std::int64_t from, std::int64_t count,
+                        std::int64_t) {
+    for (std::int64_t done = 0; done < count; done += most) {
+      tokens.resize(static_cast<std::size_t>(std::min(most, count - done)));
+      read_tokens(file, from + done, tokens, corpus.vocabulary);
+      for (const std::int32_t token : tokens) {
+        hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3ULL;
+      }
+    }
+  };
+  std::int64_t before = 0;  // tokens of the sources before
+  for (const Source& source : corpus.sources) {
+    const std::int64_t begin = std::max(first - before, std::int64_t{0}),
+                       count = std::min(end - before, source.tokens) - begin;
+    if (count > 0) each_part(source, begin, count, read);
+    before += source.tokens;
+  }
+  return hash;
+}
+
+/// Does not depend on how tokens are stored or cut into files. Of a large corpus it is that of
+/// samples all over it: to read all of it could take hours.
+std::uint64_t fingerprint_of(const Corpus& corpus) {
+  constexpr std::int64_t kAllOf = std::int64_t{1} << 24, kSamples = 1024, kEach = 4096;
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  if (corpus.tokens <= kAllOf) return add_tokens(hash, corpus, 0, corpus.tokens);
+  const std::int64_t apart = (corpus.tokens - kEach) / (kSamples - 1);
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    hash = add_tokens(hash, corpus, i * apart, i * apart + kEach);
+  }
+  return mix_all({hash, static_cast<std::uint64_t>(corpus.tokens)});
+}
+
 }  // namespace
 
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options) {
@@ -129,7 +153,6 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
   Corpus corpus;
   corpus.vocabulary = options.vocabulary;
   corpus.sequence_length = options.sequence_length;
-  corpus.fingerprint = 0xcbf29ce484222325ULL;
   const bool apart = !options.weights.empty();
   for (std::size_t i = 0; i < files.size(); ++i) {
     TokenFile file = open_token_file(files[i], options.vocabulary, options.raw_token_bits);
@@ -140,7 +163,6 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
     if (!apart && !corpus.sources.empty()) {
       expect_alike(corpus.sources.front().parts.front().file, file);
     }
-    corpus.fingerprint = add_fingerprint(corpus.fingerprint, file, options.vocabulary);
     if (corpus.sources.empty() || apart) corpus.sources.emplace_back();
     if (apart) corpus.sources.back().weight = options.weights.at(i);
     add_part(corpus.sources.back(), std::move(file));
@@ -154,6 +176,7 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
     corpus.tokens += source.tokens;
     corpus.training_tokens += source.training_tokens;
   }
+  corpus.fingerprint = fingerprint_of(corpus);
   corpus.description = describe(corpus);
   return corpus;
 }

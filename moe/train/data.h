@@ -43,7 +43,8 @@ struct Corpus {
   std::int64_t training_tokens = 0;  ///< of all sources
   std::int64_t vocabulary = 0;
   std::int64_t sequence_length = 0;
-  /// A hash of all tokens in order, which resumed runs compare.
+  /// A hash of the tokens in order, which resumed runs compare: of all of them where there are few,
+  /// else of samples and their number.
   std::uint64_t fingerprint = 0;
   std::string description;  ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
 };
@@ -53,9 +54,11 @@ struct Corpus {
 std::vector<std::filesystem::path> default_corpus_files();
 
 /// Opens `files`, or default_corpus_files() where there are none. What is held out of a source with
-/// documents begins with a document, where at most a tenth more is held out so. Throws InputError
-/// for a file that open_token_file refuses, for a token outside the vocabulary (file, position,
-/// value), and where either split of a source is too short for one sequence and its target.
+/// documents begins with a document, where at most a tenth more is held out so. Reads all of up to
+/// 16 million tokens, and of more a sample of 4 million. Throws InputError
+/// for a file that open_token_file refuses, for a token among those outside the vocabulary (file,
+/// position, value), and where either split of a source is too short for one sequence and its
+/// target.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };
@@ -88,8 +91,8 @@ std::vector<SamplePlace> random_places(const Corpus& corpus, Split split, std::i
 /// The source whose turn it is, by weight, where `bits` are random.
 std::size_t draw_source(const Corpus& corpus, std::uint64_t bits);
 
-/// Throws InputError where another program has meanwhile cut a file short or made a token too
-/// large.
+/// Throws InputError with file, position and value for a token outside the vocabulary, and where
+/// another program has meanwhile cut a file short.
 Batch read_batch(const Corpus& corpus, std::span<const SamplePlace> places);
 
 /// Asks the system to read these samples while this thread does other things.

@@ -37,6 +37,7 @@ bool handle_missing_pages() {
 }  // namespace
 
 std::size_t guarded_copy(std::span<const std::byte> from, std::span<std::byte> to) {
+  if (from.empty()) return 0;  // there may be no memory behind it
   [[maybe_unused]] static const bool is_handled = handle_missing_pages();
   CopyUnderWay copy;
   if (sigsetjmp(copy.out, 1) == 0) {

@@ -88,16 +88,17 @@ void take_raw(TokenFile& file, std::size_t file_bytes, int bits) {
   file.tokens = static_cast<std::int64_t>(file_bytes / each);
 }
 
-/// Numbers below 65,536 that are stored in 32 bits look like uint16 with a 0 after each. So does
-/// hardly any file of uint16 tokens.
+/// Numbers below 65,536 that are stored in 32 bits look like uint16 with a 0 after each. So do the
+/// first tokens of hardly any file of uint16.
 void expect_16_bits(const TokenFile& file) {
   constexpr std::int64_t least = 64;  // fewer may be so by chance
+  constexpr std::int64_t most = std::int64_t{1} << 20;
   if (file.tokens < least || file.tokens % 2 != 0) return;
   std::vector<std::int32_t> tokens(4096);
   bool all_zero = true;
-  for (std::int64_t first = 0; first < file.tokens;) {
-    const std::int64_t count =
-        std::min(static_cast<std::int64_t>(tokens.size()), file.tokens - first);
+  const std::int64_t end = std::min(file.tokens, most);
+  for (std::int64_t first = 0; first < end;) {
+    const std::int64_t count = std::min(static_cast<std::int64_t>(tokens.size()), end - first);
     read_tokens(file, first, std::span(tokens).first(static_cast<std::size_t>(count)),
                 std::numeric_limits<std::int64_t>::max());
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); i += 2) {

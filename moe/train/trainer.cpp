@@ -218,9 +218,11 @@ class Training {
         planning_(options.replan, options.planning, options.steps) {
     initialize_parameters(runner_, model.seed);
     if (options.resume) {
-      resume(runner_, *options.resume, world, options.run.time_limit_s);
-      first_ = options.resume->index.iteration + 1;
-      outliers_ = options.resume->index.outliers;
+      const ResumePoint point =
+          resume(runner_, *options.resume, model, corpus, world, options.run.time_limit_s,
+                 options.only_evaluates ? BesideTraining::maybe : BesideTraining::no);
+      first_ = point.index.iteration + 1;
+      outliers_ = point.index.outliers;
     }
     if (options.checkpoint && !options.only_evaluates) {
       CheckpointOptions kept = *options.checkpoint;

@@ -66,6 +66,7 @@ SharedTime::SharedTime(const std::vector<BusyTimes>& busy, const SharedProcessor
 }
 
 double SharedTime::until(double time) const {
+  if (times_.empty()) return time;  // no op took any time
   const auto after = std::upper_bound(times_.begin(), times_.end(), time);
   if (after == times_.begin()) return time - times_.front();
   const auto i = static_cast<std::size_t>(after - times_.begin()) - 1;

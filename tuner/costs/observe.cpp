@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "db/timeline_statistics.h"
@@ -52,32 +53,41 @@ std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& 
   return op_costs(program, groups, bindings, any, links);
 }
 
-/// The ops that an op waited for last, on its own stream and on others, and when they ended.
+/// An op, and when it ended.
+struct EndedOp {
+  int op = 0;
+  double end_s = 0;
+};
+
+/// The ops that an op waited for last: before it on its own stream, and on others.
 struct LastWait {
-  double same_s = 0;
-  double other_s = -1;
-  int other_op = -1;
-  int before = -1;  ///< op before it on its stream
-  double ready_s() const { return std::max(same_s, other_s); }
+  std::optional<EndedOp> before, other;
+
+  double same_s() const { return before ? before->end_s : 0; }
+  double ready_s() const { return other ? std::max(same_s(), other->end_s) : same_s(); }
+  /// The op of another stream that it waited for after its own stream was free; none where there is
+  /// none.
+  std::optional<int> woken_by() const {
+    return other && other->end_s > same_s() ? std::optional(other->op) : std::nullopt;
+  }
 };
 
 std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<moe::OpSpan>& spans,
                                  const std::vector<std::vector<int>>& waits) {
   std::vector<LastWait> result(program.ops.size());
-  std::vector<int> last_of_stream(moe::kStreamCount, -1);
+  std::vector<std::optional<int>> last_of_stream(moe::kStreamCount);
   const auto end_of = [&](int op) { return interval_of(spans[op]).end_s; };
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     if (!has_run(spans[op])) continue;
     LastWait& last = result[op];
     const auto stream = static_cast<std::size_t>(program.ops[op].stream);
-    last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
-    if (last.before >= 0) last.same_s = end_of(last.before);
+    const auto before = std::exchange(last_of_stream[stream], static_cast<int>(op));
+    if (before) last.before = {*before, end_of(*before)};
     for (const int earlier : waits[op]) {
       if (program.ops[earlier].stream == program.ops[op].stream) continue;
       if (!has_run(spans[earlier])) continue;
-      if (end_of(earlier) > last.other_s) {
-        last.other_s = end_of(earlier);
-        last.other_op = earlier;
+      if (!last.other || end_of(earlier) > last.other->end_s) {
+        last.other = {earlier, end_of(earlier)};
       }
     }
   }
@@ -91,21 +101,19 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
     const std::vector<LastWait> lasts = last_waits(program, spans, waits);
     std::vector<bool> woke_computation(program.ops.size());
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      if (has_run(spans[op]) && !moe::is_communication(program.ops[op]) &&
-          lasts[op].other_s > lasts[op].same_s) {
-        woke_computation[lasts[op].other_op] = true;
-      }
+      if (!has_run(spans[op]) || moe::is_communication(program.ops[op])) continue;
+      if (const auto woke = lasts[op].woken_by()) woke_computation[*woke] = true;
     }
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (!has_run(spans[op])) continue;
       const LastWait& last = lasts[op];
       const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
-      const auto before = static_cast<std::size_t>(std::max(last.before, 0));
-      if (last.other_s > last.same_s) {
-        const bool routing = moe::binds_routing(program.ops[last.other_op]);
+      if (const auto woke = last.woken_by()) {
+        const bool routing = moe::binds_routing(program.ops[*woke]);
         (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
-      } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
-                 moe::is_communication(program.ops[before]) && woke_computation[before]) {
+      } else if (last.before && moe::is_communication(program.ops[op]) &&
+                 moe::is_communication(program.ops[last.before->op]) &&
+                 woke_computation[last.before->op]) {
         seen.contended_gaps.push_back(gap);
       } else {
         seen.same_stream_gaps.push_back(gap);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -144,32 +145,43 @@ moe::Routing read_routing(const std::string& path) {
   return moe::routing_from_json(moe::read_file(path), path);
 }
 
+/// The counts of a layer. Throws what `failure` makes of a text that begins with `name`, where there
+/// are none, or of other ranks or experts.
+template <class Failure>
+const moe::LayerRouting& found_layer(const moe::Routing& routing, const GatedLayer& wanted,
+                                     const moe::Groups& groups, const std::string& name,
+                                     const Failure& failure) {
+  const auto found = std::find_if(
+      routing.layers.begin(), routing.layers.end(), [&](const moe::LayerRouting& layer) {
+        return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
+      });
+  if (found == routing.layers.end()) {
+    throw failure(fmt::format(
+        "{}: no routing for layer {}{}", name, wanted.at.layer,
+        wanted.at.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.at.micro_batch) : ""));
+  }
+  const auto ranks = static_cast<std::size_t>(moe::stage_ranks(groups));
+  if (found->experts != wanted.experts || found->tokens.size() != ranks) {
+    throw failure(fmt::format(
+        "{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", name,
+        wanted.at.layer, wanted.experts, ranks, found->experts, found->tokens.size()));
+  }
+  return *found;
+}
+
 /// Takes the counts of the program's layers, in its order.
 moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
                     const moe::Groups& groups, const std::string& path) {
   moe::Routing result;
   for (const GatedLayer& wanted : layers) {
-    const auto found = std::find_if(
-        routing.layers.begin(), routing.layers.end(), [&](const moe::LayerRouting& layer) {
-          return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
-        });
-    if (found == routing.layers.end()) {
-      throw moe::InputError(fmt::format(
-          "{}: no routing for layer {}{}", path, wanted.at.layer,
-          wanted.at.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.at.micro_batch) : ""));
-    }
-    if (found->experts != wanted.experts ||
-        found->tokens.size() != static_cast<std::size_t>(moe::stage_ranks(groups))) {
-      throw moe::InputError(
-          fmt::format("{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks",
-                      path, wanted.at.layer, wanted.experts, moe::stage_ranks(groups),
-                      found->experts, found->tokens.size()));
-    }
-    result.layers.push_back(*found);
+    const moe::LayerRouting& found =
+        found_layer(routing, wanted, groups, path,
+                    [](const std::string& text) { return moe::InputError(text); });
+    result.layers.push_back(found);
     if (wanted.full) continue;  // fit_capacity checks these
     const std::int64_t tokens = wanted.copies / wanted.choices;
-    for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
-      const auto& row = found->tokens[rank];
+    for (std::size_t rank = 0; rank < found.tokens.size(); ++rank) {
+      const auto& row = found.tokens[rank];
       const std::int64_t sent = std::accumulate(row.begin(), row.end(), std::int64_t{0});
       if (sent > wanted.copies) {
         throw moe::InputError(fmt::format(
@@ -319,15 +331,52 @@ moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run
     throw db::Error(db::ErrorKind::not_found,
                     fmt::format("run {}: no loads of iteration {}", run_id, iteration));
   }
-  moe::Routing routing;
   // Ranks are counted within the layer's stage, whose first may be any rank of the world.
+  struct Extent {
+    std::size_t first_rank = std::numeric_limits<std::size_t>::max(), end_rank = 0;
+    int experts = 0;
+  };
+  std::map<int, Extent> extents;  // by layer
+  for (const auto& [key, layer] : parts) {
+    Extent& extent = extents[layer.layer];
+    const auto first =
+        std::ranges::find_if(layer.tokens, [](const auto& row) { return !row.empty(); });
+    extent.first_rank =
+        std::min(extent.first_rank, static_cast<std::size_t>(first - layer.tokens.begin()));
+    extent.end_rank = std::max(extent.end_rank, layer.tokens.size());
+    extent.experts = std::max(extent.experts, layer.experts);
+  }
+  moe::Routing routing;
   for (auto& [key, layer] : parts) {
-    const auto first = std::find_if(layer.tokens.begin(), layer.tokens.end(),
-                                    [](const auto& row) { return !row.empty(); });
-    layer.tokens.erase(layer.tokens.begin(), first);
+    const Extent& extent = extents.at(layer.layer);
+    layer.tokens.resize(extent.end_rank);
+    for (std::size_t rank = extent.first_rank; rank < extent.end_rank; ++rank) {
+      const auto experts = static_cast<int>(layer.tokens[rank].size());
+      if (experts == extent.experts) continue;
+      throw db::Error(db::ErrorKind::invalid,
+                      fmt::format("{}: run {}: loads of iteration {}, layer {}, micro-batch {}: "
+                                  "rank {} has {} experts: expected {}, as others have",
+                                  connection.path(), run_id, iteration, layer.layer,
+                                  layer.micro_batch, rank, experts, extent.experts));
+    }
+    layer.experts = extent.experts;
+    layer.tokens.erase(layer.tokens.begin(),
+                       layer.tokens.begin() + static_cast<std::ptrdiff_t>(extent.first_rank));
     routing.layers.push_back(std::move(layer));
   }
   return of_micro_batches(std::move(routing), micro_batches);
+}
+
+moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
+                              const moe::Program& program, const moe::Groups& groups) {
+  moe::Routing routing = recorded_routing(connection, run_id, iteration, program.micro_batches);
+  const std::string name =
+      fmt::format("{}: run {}: loads of iteration {}", connection.path(), run_id, iteration);
+  for (const GatedLayer& wanted : gated_layers(program)) {
+    found_layer(routing, wanted, groups, name,
+                [](const std::string& text) { return db::Error(db::ErrorKind::invalid, text); });
+  }
+  return routing;
 }
 
 }  // namespace tuner

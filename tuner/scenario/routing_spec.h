@@ -35,4 +35,9 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
                               int micro_batches);
 
+/// The same in the micro-batches of a program. Throws db::Error (invalid) also where the layers,
+/// ranks or experts are not the program's.
+moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
+                              const moe::Program& program, const moe::Groups& groups);
+
 }  // namespace tuner

@@ -27,19 +27,18 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
   result.duration_s = timeline.duration_s;
   result.ranks.assign(static_cast<std::size_t>(ranks), std::vector<moe::OpSpan>(ops, {-1, 0, 0}));
   for (const db::Span& span : db::load_spans(connection, timeline.id)) {
-    if (span.rank < 0 || span.rank >= ranks || span.op < 0 ||
-        static_cast<std::size_t>(span.op) >= ops) {
+    if (span.rank >= ranks || static_cast<std::size_t>(span.op) >= ops) {
       throw db::Error(db::ErrorKind::invalid,
-                      fmt::format("timeline {}: op {} of rank {} is not of this model", timeline.id,
-                                  span.op, span.rank));
+                      fmt::format("{}: timeline {}: op {} of rank {} is not of this model",
+                                  connection.path(), timeline.id, span.op, span.rank));
     }
     result.ranks[span.rank][span.op] = {span.op, span.start_s, span.duration_s};
   }
   return result;
 }
 
-bool add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
-             const moe::Program& whole, const db::Run& run, MeasuredRuns& measured) {
+bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
+             const db::Run& run, MeasuredRuns& measured) {
   db::TimelineFilter filter;
   filter.run_id = run.id;
   filter.kind = db::kMeasured;
@@ -55,7 +54,7 @@ bool add_run(const db::Connection& connection, const moe::Model& model, const mo
   for (const db::Timeline& timeline : timelines) {
     moe::Routing routing;
     if (routes) {
-      routing = recorded_routing(connection, run.id, timeline.iteration, model.micro_batches);
+      routing = recorded_routing(connection, run.id, timeline.iteration, whole, groups);
     }
     measured.iterations.push_back(
         {&program, bind_all(program, groups, routing),

@@ -6,7 +6,6 @@
 
 #include "db/connection.h"
 #include "db/records.h"
-#include "moe/model/model.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/groups.h"
@@ -24,10 +23,10 @@ struct MeasuredRuns {
 };
 
 /// Adds the measured timelines of a run with a stored schedule, without warm-up iterations where
-/// there are others. False where it has none. `whole`: the iteration of `model` that schedules are
-/// applied to. Throws db::Error where a timeline is not of this model.
-bool add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
-             const moe::Program& whole, const db::Run& run, MeasuredRuns& measured);
+/// there are others. False where it has none. `whole`: the iteration that schedules are applied
+/// to. Throws db::Error where a timeline or its loads are not of `whole`.
+bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
+             const db::Run& run, MeasuredRuns& measured);
 
 /// Reads a stored timeline, with its spans by rank and op as the runner made it.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,

@@ -10,6 +10,7 @@
 
 #include "db/console/format_rows.h"
 #include "db/load.h"
+#include "db/number_range.h"
 #include "db/store.h"
 #include "moe/program/timeline.h"
 #include "tuner/planners/planners.h"
@@ -32,8 +33,17 @@ std::vector<std::pair<db::Measurement, nlohmann::json>> micro_profiles_of(
     const db::Connection& connection, const std::string& study) {
   std::vector<std::pair<db::Measurement, nlohmann::json>> all;
   for (db::Measurement& row : db::load_measurements(connection, {.op = kMicroProfileOp})) {
-    auto parameters = nlohmann::json::parse(row.parameters_json);
-    if (parameters.value("study", "") == study) {
+    auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
+    const auto is_id = [&](const char* key) {
+      return parameters.contains(key) && parameters[key].is_number_integer();
+    };
+    if (!parameters.is_object() || !is_id("schedule") ||
+        (parameters.contains("run") && !is_id("run"))) {
+      db::refuse_value(connection.path(), "measurement", "parameters_json", row.parameters_json,
+                       "those of a micro-profile, with the ids of its schedule and run",
+                       fmt::format("id = {}", row.id));
+    }
+    if (parameters.contains("study") && parameters["study"] == study) {
       all.emplace_back(std::move(row), std::move(parameters));
     }
   }

@@ -50,7 +50,7 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   for (std::size_t i = 0; i < kept; ++i) {
     routings.push_back(moe::exchanged_rows(
         program, recorded_routing(connection, run_id, iterations[i * iterations.size() / kept],
-                                  program.micro_batches)));
+                                  program, program.groups)));
   }
   return routings;
 }
@@ -179,17 +179,20 @@ std::vector<std::vector<double>> by_schedule(std::span<const RunErrors> runs) {
 /// Stored runs of one model on as many ranks, read one after the other.
 class StoredRuns {
  public:
-  StoredRuns(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
-             const moe::Program& whole, const db::Run& first)
-      : connection_(connection), model_(model), groups_(groups), whole_(whole), first_(first) {}
+  StoredRuns(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
+             const db::Run& first)
+      : connection_(connection), groups_(groups), whole_(whole), first_(first) {}
 
   void add(std::int64_t id) {
     const db::Run run = db::load_run(connection_, id);
-    if (run.ranks != first_.ranks || !run.schedule_id) {
+    if (run.ranks != first_.ranks) {
       throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
                                         run.ranks, first_.id, first_.ranks));
     }
-    if (!add_run(connection_, model_, groups_, whole_, run, measured_)) {
+    if (!run.schedule_id) {
+      throw moe::InputError(fmt::format("profile: run {} has no schedule", run.id));
+    }
+    if (!add_run(connection_, groups_, whole_, run, measured_)) {
       throw db::Error(db::ErrorKind::not_found,
                       fmt::format("run {}: no measured timeline", run.id));
     }
@@ -235,7 +238,6 @@ class StoredRuns {
 
  private:
   const db::Connection& connection_;
-  const moe::Model& model_;
   const moe::Groups& groups_;
   const moe::Program& whole_;
   const db::Run& first_;
@@ -254,6 +256,11 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
   const std::vector<db::RunRank> ranks = db::load_run_ranks(connection, first.id);
+  if (ranks.size() != static_cast<std::size_t>(first.ranks)) {
+    throw db::Error(db::ErrorKind::invalid,
+                    fmt::format("{}: run {} has {} ranks, and run_rank tells of {}",
+                                connection.path(), first.id, first.ranks, ranks.size()));
+  }
   const std::vector<int> nodes = nodes_of(ranks);
   const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
@@ -264,7 +271,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     profile.routings = routings_of_run(connection, first.id, whole);
   }
 
-  StoredRuns fitted(connection, model, profile.groups, whole, first);
+  StoredRuns fitted(connection, profile.groups, whole, first);
   for (const std::int64_t id : run_ids) fitted.add(id);
   for (const std::int64_t id : later.trials) fitted.add(id);
   const std::vector<MeasuredIteration>& iterations = fitted.measured().iterations;
@@ -282,7 +289,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   profile.errors = errors_of_profile(fitted.measured(), profile);
   const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
   if (!has_trials) {
-    StoredRuns micro_profiles(connection, model, profile.groups, whole, first);
+    StoredRuns micro_profiles(connection, profile.groups, whole, first);
     for (const std::int64_t id : later.micro_profiles) {
       if (has_measured_timeline(connection, id)) micro_profiles.add(id);
     }

@@ -11,6 +11,7 @@
 
 #include "db/console/statistics.h"
 #include "db/store.h"
+#include "db/study_runs.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/undisturbed.h"
 
@@ -43,11 +44,9 @@ class ProfileTrainings {
         study_(study),
         job_(job),
         how_(how),
-        result_{std::move(schedules), {}, {}} {
+        result_{std::move(schedules), {}, {}},
+        stored_(db::profile_runs(study).value()) {
     result_.share_of_others.resize(result_.schedules.size());
-    if (!study.profile_runs_json.empty()) {
-      stored_ = nlohmann::json::parse(study.profile_runs_json).get<std::vector<std::int64_t>>();
-    }
     earlier_ = stored_;
   }
 

@@ -4,15 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "db/load.h"
+#include "db/study_runs.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/ties.h"
 
 namespace tuner {
 
-Refinements refinements_of(const db::Study& study) {
-  if (study.refinement_runs_json.empty()) return {};
-  return nlohmann::json::parse(study.refinement_runs_json).get<Refinements>();
-}
+Refinements refinements_of(const db::Study& study) { return db::refinement_runs(study).value(); }
 
 std::vector<std::int64_t> last_refinement(const db::Study& study) {
   const Refinements all = refinements_of(study);

@@ -25,14 +25,14 @@ namespace {
 /// (rank_slowdown.h). All have the processors of the first.
 std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
                                               const std::vector<std::int64_t>& run_ids,
-                                              const moe::Model& model, const Situation& profiled,
+                                              const Situation& profiled,
                                               const std::function<void()>& go_on) {
   const moe::Groups& groups = profiled.groups;
   MeasuredRuns measured;
   for (const std::int64_t id : run_ids) {
     go_on();
     const db::Run run = db::load_run(connection, id);
-    if (run.schedule_id) add_run(connection, model, groups, profiled.program, run, measured);
+    if (run.schedule_id) add_run(connection, groups, profiled.program, run, measured);
   }
   const auto shared = shared_processors(db::load_run_ranks(connection, run_ids.front()));
   const bool contended = ranks_contend(shared, groups.ranks);
@@ -43,7 +43,6 @@ std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
 /// What a study's trials are compared with, and how.
 struct Comparison {
   const db::Connection& connection;
-  const moe::Model& model;
   const Situation& profiled;
   std::map<int, RankSlowdown> profile;  ///< of its runs
 };
@@ -64,7 +63,7 @@ Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
 std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id,
                                     const std::function<void()>& go_on) {
   const std::map<int, RankSlowdown> slowdowns =
-      slowdowns_of_runs(with.connection, {run_id}, with.model, with.profiled, go_on);
+      slowdowns_of_runs(with.connection, {run_id}, with.profiled, go_on);
   const auto slowdown = compute_slowdown(slowdowns, with.profile);
   if (!slowdown) return std::nullopt;
   SlowedRun run{*slowdown, with.profiled.costs};
@@ -88,11 +87,11 @@ double predicted_s(const Situation& profiled, const CostModel& costs,
 }  // namespace
 
 void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
-                              const moe::Model& model, const Situation& profiled,
+                              const Situation& profiled,
                               const std::vector<std::int64_t>& profile_runs,
                               const std::function<void()>& go_on) {
-  const Comparison with{connection, model, profiled,
-                        slowdowns_of_runs(connection, profile_runs, model, profiled, go_on)};
+  const Comparison with{connection, profiled,
+                        slowdowns_of_runs(connection, profile_runs, profiled, go_on)};
   std::vector<SlowedTrial> slowed_trials;
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =

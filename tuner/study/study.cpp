@@ -464,8 +464,8 @@ class StudyRun {
   void judge_slowdown() {
     go_on();
     try {
-      store_slowed_predictions(connection_, study_.id, options_.model, situation(profile_costs_),
-                               profile_runs_, [this] { go_on(); });
+      store_slowed_predictions(connection_, study_.id, situation(profile_costs_), profile_runs_,
+                               [this] { go_on(); });
     } catch (const db::Error& error) {
       options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
     }

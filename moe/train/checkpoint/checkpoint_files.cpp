@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -16,13 +17,24 @@ const StoredTensor& CheckpointFiles::tensor(const std::string& name) {
   if (in == index_.file_of.end()) {
     throw InputError(
         fmt::format("{}: tensor {}: is missing: expected a checkpoint of a model that has it",
-                    (folder_ / kIndexFile).string(), name));
+                    (folder_ / kIndexFile).string(), db::shortened(name, 200)));
   }
   auto open = files_.find(in->second);
   if (open == files_.end()) {
     open = files_.try_emplace(in->second, folder_ / in->second, index_.files.at(in->second)).first;
   }
   return open->second.tensor(name);
+}
+
+const StoredTensor& CheckpointFiles::tensor(const NamedTensor& named, DType dtype) {
+  const StoredTensor& stored = tensor(named.name);
+  const std::filesystem::path file = path_of(named.name);
+  expect_shape(file, named.name, stored.shape, {named.rows, named.columns});
+  if (stored.dtype != stored_type(dtype)) {
+    throw InputError(fmt::format("{}: tensor {}: is {}: expected {}", file.string(), named.name,
+                                 stored.dtype, stored_type(dtype)));
+  }
+  return stored;
 }
 
 std::filesystem::path CheckpointFiles::path_of(const std::string& name) const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "moe/train/checkpoint/index.h"
+#include "moe/train/checkpoint/names.h"
 #include "moe/train/checkpoint/safetensors.h"
 
 namespace moe {
@@ -18,6 +19,9 @@ class CheckpointFiles {
   /// Throws InputError with file and tensor for one that is not there or was changed. The bytes are
   /// valid as long as this object.
   const StoredTensor& tensor(const std::string& name);
+  /// The same of a matrix of a model. Throws InputError also where it is of another shape or type
+  /// than the model's.
+  const StoredTensor& tensor(const NamedTensor& named, DType dtype);
   /// The file of a tensor that was found.
   std::filesystem::path path_of(const std::string& name) const;
 

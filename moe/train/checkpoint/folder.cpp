@@ -22,7 +22,9 @@ std::optional<int> iteration_named(std::string_view name) {
   name.remove_prefix(kIteration.size());
   int iteration = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), iteration);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  if (error != std::errc{} || end != name.data() + name.size() || iteration < 0) {
+    return std::nullopt;
+  }
   return iteration;
 }
 

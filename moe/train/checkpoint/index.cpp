@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
+#include "moe/input/file_name.h"
+#include "moe/input/json.h"
 #include "moe/input/read_file.h"
 #include "moe/model/model_json.h"
+#include "moe/passes/read_schedule.h"
 #include "moe/train/checkpoint/checksum.h"
 
 namespace moe {
@@ -18,44 +25,104 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
+constexpr std::int64_t kMostIndexBytes = std::int64_t{1} << 30;  // ten million tensors
+constexpr double kLargest = std::numeric_limits<double>::max();
 
 /// Names of files may be bytes that are no text.
 std::string in_utf8(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string checksum_of(const Json& json) {
-  const std::string text = in_utf8(json, -1);
+std::string checksum_of_text(std::string_view text) {
   return checksum_text(checksum(std::as_bytes(std::span(text))));
 }
 
-CheckpointIndex index_from(const Json& json, const std::string& file) {
+/// JSON without the blanks between its parts, as `in_utf8` writes it without lines.
+std::string without_blanks(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  bool in_text = false, is_escaped = false;
+  for (const char c : json) {
+    if (in_text) {
+      in_text = is_escaped || c != '"';
+      is_escaped = !is_escaped && c == '\\';
+    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+      continue;
+    } else {
+      in_text = c == '"';
+    }
+    result += c;
+  }
+  return result;
+}
+
+/// Throws where the content is not that of which the checksum was taken.
+void expect_unchanged(const std::string& text, const InputObject& root) {
+  const std::string told = root.text("checksum", "a checksum");
+  const std::string whole = without_blanks(text);
+  const std::string before =
+      fmt::format(R"({{"moelab_checkpoint":{},"checksum":"{}","content":)", kVersion, told);
+  const bool in_order = whole.size() > before.size() && whole.starts_with(before);
+  if (in_order && checksum_of_text(std::string_view(whole).substr(
+                      before.size(), whole.size() - before.size() - 1)) == told) {
+    return;
+  }
+  root.refuse("content", "is not what was written");
+}
+
+std::uint64_t read_fingerprint(const InputValue& value) {
+  constexpr std::string_view expected = "16 hexadecimal digits";
+  const std::string text = value.text(expected);
+  std::uint64_t fingerprint = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), fingerprint, 16);
+  if (text.size() != 16 || error != std::errc{} || end != text.data() + text.size()) {
+    value.fail(expected);
+  }
+  return fingerprint;
+}
+
+std::vector<double> read_numbers(const InputObject& object, std::string_view key) {
+  std::vector<double> numbers;
+  for (const InputValue& value : object.list(key, "a list of numbers")) {
+    numbers.push_back(value.number(-kLargest, kLargest, "a number"));
+  }
+  return numbers;
+}
+
+CheckpointIndex index_from(const InputObject& content) {
   CheckpointIndex index;
-  index.iteration = json.at("iteration").get<int>();
-  index.model = model_from_json(json.at("model").dump(), file);
-  index.layout = json.at("layout").get<std::string>();
-  const auto fingerprint = json.at("corpus_fingerprint").get<std::string>();
-  std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(),
-                  index.corpus_fingerprint, 16);
-  if (json.contains("cursors")) {
-    for (const Json& one : json["cursors"]) {
-      index.cursors.push_back(
-          {one.at("source").get<std::string>(), one.at("drawn").get<std::int64_t>()});
+  index.iteration =
+      static_cast<int>(content.integer("iteration", 0, std::numeric_limits<int>::max() - 1));
+  index.model = model_from_json(content.object("model"));
+  index.layout = content.text("layout");
+  index.corpus_fingerprint =
+      read_fingerprint(content.member("corpus_fingerprint", "16 hexadecimal digits"));
+  if (content.has("cursors")) {
+    for (const InputValue& one : content.list("cursors")) {
+      const InputObject cursor = one.object();
+      index.cursors.push_back({cursor.text("source"), cursor.integer("drawn", 0)});
     }
   }
-  index.schedule = schedule_from_json(json.at("schedule").dump());
-  if (json.contains("outliers")) {
-    const Json& outliers = json["outliers"];
-    index.outliers = {outliers.at("losses").get<std::vector<double>>(),
-                      outliers.at("gradient_norms").get<std::vector<double>>(),
-                      outliers.at("skipped").get<std::int64_t>()};
+  index.schedule = read_schedule(content.object("schedule"));
+  if (content.has("outliers")) {
+    const InputObject outliers = content.object("outliers");
+    index.outliers = {read_numbers(outliers, "losses"), read_numbers(outliers, "gradient_norms"),
+                      outliers.integer("skipped", 0)};
   }
-  for (const auto& [name, seal] : json.at("files").items()) {
-    index.files[name] = {seal.at("bytes").get<std::int64_t>(),
-                         seal.at("header_checksum").get<std::string>()};
+  const InputObject files = content.object("files");
+  for (const std::string& name : files.keys()) {
+    if (!is_name_of_file(name)) files.refuse(name, "expected the name of a file in this folder");
+    const InputObject seal = files.object(name);
+    index.files[name] = {seal.integer("bytes", 0), seal.text("header_checksum")};
   }
-  for (const auto& [name, in] : json.at("weight_map").items())
-    index.file_of[name] = in.get<std::string>();
+  const InputObject weight_map = content.object("weight_map");
+  for (const std::string& name : weight_map.keys()) {
+    const InputValue file = weight_map.member(name);
+    const std::string in = file.text("the name of a file");
+    if (!index.files.contains(in)) file.fail("one of the files that the index lists");
+    index.file_of[name] = in;
+  }
   return index;
 }
 
@@ -64,18 +131,19 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
 std::string to_text(const CheckpointIndex& index) {
   Json schedule = Json::parse(to_json(index.schedule));
   if (index.schedule.planner.empty()) schedule.erase("planner");  // of a file that names none
-  Json files = Json::object(), weight_map = Json::object();
+  Json files = Json::object();
   for (const auto& [name, seal] : index.files) {
     files[name] = {{"bytes", seal.bytes}, {"header_checksum", seal.header_checksum}};
   }
-  for (const auto& [name, file] : index.file_of) weight_map[name] = file;
+  // To look for each name among those before it would take long.
+  Json weight_map = Json::object_t(index.file_of.begin(), index.file_of.end());
   Json content{{"iteration", index.iteration},
                {"model", Json::parse(to_json(index.model))},
                {"layout", index.layout},
                {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
                {"schedule", schedule},
-               {"files", files},
-               {"weight_map", weight_map}};
+               {"files", std::move(files)},
+               {"weight_map", std::move(weight_map)}};
   for (const SourceCursor& one : index.cursors) {
     content["cursors"].push_back({{"source", one.name}, {"drawn", one.drawn}});
   }
@@ -84,32 +152,23 @@ std::string to_text(const CheckpointIndex& index) {
                            {"gradient_norms", index.outliers.gradient_norms},
                            {"skipped", index.outliers.skipped}};
   }
+  const std::string checksum = checksum_of_text(in_utf8(content, -1));
   const Json whole{
-      {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};
+      {"moelab_checkpoint", kVersion}, {"checksum", checksum}, {"content", std::move(content)}};
   return in_utf8(whole, 1) + "\n";
 }
 
 CheckpointIndex read_index(const std::filesystem::path& folder) {
   const std::string file = (folder / kIndexFile).string();
-  const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("{}: {}", file, why));
-  };
-  const Json json = Json::parse(read_file(file), nullptr, false);
-  if (!json.is_object() || !json.contains("moelab_checkpoint") || !json.contains("content") ||
-      !json.contains("checksum")) {
-    refuse("is not the index of a checkpoint, or is cut short");
-  }
-  if (json["moelab_checkpoint"] != kVersion) {
-    refuse(fmt::format("format {}: expected {}", json["moelab_checkpoint"].dump(), kVersion));
-  }
-  if (json["checksum"] != checksum_of(json["content"])) {
-    refuse("its content is not what was written");
-  }
-  try {
-    return index_from(json["content"], file);
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: {}", file, error.what()));
-  }
+  const std::string text = read_file(file, kMostIndexBytes);
+  const InputDocument document = parse_json(text, file);
+  const InputObject root = document.object();
+  const InputValue version = root.member("moelab_checkpoint", "the index of a checkpoint");
+  if (version.integer(0) != kVersion) version.fail(fmt::format("format {}", kVersion));
+  expect_unchanged(text, root);
+  CheckpointIndex index = index_from(root.object("content"));
+  document.no_other_keys();
+  return index;
 }
 
 }  // namespace moe

@@ -1,17 +1,14 @@
 #include "moe/train/checkpoint/load.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <string>
 #include <vector>
 
-#include "moe/errors.h"
 #include "moe/train/checkpoint/checkpoint_files.h"
 #include "moe/train/checkpoint/names.h"
 #include "moe/train/shared_states.h"
 
 namespace moe {
+
 void load_tensors(Runner& runner, const CheckpointIndex& index,
                   const std::filesystem::path& folder) {
   CheckpointFiles files(index, folder);
@@ -31,14 +28,7 @@ void load_tensors(Runner& runner, const CheckpointIndex& index,
       const Tensor& value = program.tensors[of->value];
       bytes.resize(static_cast<std::size_t>(value.rows * value.columns * bytes_of(tensor.dtype)));
     }
-    const StoredTensor& stored = files.tensor(named.name);
-    const std::vector<std::int64_t> shape{named.rows, named.columns};
-    if (stored.shape != shape || stored.dtype != stored_type(tensor.dtype)) {
-      throw InputError(fmt::format("{}: tensor {}: is {} [{}]: expected {} [{}]",
-                                   files.path_of(named.name).string(), named.name, stored.dtype,
-                                   fmt::join(stored.shape, ", "), stored_type(tensor.dtype),
-                                   fmt::join(shape, ", ")));
-    }
+    const StoredTensor& stored = files.tensor(named, tensor.dtype);
     take_from_whole(program.parameters[named.parameter].shard, columns_of(program, named),
                     bytes_of(tensor.dtype), stored.bytes, block_bytes(program, named, bytes));
   }

@@ -1,8 +1,10 @@
 #include "moe/train/checkpoint/resume.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "moe/communicator/ranks.h"
@@ -45,12 +47,17 @@ std::vector<std::string> compared(const CheckpointIndex& index, const std::files
   return remarks;
 }
 
-}  // namespace
+/// How often a checkpoint is looked for that a training beside this process replaces meanwhile.
+constexpr int kMostLooks = 5;
 
-std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
-                                             const Model& model, const Corpus& corpus) {
-  const std::vector<int> complete = checkpoints_in(directory);
-  if (complete.empty()) return std::nullopt;
+bool is_gone(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return !std::filesystem::exists(folder / kIndexFile, ignored);
+}
+
+/// The checkpoint of an iteration, the last of those that are complete.
+ResumePoint resume_point(const std::filesystem::path& directory, const std::vector<int>& complete,
+                         const Model& model, const Corpus& corpus) {
   ResumePoint point;
   point.folder = checkpoint_folder(directory, complete.back());
   point.way_out = way_out_of(point.folder, complete);
@@ -68,18 +75,57 @@ std::optional<ResumePoint> find_resume_point(const std::filesystem::path& direct
   return point;
 }
 
-void resume(Runner& runner, const ResumePoint& point, Communicator& world, double time_limit_s) {
-  std::string failure;
-  try {
-    load_tensors(runner, point.index, point.folder);
-  } catch (const InputError& error) {
-    failure = error.what();
+}  // namespace
+
+std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
+                                             const Model& model, const Corpus& corpus) {
+  for (int look = 1;; ++look) {
+    const std::vector<int> complete = checkpoints_in(directory);
+    if (complete.empty()) return std::nullopt;
+    try {
+      return resume_point(directory, complete, model, corpus);
+    } catch (const InputError&) {
+      const bool was_replaced = is_gone(checkpoint_folder(directory, complete.back()));
+      if (!was_replaced || look == kMostLooks) throw;
+    }
   }
+}
+
+ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, const Corpus& corpus,
+                   Communicator& world, double time_limit_s, BesideTraining beside) {
   CallContext call;
   call.time_limit_s = time_limit_s;
   call.what = "reading of a checkpoint";
-  for (const std::string& one : gather_texts(world, failure, call)) {
-    if (!one.empty()) throw CheckpointError(fmt::format("{}: {}", one, point.way_out), kNotRead);
+  const std::filesystem::path directory = point.folder.parent_path();
+  std::string failure;
+  for (int look = 1;; ++look) {
+    try {
+      if (failure.empty()) load_tensors(runner, point.index, point.folder);
+    } catch (const InputError& error) {
+      failure = fmt::format("{}: {}", error.what(), point.way_out);
+    }
+    const std::vector<std::string> failures = gather_texts(world, failure, call);
+    const auto first = std::ranges::find_if(failures, [](const auto& one) { return !one.empty(); });
+    if (first == failures.end()) return point;
+    // Rank 0 says which one all take instead.
+    const std::vector<int> complete =
+        beside == BesideTraining::maybe && world.rank == 0 && is_gone(point.folder)
+            ? checkpoints_in(directory)
+            : std::vector<int>{};
+    const std::string last = complete.empty() ? "" : std::to_string(complete.back());
+    const std::string instead = gather_texts(world, last, call).front();
+    if (instead.empty() || look == kMostLooks) throw CheckpointError(*first, kNotRead);
+    failure.clear();
+    try {
+      point = resume_point(directory, {std::stoi(instead)}, model, corpus);
+      if (world.rank == 0) {
+        spdlog::info("another training has replaced that checkpoint: takes {}",
+                     point.folder.string());
+      }
+    } catch (const InputError& error) {
+      failure = error.what();
+      point.folder = checkpoint_folder(directory, std::stoi(instead));
+    }
   }
 }
 

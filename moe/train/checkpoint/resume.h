@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,7 +26,13 @@ struct ResumePoint {
 std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
                                              const Model& model, const Corpus& corpus);
 
-/// Reads this rank's tensors. Collective; throws CheckpointError on all ranks together.
-void resume(Runner& runner, const ResumePoint& point, Communicator& world, double time_limit_s);
+/// Whether a training that goes on beside this process may take checkpoints away that it reads.
+enum class BesideTraining : std::uint8_t { no, maybe };
+
+/// Reads this rank's tensors, and returns the checkpoint that they are of: `point`, or, beside
+/// another training that has replaced it meanwhile, a later one. Collective; throws CheckpointError
+/// on all ranks together.
+ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, const Corpus& corpus,
+                   Communicator& world, double time_limit_s, BesideTraining beside);
 
 }  // namespace moe

@@ -1,6 +1,7 @@
 #include "moe/train/checkpoint/safetensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -42,19 +43,23 @@ constexpr std::array kElementTypes{ElementType{"F64", 8}, ElementType{"F32", 4},
 }
 
 std::string header_of(const std::vector<StoredTensor>& tensors) {
-  nlohmann::ordered_json metadata{{"format", "pt"}};
+  // Members are appended: to look for each name among those before it would take long.
+  using Json = nlohmann::ordered_json;
+  Json::object_t metadata{{"format", "pt"}};
   for (const StoredTensor& tensor : tensors) {
-    metadata[std::string(kChecksum) + tensor.name] = checksum_text(checksum(tensor.bytes));
+    metadata.emplace_back(std::string(kChecksum) + tensor.name,
+                          checksum_text(checksum(tensor.bytes)));
   }
-  nlohmann::ordered_json header;
-  header[std::string(kMetadata)] = std::move(metadata);
+  Json::object_t header;
+  header.emplace_back(std::string(kMetadata), std::move(metadata));
   std::size_t end = 0;
   for (const StoredTensor& tensor : tensors) {
     const std::size_t begin = std::exchange(end, end + tensor.bytes.size());
-    header[tensor.name] = {
-        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    header.emplace_back(
+        tensor.name,
+        Json{{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}});
   }
-  std::string text = header.dump();
+  std::string text = Json(std::move(header)).dump();
   text.resize((text.size() + kAlignedTo - 1) / kAlignedTo * kAlignedTo, ' ');
   return text;
 }
@@ -184,6 +189,15 @@ void SafetensorsFile::expect_one_after_another(std::span<const std::byte> data) 
   if (end != data.size()) {
     refuse_file(path_, fmt::format("{} bytes after the last tensor", data.size() - end));
   }
+}
+
+void expect_shape(const std::filesystem::path& file, std::string_view tensor,
+                  const std::vector<std::int64_t>& shape,
+                  const std::vector<std::int64_t>& expected) {
+  if (shape == expected) return;
+  refuse_tensor(
+      file, tensor,
+      fmt::format("is [{}]: expected [{}]", fmt::join(shape, ", "), fmt::join(expected, ", ")));
 }
 
 std::vector<std::string> SafetensorsFile::names() const {

@@ -35,6 +35,11 @@ struct FileSeal {
 /// The bytes of an element. Throws InputError for a type that nothing here reads, with `file`.
 int element_bytes(std::string_view dtype, const std::filesystem::path& file);
 
+/// Throws InputError with file and tensor where a tensor has another shape than the model says.
+void expect_shape(const std::filesystem::path& file, std::string_view tensor,
+                  const std::vector<std::int64_t>& shape,
+                  const std::vector<std::int64_t>& expected);
+
 /// Writes a new file and waits until it is on the disk. Throws std::runtime_error with the file,
 /// the tensor and the reason ("No space left on device").
 FileSeal write_safetensors(const std::filesystem::path& file,

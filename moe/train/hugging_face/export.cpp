@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/train/checkpoint/checkpoint_files.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/names.h"
@@ -55,7 +58,38 @@ void complete_folder(const std::filesystem::path& partial, const std::filesystem
                                        failed.message(), partial.string()));
 }
 
-std::vector<double> written_values(const Counterpart& one, CheckpointFiles& files) {
+/// The tensors of a checkpoint as its model has them.
+class OurTensors {
+ public:
+  /// `index` must outlive it. Throws Refusal with the file for a model that cannot be.
+  OurTensors(const CheckpointIndex& index, const std::filesystem::path& folder)
+      : files_(index, folder) {
+    try {
+      program_ = build_iteration(index.model, make_groups(1, 1), 0);
+    } catch (const Refusal& refusal) {
+      throw within((folder / kIndexFile).string(), refusal);
+    }
+    for (NamedTensor& named : named_tensors(program_)) {
+      std::string name = named.name;
+      named_.emplace(std::move(name), std::move(named));
+    }
+  }
+
+  /// Throws InputError with file and tensor for one that is missing or changed, or of another shape
+  /// or type than the model's.
+  const StoredTensor& tensor(const std::string& name) {
+    const NamedTensor& named = named_.at(name);
+    return files_.tensor(named, program_.tensors[named.tensor].dtype);
+  }
+  std::filesystem::path path_of(const std::string& name) const { return files_.path_of(name); }
+
+ private:
+  CheckpointFiles files_;
+  Program program_;
+  std::map<std::string, NamedTensor> named_;
+};
+
+std::vector<double> written_values(const Counterpart& one, OurTensors& files) {
   const std::int64_t rows = one.shape.size() > 1 ? one.shape.front() : 1,
                      columns = one.shape.back();
   std::vector<double> values(static_cast<std::size_t>(rows * columns));
@@ -74,7 +108,7 @@ std::vector<double> written_values(const Counterpart& one, CheckpointFiles& file
   return values;
 }
 
-void expect_zeros(const std::vector<std::string>& names, CheckpointFiles& files, Family family) {
+void expect_zeros(const std::vector<std::string>& names, OurTensors& files, Family family) {
   for (const std::string& name : names) {
     const auto values = elements_of(files.tensor(name), files.path_of(name));
     if (std::ranges::all_of(values, [](double value) { return value == 0; })) continue;
@@ -92,10 +126,10 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   expect_free(to);
   const std::filesystem::path folder = folder_of(options.checkpoint);
   CheckpointIndex index = read_index(folder);
+  OurTensors files(index, folder);
   if (options.drop_nothing) index.model.capacity_factor.reset();
   const Family family = fitting_family(index.model, options.family);
   const Counterparts list = counterparts(index.model, family);
-  CheckpointFiles files(index, folder);
   expect_zeros(list.zeros, files, family);
 
   const std::string dtype(stored_type(index.model.dtype));

@@ -1,7 +1,6 @@
 #include "moe/train/hugging_face/import.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 
 #include "db/console/shown_text.h"
 #include "moe/errors.h"
+#include "moe/input/file_name.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
 #include "moe/model/iteration.h"
@@ -47,7 +47,12 @@ class Pretrained {
   /// Throws where a file is missing or damaged, or has not what the index says.
   explicit Pretrained(const std::filesystem::path& folder) : folder_(folder) {
     if (!std::filesystem::exists(folder / kTensorsIndex)) {
-      open(kTensorsFile);
+      const SafetensorsFile& all =
+          files_.try_emplace(kTensorsFile, folder_ / kTensorsFile).first->second;
+      for (const std::string& tensor : all.names()) {
+        file_of_[tensor] = kTensorsFile;
+        left_.insert(tensor);
+      }
       return;
     }
     const std::string index = (folder / kTensorsIndex).string();
@@ -56,12 +61,14 @@ class Pretrained {
     for (const std::string& tensor : map.keys()) {
       const std::string file = map.text(tensor);
       if (!is_name_of_file(file)) map.member(tensor).fail("the name of a file in the same folder");
-      if (!files_.contains(file)) open(file);
-      if (!files_.at(file).has(tensor)) {
-        throw InputError(fmt::format("{}: tensor {}: is not in {}", index, db::escaped(tensor),
-                                     db::escaped(file)));
+      const SafetensorsFile& opened = files_.try_emplace(file, folder_ / file).first->second;
+      if (!opened.has(tensor)) {
+        throw InputError(fmt::format("{}: tensor {}: is not in {}", index,
+                                     db::shortened(tensor, 200), db::shortened(file, 200)));
       }
+      // Another file may have a tensor of the name too: the index says which one counts.
       file_of_[tensor] = file;
+      left_.insert(tensor);
     }
   }
 
@@ -71,11 +78,8 @@ class Pretrained {
     if (in == file_of_.end()) {
       throw InputError(fmt::format("{}: tensor {}: is missing", folder_.string(), one.theirs));
     }
-    const auto& shape = files_.at(in->second).shape(one.theirs);
-    if (shape == one.shape) return;
-    throw InputError(fmt::format("{}: tensor {}: is [{}]: expected [{}]",
-                                 (folder_ / in->second).string(), one.theirs,
-                                 fmt::join(shape, ", "), fmt::join(one.shape, ", ")));
+    expect_shape(folder_ / in->second, one.theirs, files_.at(in->second).shape(one.theirs),
+                 one.shape);
   }
   /// Of a tensor that is expected. Throws for a value that `dtype` does not hold.
   std::vector<double> values(const Counterpart& one, DType dtype) {
@@ -97,25 +101,13 @@ class Pretrained {
   void expect_all_read() const {
     for (const std::string& name : left_) {
       if (name.ends_with("rotary_emb.inv_freq") || name == "lm_head.weight") continue;
-      throw InputError(
-          fmt::format("{}: tensor {}: has no counterpart in the model that {} describes",
-                      (folder_ / file_of_.at(name)).string(), db::escaped(name), kConfigFile));
+      throw InputError(fmt::format(
+          "{}: tensor {}: has no counterpart in the model that {} describes",
+          (folder_ / file_of_.at(name)).string(), db::shortened(name, 200), kConfigFile));
     }
   }
 
  private:
-  static bool is_name_of_file(const std::string& name) {
-    return name.find('\0') == std::string::npos && name != "." && name != ".." &&
-           std::filesystem::path(name).filename() == name;
-  }
-  void open(const std::string& name) {
-    const SafetensorsFile& file = files_.try_emplace(name, folder_ / name).first->second;
-    for (const std::string& tensor : file.names()) {
-      file_of_[tensor] = name;
-      left_.insert(tensor);
-    }
-  }
-
   std::filesystem::path folder_;
   std::map<std::string, SafetensorsFile> files_;
   std::map<std::string, std::string> file_of_;  // by tensor

@@ -72,5 +72,11 @@ TEST(Layout, RanksThatShareAnExpertAreNeighbours) {
   EXPECT_EQ(members(groups, GroupKind::stage, 5), (Ranks{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST(Divisors, OfTheLargestNumberAreFound) {
+  EXPECT_EQ(divisors(1), (std::vector<int>{1}));
+  EXPECT_EQ(divisors(36), (std::vector<int>{1, 2, 3, 4, 6, 9, 12, 18, 36}));
+  EXPECT_EQ(divisors(2147483647), (std::vector<int>{1, 2147483647}));
+}
+
 }  // namespace
 }  // namespace moe::rows_layout_test

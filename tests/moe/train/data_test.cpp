@@ -132,6 +132,42 @@ TEST_F(Data, NamesFilePositionAndValueOfATokenBeyondTheVocabulary) {
               HasSubstr("a.txt: token 100 is 100: expected below the vocabulary of 100"));
 }
 
+/// The blocks of a sparse file that were read would take room in memory.
+TEST_F(Data, OfATebibyteIsOpenedByItsSample) {
+  const auto path = directory_ / "large.bin";
+  std::ofstream(path).put(0);
+  constexpr std::int64_t bytes = std::int64_t{1} << 40;
+  std::error_code too_large;
+  std::filesystem::resize_file(path, bytes, too_large);
+  if (too_large) GTEST_SKIP() << "no such file here: " << too_large.message();
+  const Corpus corpus = open_corpus({path}, {.sequence_length = 16});
+  EXPECT_EQ(corpus.tokens, bytes / 2);
+  EXPECT_EQ(draw_batch(corpus, Split::training, 1, 0, {0, 2}).tokens,
+            std::vector<std::int32_t>(32, 0));
+}
+
+TEST_F(Data, OfManyTokensNamesOneBeyondTheVocabularyWhenItIsDrawn) {
+  std::vector<std::uint16_t> tokens((1 << 24) + 100'000, 7);
+  for (std::size_t i = 4096; i < tokens.size(); i += 8192) tokens[i] = 300;  // beside the samples
+  std::int64_t sampled = 0;
+  const std::int64_t apart = (static_cast<std::int64_t>(tokens.size()) - 4096) / 1023;
+  for (std::int64_t i = 0; i < 1024; ++i) {
+    for (std::int64_t t = i * apart; t < i * apart + 4096; ++t) {
+      sampled += tokens[static_cast<std::size_t>(t)] == 300 ? 1 : 0;
+      tokens[static_cast<std::size_t>(t)] = 7;
+    }
+  }
+  ASSERT_GT(sampled, 0);
+  const auto path = write("many.bin", tokens);
+  const Corpus corpus = open_corpus({path}, {.sequence_length = 16384});
+  const std::string said = message([&] { draw_batch(corpus, Split::training, 1, 0, {0, 4}); });
+  EXPECT_THAT(said, AllOf(HasSubstr("many.bin: token "),
+                          HasSubstr(" is 300: expected below the vocabulary of 256")));
+  tokens[tokens.size() - 1] = 9;
+  EXPECT_NE(open_corpus({write("other.bin", tokens)}, {.sequence_length = 16}).fingerprint,
+            corpus.fingerprint);
+}
+
 TEST_F(Data, SaysHowMuchTextASequenceNeeds) {
   EXPECT_THAT(message([&] { open_corpus({write_text("a.txt", 600)}, {.sequence_length = 64}); }),
               AllOf(HasSubstr("a.txt: 600 tokens, 60 of them held out"), HasSubstr("at least 65")));

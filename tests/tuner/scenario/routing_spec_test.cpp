@@ -232,6 +232,7 @@ struct RecordedRun {
   explicit RecordedRun(const moe::Routing& routing, bool micro_batches_apart = true) {
     const char* argv[] = {"test"};
     db::Run run = db::this_run("train", "test", 1, argv);
+    run.ranks = 2;
     run.machine_id = db::find_or_insert(connection, db::this_machine());
     id = db::insert(connection, run);
     std::vector<db::Load> loads;

@@ -1,5 +1,6 @@
 #include "tuner/study/profile.h"
 
+#include <SQLiteCpp/Database.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -213,6 +214,61 @@ TEST(Profile, CalibratesWithWhatEveryMicroBatchRouted) {
   EXPECT_LT(layers[2].tokens[0].front(), layers[2].tokens[0].back());
   // Of what only whole iterations tell, each micro-batch is taken to be like the other.
   EXPECT_GT(SimulatedRuns(false).worst_error(), 0.05);
+}
+
+/// Numbers that no program stores. Files from before a column was checked can hold them.
+TEST(Profile, OfRowsWithAnyNumberIsMadeOrRefusedAsTheDatabasesError) {
+  SimulatedRuns runs(true);
+  SQLite::Database& database = runs.connection.database();
+  database.exec("PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0");
+  const auto refused = [&](const std::string& sql) -> std::string {
+    SCOPED_TRACE(sql);
+    database.exec("SAVEPOINT before");
+    database.tryExec(sql);
+    std::string text;
+    try {
+      profile_from_runs(runs.connection, runs.model, "", runs.ids);
+    } catch (const db::Error& error) {
+      text = error.what();
+      EXPECT_THAT(text, HasSubstr("run"));
+    } catch (const moe::InputError& error) {
+      text = error.what();
+    } catch (const moe::Refusal& refusal) {
+      text = refusal.what();
+    }
+    database.exec("ROLLBACK TO before; RELEASE before");
+    return text;
+  };
+  EXPECT_THAT(refused("UPDATE span SET start_s = start_s - 5"), HasSubstr("span.start_s = -5, "));
+  EXPECT_EQ(refused("UPDATE span SET start_s = start_s + 5"), "");
+  EXPECT_EQ(refused("UPDATE span SET start_s = 1e9, duration_s = 1e-9 * op"), "")
+      << "no op has a length there";
+  EXPECT_THAT(refused("UPDATE OR IGNORE load SET rank = 2 WHERE rank = 1"),
+              HasSubstr("load.rank = 2, "));
+  EXPECT_THAT(refused("UPDATE OR IGNORE load SET expert = -1"), HasSubstr("load.expert = -1, "));
+  EXPECT_THAT(refused("UPDATE load SET expert = expert + 100000"), HasSubstr("100008 experts"));
+  EXPECT_THAT(refused("DELETE FROM load WHERE rank = 1 AND expert = 7"),
+              HasSubstr("rank 1 has 7 experts: expected 8, as others have"));
+  EXPECT_THAT(refused("DELETE FROM load WHERE rank = 0 AND micro_batch = 1"),
+              HasSubstr("rank 0 has 0 experts"));
+  EXPECT_THAT(refused("DELETE FROM load WHERE layer = 1"), HasSubstr("no routing for layer 1"));
+  EXPECT_THAT(refused("UPDATE run SET ranks = 2147483647"), HasSubstr("run.ranks = 2147483647, "));
+  EXPECT_THAT(refused("DELETE FROM run_rank WHERE rank = 1"),
+              HasSubstr("has 2 ranks, and run_rank tells of 1"));
+  const std::vector<std::pair<std::string, std::vector<std::string>>> columns{
+      {"run", {"ranks", "schedule_id", "machine_id"}},
+      {"run_rank", {"rank", "node", "core_set", "cores", "threads"}},
+      {"load", {"iteration", "layer", "rank", "expert", "micro_batch", "tokens"}},
+      {"timeline", {"iteration", "duration_s"}},
+      {"span", {"rank", "op", "start_s", "duration_s"}}};
+  for (const auto& [table, names] : columns) {
+    for (const std::string& column : names) {
+      for (const char* value :
+           {"-1", "0", "2147483647", "9223372036854775807", "1e300", "-1e300"}) {
+        refused(fmt::format("UPDATE OR IGNORE {} SET {} = {}", table, column, value));
+      }
+    }
+  }
 }
 
 TEST(Profile, KnowsHowUnequallyFastRanksCompute) {

@@ -304,6 +304,33 @@ TEST(Checkpoints, WithAMissingOrChangedFileAreRefusedWithFileTensorAndWayOut) {
   }
 }
 
+TEST(Checkpoints, ThatATrainingReplacesBeforeTheyAreReadAreLookedForAgainToEvaluate) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  train_at(place, {.model = model, .steps = 2, .writes = true});
+  TrainOptions options;
+  options.run.memory_limit_bytes = 1 << 28;
+  options.evaluate_batches = 1;
+  options.resume = find_resume_point(place.folder, model, place.corpus);
+  train_at(place, {.model = model, .steps = 3, .writes = true, .resumes = true, .keep = 1});
+  ASSERT_THAT(checkpoints_in(place.folder), ElementsAre(3));
+  int evaluated = 0;
+  const auto run = [&] {
+    const Groups groups = make_groups(2, 2);
+    run_local_ranks(2, [&](Communicator& world) {
+      const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+      TrainObserver observer;
+      observer.evaluated = [&](int iteration, double) { evaluated = iteration; };
+      train(model, build_iteration(model, groups, world.rank), {}, place.corpus, groups, *backend,
+            world, std::vector<RankInfo>(2), options, observer);
+    });
+  };
+  EXPECT_THROW(run(), CheckpointError) << "a training may not go on from another one";
+  options.only_evaluates = true;
+  run();
+  EXPECT_EQ(evaluated, 3);
+}
+
 TEST(Checkpoints, AreThoseWhoseFoldersHaveTheNameThatATrainingGives) {
   const Model model = small_model(DType::f32);
   const Place place(model);

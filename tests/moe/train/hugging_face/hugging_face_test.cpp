@@ -18,6 +18,7 @@
 #include "moe/train/hugging_face/export.h"
 #include "moe/train/hugging_face/import.h"
 #include "moe/train/trainer.h"
+#include "tests/moe/train/checkpoint/resealed.h"
 
 /// tests/golden/make_hugging_face_golden.py wrote the folders that are read here.
 namespace moe::hugging_face_test {
@@ -372,6 +373,50 @@ TEST(HuggingFaceFolders, WhoseIndexSaysWhatIsNotThereAreRefused) {
   for (const std::string& name : {"../" + first, (kGolden / first).string(), std::string("..")}) {
     EXPECT_THAT(refused("head", name), HasSubstr("the name of a file in the same folder")) << name;
   }
+}
+
+TEST(HuggingFaceFolders, AreNotMadeOfTensorsThatAreNotTheModels) {
+  const Scratch scratch;
+  import_parameters({kGolden / "mixtral", base_model(), scratch.root / "run"});
+  const auto index = checkpoint_folder(scratch.root / "run", 0) / kIndexFile;
+  const std::string written = read_file(index);
+  const auto exported = [&](const char* key, int value) {
+    std::ofstream(index) << resealed(written,
+                                     [&](auto& content) { content["model"][key] = value; });
+    return refusal([&] { export_checkpoint({scratch.root / "run", scratch.root / "hf"}); });
+  };
+  for (const auto& [key, value] : {std::pair{"d_expert", 12}, {"vocabulary", 60000}}) {
+    EXPECT_THAT(exported(key, value), HasSubstr("]: expected [")) << key;
+    EXPECT_FALSE(std::filesystem::exists(scratch.root / "hf"));
+  }
+}
+
+TEST(HuggingFaceFolders, TakeATensorFromTheFileThatTheIndexNames) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from", index = from / "model.safetensors.index.json";
+  std::filesystem::copy(kGolden / "qwen2_moe", from);
+  nlohmann::json told = json_of(index);
+  const std::string tensor = "model.embed_tokens.weight", named = told["weight_map"][tensor];
+  for (const auto& entry : std::filesystem::directory_iterator(kGolden / "qwen2_moe")) {
+    const std::string other = entry.path().filename();
+    if (entry.path().extension() != ".safetensors" || other == named) continue;
+    // An old copy of the tensor, and one that the index does not know.
+    std::vector<StoredTensor> tensors;
+    const SafetensorsFile read(entry.path()), right(from / named);
+    for (const std::string& name : read.names()) tensors.push_back(read.tensor(name));
+    std::vector<std::byte> zeros(right.tensor(tensor).bytes.size());
+    for (const char* name : {tensor.c_str(), "nobody's"}) {
+      tensors.push_back({name, right.tensor(tensor).dtype, right.tensor(tensor).shape, zeros});
+    }
+    std::filesystem::remove(from / other);
+    write_safetensors(from / other, tensors);
+  }
+  import_parameters({from, base_model(), scratch.root / "run"});
+  import_parameters({kGolden / "qwen2_moe", base_model(), scratch.root / "golden"});
+  export_checkpoint({scratch.root / "run", scratch.root / "hf"});
+  export_checkpoint({scratch.root / "golden", scratch.root / "golden-hf"});
+  EXPECT_EQ(read_file(scratch.root / "hf" / kTensorsFile),
+            read_file(scratch.root / "golden-hf" / kTensorsFile));
 }
 
 TEST(HuggingFaceElements, OfHalvesAreReadExactly) {

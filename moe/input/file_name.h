@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace moe {
+
+/// True of the name of a file in one folder, as files may call each other: "rank-00003.safetensors".
+/// False of a path that leads elsewhere, and of what no file can be called.
+bool is_name_of_file(std::string_view name);
+
+}  // namespace moe
