@@ -50,6 +50,16 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
                       outliers.at("gradient_norms").get<std::vector<double>>(),
                       outliers.at("skipped").get<std::int64_t>()};
   }
+  if (json.contains("run")) {
+    const Json& run = json["run"];
+    index.run = {run.at("started_at").get<double>(), run.at("pid").get<std::int64_t>(),
+                 run.at("host").get<std::string>()};
+  }
+  if (json.contains("log")) {
+    const auto line = json["log"].at("line").get<std::string>();
+    index.log.emplace().bytes = json["log"].at("bytes").get<std::int64_t>();
+    std::from_chars(line.data(), line.data() + line.size(), index.log->line, 16);
+  }
   for (const auto& [name, seal] : json.at("files").items()) {
     index.files[name] = {seal.at("bytes").get<std::int64_t>(),
                          seal.at("header_checksum").get<std::string>()};
@@ -83,6 +93,14 @@ std::string to_text(const CheckpointIndex& index) {
     content["outliers"] = {{"losses", index.outliers.losses},
                            {"gradient_norms", index.outliers.gradient_norms},
                            {"skipped", index.outliers.skipped}};
+  }
+  if (index.run) {
+    content["run"] = {{"started_at", index.run->started_at},
+                      {"pid", index.run->pid},
+                      {"host", index.run->hostname}};
+  }
+  if (index.log) {
+    content["log"] = {{"bytes", index.log->bytes}, {"line", checksum_text(index.log->line)}};
   }
   const Json whole{
       {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};
