@@ -12,7 +12,9 @@
 #include "db/check.h"
 #include "db/connection.h"
 #include "db/console/exit_codes.h"
+#include "db/console/folder_name.h"
 #include "db/console/options.h"
+#include "db/console/output_file.h"
 #include "db/export.h"
 #include "db/export_kineto.h"
 #include "db/export_trace.h"
@@ -81,6 +83,7 @@ std::vector<Timeline> exported_timelines(const Connection& connection, const Arg
 
 int export_timelines(const Arguments& arguments) {
   const auto connection = open_reader(arguments.path);
+  if (!arguments.file.empty()) expect_output(arguments.file);
   const std::vector<Timeline> timelines = exported_timelines(connection, arguments);
   if (!arguments.folder.empty()) {
     export_rank_traces(connection, timelines.front(), arguments.folder);
@@ -94,6 +97,7 @@ int export_timelines(const Arguments& arguments) {
 
 int export_loads(const Arguments& arguments) {
   const auto connection = open_reader(arguments.path);
+  if (!arguments.file.empty()) expect_output(arguments.file);
   const int last = last_loads_iteration(connection, arguments.run);
   if (!arguments.folder.empty()) {
     const int written = export_routings(connection, arguments.run, arguments.folder);
@@ -209,6 +213,7 @@ void add_export_trace(CLI::App& formats, const Shared& arguments, std::function<
       .add_option("--per-rank", arguments->folder,
                   "write a file per rank of the first timeline into this folder, as PyTorch's "
                   "profiler does; HTA reads them")
+      ->check(options::folder_name())
       ->type_name("DIR");
   options::set_footer(command,
                       "moe-db export trace --db results.db --run 7 -o trace.json\n"
@@ -239,6 +244,7 @@ void add_export_routing(CLI::App& formats, const Shared& arguments, std::functio
   command
       .add_option("--each", arguments->folder,
                   "write a file for each iteration whose loads are stored into this folder")
+      ->check(options::folder_name())
       ->type_name("DIR");
   add_output_file(command, arguments);
   options::set_footer(command,

@@ -83,6 +83,8 @@ Error translate(int code, const std::string& message, sqlite3* handle, const std
             fmt::format("{}: the disk is full ({}); nothing of it was stored", path, doing)};
   }
   switch (code & 0xff) {
+    case SQLITE_IOERR:
+      return {ErrorKind::gone, fmt::format("{}: {}: {}", path, doing, message)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorKind::locked,

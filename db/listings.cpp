@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <string_view>
-
 #include "db/query.h"
 
 namespace db {
@@ -31,10 +29,10 @@ Listing runs() {
        {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate, figures"},
        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
-      "changes_results names the decisions that change losses and gradients. A table has this "
-      "column where a run has such a decision.",
-      "changes_results",
-      "changes_results"};
+      "resumes_run is the run from whose checkpoint this one goes on, and changes_results names "
+      "the "
+      "decisions that change losses and gradients. A table has these columns where a run has such.",
+      {{"resumes_run", "resumes_run"}, {"changes_results", "changes_results"}}};
 }
 
 Listing trials() {
@@ -60,8 +58,7 @@ Listing trials() {
       "were measured in together (comparable_s).\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
-      "changes_results",
-      "changes_results, last_loss, sequential_last_loss, loss_difference"};
+      {{"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
 }
 
 Listing studies() {
@@ -251,12 +248,12 @@ std::int64_t write_listing(std::FILE* file, const Style& style, const Connection
   std::string columns = "*";
   if (style.format == Format::table) {
     columns = listing.table_columns;
-    const std::string_view shown_by = listing.shown_by;
-    if (!shown_by.empty()) {
-      Query shown(connection,
-                  fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), shown_by),
-                  parameters);
-      if (shown.next()) columns += fmt::format(", {}", listing.rare_columns);
+    for (const Listing::Rare& rare : listing.rare) {
+      Query shown(
+          connection,
+          fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), rare.shown_by),
+          parameters);
+      if (shown.next()) columns += fmt::format(", {}", rare.columns);
     }
   }
   Query query(connection, select(columns), parameters);

@@ -28,9 +28,12 @@ struct Listing {
   const char* order;
   std::vector<ListingFilter> filters;
   const char* notes = "";  ///< the meaning of columns whose names do not tell it
-  /// A table has `rare_columns` too where a row's `shown_by` is not NULL.
-  const char* shown_by = "";
-  const char* rare_columns = "";
+  /// A table has these columns too where a row's `shown_by` is not NULL.
+  struct Rare {
+    const char* shown_by;
+    const char* columns;
+  };
+  std::vector<Rare> rare = {};
 };
 
 const std::vector<Listing>& all_listings();

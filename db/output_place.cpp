@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "db/console/output_error.h"
-#include "db/console/output_file.h"
+#include "db/console/output_target.h"
 #include "db/error.h"
 
 namespace db {

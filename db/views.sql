@@ -12,7 +12,8 @@ SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run
         ORDER BY iteration DESC LIMIT 1) AS last_loss,
        run.seed, run.revision, run.schedule_id, nullif(run.layout, '') AS layout,
        nullif(schedule.changes_results, '') AS changes_results,
-       nullif(run.network, '') AS network, run.peak_flops_per_s, run.balanced_share
+       nullif(run.network, '') AS network, run.peak_flops_per_s, run.balanced_share,
+       run.resumes_run_id AS resumes_run
 FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;

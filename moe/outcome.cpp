@@ -10,15 +10,18 @@
 #include <nlohmann/json.hpp>
 
 #include "db/console/exit_codes.h"
+#include "db/console/output_error.h"
+#include "db/error.h"
 #include "moe/errors.h"
+#include "moe/lost_output.h"
 #include "moe/stop.h"
 
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames{"done",       "refused",    "out_of_memory",
-                                                 "time_limit", "not_finite", "lost_rank",
-                                                 "killed",     "failed"};
+constexpr std::array<std::string_view, 9> kNames{"done",       "refused",     "out_of_memory",
+                                                 "time_limit", "not_finite",  "lost_rank",
+                                                 "killed",     "lost_output", "failed"};
 
 /// The signals by which a program is asked to end in order (stop.h).
 bool asks_to_end(int signal) {
@@ -30,6 +33,12 @@ std::optional<OutcomeStatus> status_named(const std::string& name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<OutcomeStatus>(found - kNames.begin());
+}
+
+bool is_of_an_output(const std::exception& error) {
+  return dynamic_cast<const LostOutput*>(&error) != nullptr ||
+         dynamic_cast<const db::Error*>(&error) != nullptr ||
+         dynamic_cast<const db::OutputError*>(&error) != nullptr;
 }
 
 void add_place(Outcome& outcome, const Where& where) {
@@ -90,6 +99,8 @@ Outcome outcome_of(const std::exception& error, std::optional<int> rank) {
   } else if (const auto* refusal = dynamic_cast<const Refusal*>(&error)) {
     outcome.status = OutcomeStatus::refused;
     add_place(outcome, refusal->where);
+  } else if (is_of_an_output(error) && exit_code(error) == db::kExitFailed) {
+    outcome.status = OutcomeStatus::lost_output;
   } else if (exit_code(error) == db::kExitWrongUse) {
     outcome.status = OutcomeStatus::refused;
   }

@@ -19,6 +19,7 @@ enum class OutcomeStatus : std::uint8_t {
   not_finite,     ///< a loss is not finite
   lost_rank,      ///< a rank ended without a word, or gave up
   killed,         ///< it ended in order because a signal asked for it
+  lost_output,    ///< a log, a database or stdout can no longer be written
   failed,         ///< anything else
 };
 /// "out_of_memory"

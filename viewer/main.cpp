@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/console/folder_name.h"
 #include "db/console/options.h"
 #include "db/console/output_file.h"
 #include "db/console/run_program.h"
@@ -130,11 +131,12 @@ void draw_picture(const Options& options, Size size) {
   const std::string& database = only_database(options);
   // The file first, so that a wrong file is reported even without a display.
   const db::Connection connection = db::open_reader(database);
+  db::refuse_database_as_output(options.screenshot, database);
+  db::expect_output(options.screenshot);
   viewer::App app{viewer::open_session(connection, options.opening.start)};
   viewer::show_panel(app, options.opening.panel);
   viewer::show_figures(app, options.opening.table);
   viewer::show_ranks(app, options.opening.ranks, options.opening.rank_order);
-  db::refuse_database_as_output(options.screenshot, database);
   db::OutputFile picture(options.screenshot);
   viewer::Window window("moe-view", size.width, size.height, false, parse_scale(options.scale));
   const auto draw = [&] {
@@ -261,7 +263,7 @@ int main(int argc, char** argv) {
   cli.add_option("--report", options.report,
                  "write a report on the study into a new folder and end: a page, pictures of all "
                  "panels, tables")
-      ->check(db::options::not_empty())
+      ->check(db::options::folder_name())
       ->type_name("DIR")
       ->group("Report")
       ->excludes("--screenshot");

@@ -2,68 +2,30 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+
+#include "db/console/output_target.h"
 
 namespace db {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;
-
-fs::path directory_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-/// N of /dev/fd/N, /proc/self/fd/N and links to them (/dev/stdout); -1 for any other name.
-int own_descriptor(const fs::path& path) {
-  std::error_code ignored;
-  const std::string name = path.filename();
-  const bool number =
-      !name.empty() && name.size() < 9 &&
-      std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!number ||
-      fs::canonical(directory_of(path), ignored) != fmt::format("/proc/{}/fd", getpid())) {
-    return -1;
-  }
-  return std::stoi(name);
-}
-
-/// Follows links; the last one may name a file that does not exist. The name of a descriptor of
-/// this process stays as it is.
-fs::path follow_links(fs::path path) {
-  std::error_code ignored;
-  for (int links = 0; links < kMostLinks && own_descriptor(path) < 0; ++links) {
-    if (!fs::is_symlink(fs::symlink_status(path, ignored))) break;
-    path = directory_of(path) / fs::read_symlink(path, ignored);  // an absolute one replaces
-  }
-  return path;
-}
-
-bool is_sqlite(const std::string& path) {
-  constexpr std::string_view magic("SQLite format 3\0", 16);
-  std::string begin(magic.size(), '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return begin == magic;
+/// Whether the reader of a pipe or socket that stdout is has gone away.
+bool reader_is_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
 }  // namespace
-
-OutputError open_error(const std::string& name, int code) {
-  const bool full = code == ENOSPC || code == EDQUOT;
-  return {fmt::format("{}: cannot be written: {}", name, std::strerror(code)),
-          full ? kExitFailed : kExitWrongUse};
-}
 
 OutputError write_error(const std::string& name, int code) {
   return {fmt::format("{}: cannot be written: {}", name, std::strerror(code)),
@@ -71,11 +33,25 @@ OutputError write_error(const std::string& name, int code) {
 }
 
 int flushed(int code) {
+  errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
-  if (errno == EPIPE) return code;
-  spdlog::error(write_error("stdout", errno).what());
+  // A stream remembers that a write has failed, but not why.
+  if (errno == EPIPE || reader_is_gone()) return code;
+  if (errno == 0) {
+    spdlog::error("stdout: not all of it could be written");
+  } else {
+    spdlog::error(write_error("stdout", errno).what());
+  }
   return kExitFailed;
+}
+
+void expect_output(const std::string& path) {
+  struct stat status {};
+  const bool is_there = stat(path.c_str(), &status) == 0;
+  // The reader of a pipe takes it for the end where the pipe is opened and closed.
+  if (path == "-" || (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) return;
+  const OutputFile tried(path);
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
@@ -100,10 +76,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     return;
   }
   if (exists && faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) fail_to_open(errno);
-  if (exists && is_sqlite(target)) {
-    throw OutputError(fmt::format("{}: is a database: name another file for output", path_),
-                      kExitWrongUse);
-  }
+  refuse_database(path_, target);
   open_beside(target);
   if (!exists) return;
   const int descriptor = fileno(file_);
@@ -158,17 +131,6 @@ void write_output(const std::string& path, std::string_view text) {
   OutputFile file(path);
   file.write(text);
   file.commit();
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-  struct stat first {
-  }, second{};
-  if (stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0) {
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-  }
-  const fs::path x = follow_links(a), y = follow_links(b);
-  std::error_code ignored;
-  return x.filename() == y.filename() && fs::equivalent(directory_of(x), directory_of(y), ignored);
 }
 
 }  // namespace db

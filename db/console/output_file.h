@@ -8,12 +8,8 @@
 
 namespace db {
 
-/// The OutputError of a file or folder that cannot be opened or made, with this errno. Its name is
-/// wrong then, unless the disk is full.
-OutputError open_error(const std::string& name, int code);
-
-/// Flushes stdout, of C and of C++, and returns `code`. Where stdout could not be written in full,
-/// it says why on stderr and returns 1.
+/// Flushes stdout, of C and of C++, and returns `code`, also where a reader has closed it. Where
+/// stdout could not be written in full for another reason, it says why on stderr and returns 1.
 int flushed(int code);
 
 /// A file named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices and
@@ -48,7 +44,8 @@ class OutputFile {
 /// Writes this text to an OutputFile.
 void write_output(const std::string& path, std::string_view text);
 
-/// True where both paths lead to the same file, or would if it were made.
-bool same_file(const std::string& a, const std::string& b);
+/// Throws as the constructor of OutputFile, and leaves all as it is: for programs that compute
+/// before they write.
+void expect_output(const std::string& path);
 
 }  // namespace db

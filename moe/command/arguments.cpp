@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "db/console/folder_name.h"
 #include "moe/rows/layout.h"
 
 namespace moe {
@@ -213,7 +214,7 @@ void declare_checkpoints(CLI::App& app, TrainArguments& a) {
   auto* folder = app.add_option("--checkpoint", a.checkpoint,
                                 "write checkpoints to this folder, which every rank sees: after "
                                 "the last iteration, and when a signal ends the training")
-                     ->check(options::not_empty())
+                     ->check(options::folder_name())
                      ->type_name("DIR")
                      ->group(group);
   app.add_option("--checkpoint-every", a.checkpoint_every,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/folder_name.h"
 #include "db/console/format_rows.h"
 #include "db/console/options.h"
 #include "db/console/run_program.h"
@@ -67,7 +68,7 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->add_option("-o,--output", arguments.folder,
                    "a new folder for config.json and model.safetensors")
       ->required()
-      ->check(options::not_empty())
+      ->check(options::folder_name())
       ->type_name("DIR");
   command
       ->add_option("--as", arguments.family,
@@ -96,7 +97,7 @@ void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->add_option("--checkpoint", arguments.checkpoint,
                    "the folder for the checkpoint and model.toml")
       ->required()
-      ->check(options::not_empty())
+      ->check(options::folder_name())
       ->type_name("DIR");
   command
       ->add_option("--model", arguments.model,

@@ -1,50 +1,132 @@
 #include "moe/command/step_log.h"
 
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <system_error>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
-#include "db/console/output_error.h"
-#include "db/console/output_file.h"
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "db/console/output_target.h"
+#include "db/output_place.h"
+#include "moe/stop.h"
+#include "moe/train/checkpoint/checksum.h"
 
 namespace moe {
 namespace {
 
-/// True where a file ends within a line, as one does whose disk was full.
-bool ends_within_a_line(const std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return false;
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(-1, std::ios::end);
-  const int last = file.get();
-  return file && last != '\n';
+constexpr std::int64_t kLongestLine = 1 << 16;
+constexpr std::string_view kBegin = R"({"iteration":)";
+
+std::uint64_t checksum_of_line(std::string_view line) {
+  return checksum(std::as_bytes(std::span(line)));
+}
+
+/// The iterations of the lines of a log, where it is `first` and all that follow. The last line may
+/// be cut. None where there are other lines.
+std::optional<int> last_of_lines(std::string_view text, int first) {
+  int next = first;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      const std::size_t common = std::min(text.size(), kBegin.size());
+      return text.substr(0, common) == kBegin.substr(0, common) ? std::optional(next - 1)
+                                                                : std::nullopt;
+    }
+    const std::string_view line = text.substr(0, end);
+    if (!line.starts_with(kBegin) || !line.ends_with('}')) return std::nullopt;
+    int iteration = 0;
+    const auto [after, failed] =
+        std::from_chars(line.data() + kBegin.size(), line.data() + line.size(), iteration);
+    if (failed != std::errc{} || *after != ',' || iteration != next) return std::nullopt;
+    ++next;
+    text.remove_prefix(end + 1);
+  }
+  return next - 1;
 }
 
 }  // namespace
 
-StepLog::StepLog(const std::string& path, const StepScale& scale)
-    : path_(path), scale_(scale), file_(std::fopen(path.c_str(), "ae")) {
-  if (file_ == nullptr) throw db::open_error(path_, errno);
-  if (ends_within_a_line(path_)) std::fputc('\n', file_);  // the next iteration has its own line
+void refuse_log(const std::string& path, const std::string& database) {
+  if (path.empty() || path == "-") return;
+  db::refuse_database_as_output(path, database);
+  db::refuse_database(path, db::follow_links(path));
 }
 
-StepLog::~StepLog() {
-  if (file_ != nullptr) std::fclose(file_);
+StepLog::StepLog(const std::string& path, const StepScale& scale, std::optional<LogResumed> resumed,
+                 double time_limit_s)
+    : path_(path),
+      scale_(scale),
+      resumed_(std::move(resumed)),
+      time_limit_s_(time_limit_s),
+      file_(path) {}
+
+std::optional<LogPlace> StepLog::place() const {
+  const std::optional<std::int64_t> bytes = file_.bytes();
+  if (!bytes || last_line_.empty()) return std::nullopt;
+  return LogPlace{*bytes, checksum_of_line(last_line_)};
+}
+
+/// Before the first line: until then another training may have the folder of the checkpoints.
+void StepLog::begin() {
+  const std::optional<std::int64_t> bytes = file_.bytes();
+  const bool is_new = resumed_ && resumed_->iteration == 0 && bytes.value_or(0) == 0;
+  if (is_new) resumed_.reset();
+  if (!bytes || *bytes == 0) return;
+  if (resumed_) cut_repeated();
+  // A file that ends within a line, as one does whose disk was full.
+  const std::int64_t end = *file_.bytes();
+  const std::string last = end > 0 ? file_.read(end - 1, 1) : "";
+  if (!last.empty() && last != "\n") add("\n");
+}
+
+void StepLog::cut_repeated() {
+  const std::int64_t bytes = *file_.bytes(), kept = resumed_->place ? resumed_->place->bytes : 0;
+  const auto leave = [&] {
+    spdlog::warn(
+        "{}: iterations after {} may have lines there already: the first new one has \"resumed\"",
+        path_, resumed_->iteration);
+  };
+  if (!resumed_->place || kept > bytes) return leave();
+  const std::int64_t from = std::max<std::int64_t>(0, kept - kLongestLine);
+  const std::string before = file_.read(from, kept - from);
+  if (before.size() < 2) return leave();
+  const std::size_t end = before.rfind('\n', before.size() - 2);
+  const std::size_t first = end == std::string::npos ? 0 : end + 1;
+  if (checksum_of_line(before.substr(first)) != resumed_->place->line) return leave();
+  const auto last = last_of_lines(file_.read(kept, bytes - kept), resumed_->iteration + 1);
+  if (!last) return leave();
+  if (bytes == kept) return;
+  file_.cut(kept);
+  if (*last <= resumed_->iteration) return;  // half a line
+  spdlog::info("{}: the lines of iterations {} to {} are cut: training goes on from iteration {}",
+               path_, resumed_->iteration + 1, *last, resumed_->iteration);
+}
+
+void StepLog::add(const std::string& text) {
+  file_.write(text, [this](double waited_s) {
+    constexpr double after_a_signal_s = 1;
+    return waited_s > (stop_signal() == 0 ? time_limit_s_ / 2 : after_a_signal_s);
+  });
 }
 
 void StepLog::write(const StepReport& step, const std::string& schedule) {
-  nlohmann::ordered_json line{{"iteration", step.iteration},
-                              {"loss", step.loss},
-                              {"auxiliary_loss", step.auxiliary_loss},
-                              {"learning_rate", step.learning_rate},
-                              {"iteration_s", step.duration_s},
-                              {"tokens_per_s", tokens_per_s(scale_, step)},
-                              {"flops", step.flops},
-                              {"flops_per_s", flops_per_s(step)},
-                              {"dropped", step.dropped},
-                              {"peak_bytes", peak_bytes(step)}};
+  nlohmann::ordered_json line{{"iteration", step.iteration}};
+  if (last_line_.empty()) begin();
+  if (resumed_) line["resumed"] = resumed_->iteration;
+  resumed_.reset();
+  line.update({{"loss", step.loss},
+               {"auxiliary_loss", step.auxiliary_loss},
+               {"learning_rate", step.learning_rate},
+               {"iteration_s", step.duration_s},
+               {"tokens_per_s", tokens_per_s(scale_, step)},
+               {"flops", step.flops},
+               {"flops_per_s", flops_per_s(step)},
+               {"dropped", step.dropped},
+               {"peak_bytes", peak_bytes(step)}});
   if (const auto share = peak_share(scale_, step)) line["peak_share"] = *share;
   if (step.exposed_s) line["exposed_s"] = *step.exposed_s;
   if (step.max_over_mean) line["max_over_mean"] = *step.max_over_mean;
@@ -53,10 +135,8 @@ void StepLog::write(const StepReport& step, const std::string& schedule) {
   if (step.heldout_loss) line["heldout_loss"] = *step.heldout_loss;
   if (step.outlier) line["skipped"] = step.outlier->quantity;
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
-  const std::string text = line.dump() + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) {
-    throw db::write_error(path_, errno);
-  }
+  last_line_ = line.dump() + "\n";
+  add(last_line_);
 }
 
 }  // namespace moe

@@ -1,31 +1,53 @@
 #pragma once
 
-#include <cstdio>
+#include <functional>
+#include <optional>
 #include <string>
 
+#include "db/console/growing_file.h"
 #include "moe/command/step_figures.h"
+#include "moe/train/checkpoint/index.h"
 #include "moe/train/trainer.h"
 
 namespace moe {
 
-/// A file with a line of JSON for every iteration. What is there stays: a training that goes on
-/// adds to it, and the iterations after its checkpoint then stand there twice.
+/// Throws where the name of a log is wrong and the file is not to be touched: db::OutputError for
+/// a database, db::Error for a file of this program's own `database`.
+void refuse_log(const std::string& path, const std::string& database);
+
+/// Where a training goes on.
+struct LogResumed {
+  int iteration = 0;              ///< the last one of the checkpoint; 0 where it begins anew
+  std::optional<LogPlace> place;  ///< the log's, when the checkpoint was begun
+};
+
+/// A file with a line of JSON for every iteration. What is there stays, but for the lines after the
+/// checkpoint that a training goes on from. They are cut where it can be told that the same
+/// training wrote them; else they stand there twice. The first line after a resume has "resumed".
 class StepLog {
  public:
-  /// Throws db::OutputError where the file cannot be written to.
-  StepLog(const std::string& path, const StepScale& scale);
-  ~StepLog();
-  StepLog(const StepLog&) = delete;
-  StepLog& operator=(const StepLog&) = delete;
+  /// Throws db::OutputError where the file cannot be written to. `time_limit_s`: how long other
+  /// ranks wait for this one, which waits half as long for the reader of a pipe.
+  StepLog(const std::string& path, const StepScale& scale, std::optional<LogResumed> resumed,
+          double time_limit_s);
 
   /// `schedule`: the name of the one whose turn it was, by which iterations are counted; "" where
   /// there is one. Throws db::OutputError.
   void write(const StepReport& step, const std::string& schedule);
+  /// None where nothing can be cut there, and before the first line.
+  std::optional<LogPlace> place() const;
 
  private:
+  void begin();
+  void cut_repeated();
+  void add(const std::string& text);
+
   std::string path_;
   StepScale scale_;
-  std::FILE* file_;
+  std::optional<LogResumed> resumed_;  ///< until the first line
+  double time_limit_s_;
+  db::GrowingFile file_;
+  std::string last_line_;
 };
 
 }  // namespace moe

@@ -5,32 +5,24 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "db/connection.h"
-#include "db/console/format_rows.h"
-#include "db/console/output_error.h"
-#include "db/identity.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/command/data_inputs.h"
-#include "moe/command/report.h"
 #include "moe/command/sample_text.h"
-#include "moe/command/step_figures.h"
 #include "moe/command/step_log.h"
+#include "moe/command/training_outputs.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
-#include "moe/model/model_json.h"
 #include "moe/outcome.h"
 #include "moe/source_tree.h"
-#include "moe/stop.h"
 #include "moe/train/checkpoint/folder.h"
-#include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
 
@@ -91,11 +83,6 @@ bool nothing_is_left(const TrainArguments& arguments, const TrainInputs& inputs)
   return inputs.resume && inputs.resume->index.iteration >= arguments.steps;
 }
 
-/// True where parameters are evaluated, or write, without an iteration.
-bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs) {
-  return arguments.evaluate_only || (arguments.sample > 0 && nothing_is_left(arguments, inputs));
-}
-
 /// What the model is to write at the end; none without --sample.
 std::optional<SampleOptions> sample_options(const TrainArguments& arguments,
                                             const TrainInputs& inputs) {
@@ -131,16 +118,6 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   return options;
 }
 
-/// What a person calls each schedule: its planner, or its file.
-std::vector<std::string> schedule_names(const TrainArguments& arguments, const SchedulePlan& plan) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
-    const std::string& planner = plan.schedules[i].planner;
-    names.push_back(planner.empty() ? "of " + arguments.schedules.at(i) : planner);
-  }
-  return names;
-}
-
 /// Tells a person what begins, before the first iteration.
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                      const Groups& groups, const Backend& backend, int ranks) {
@@ -174,137 +151,6 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
   }
 }
 
-/// A store for each schedule: what took turns is stored as runs beside each other. A deque, since a
-/// store does not move.
-using Stores = std::deque<TrainStore>;
-
-Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs,
-                   const StepScale& scale, const Groups& groups, const Schedule& begins,
-                   const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
-                   char** argv) {
-  db::Run run = db::this_run("train", inputs.model.name, argc, argv);
-  run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
-  run.ranks = static_cast<int>(ranks.size());
-  run.layout = to_text(groups.layout);
-  run.model_json = to_json(inputs.model);
-  run.seed = inputs.model.seed;
-  run.peak_flops_per_s = scale.peak_flops_per_s;
-  Stores stores;
-  const bool takes_turns = inputs.plan.schedules.size() > 1;
-  for (const Schedule& schedule : inputs.plan.schedules) {
-    stores.emplace_back(TrainStoreOptions{.database = arguments.database,
-                                          .timelines = arguments.timelines,
-                                          .time_limit_s = arguments.time_limit_s,
-                                          .steps = arguments.steps,
-                                          .loads_every = arguments.loads_every,
-                                          .threads = device.threads},
-                        run, schedule_row(takes_turns ? schedule : begins), ranks, groups);
-  }
-  return stores;
-}
-
-std::int64_t tokens_of_iteration(const Model& model) {
-  return model.global_batch * model.sequence_length;
-}
-
-StepScale scale_of(const TrainArguments& arguments, const Model& model, const OpenDevice& device,
-                   int ranks) {
-  const auto threads =
-      device.threads.empty() ? std::nullopt : std::optional(device.threads.front());
-  return {tokens_of_iteration(model),
-          measured_peak(arguments.database, model, arguments.device, threads, ranks)};
-}
-
-/// Says why an iteration made no update.
-void say_outlier(const StepReport& step) {
-  if (!step.outlier) return;
-  spdlog::warn("iteration {}: no update: the {} is {:.6g}, an outlier above {:.6g}; {} so far",
-               step.iteration, step.outlier->quantity, step.outlier->value, step.outlier->limit,
-               step.skipped);
-}
-
-/// What rank 0 tells a person and a database of a training; empty on other ranks.
-struct Told {
-  std::optional<TrainReport> report;
-  Stores stores;               ///< by schedule; none without --db
-  std::optional<StepLog> log;  ///< none without --log
-};
-
-/// Tells the store and the report of the schedule whose turn it was, and the log.
-void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told& told,
-               const StepReport& step) {
-  const Turn turn = turn_of(step.iteration, inputs.plan.schedules.size());
-  const bool takes_turns = inputs.plan.schedules.size() > 1;
-  std::optional<StepReport> renumbered;  // it has all spans, so it is copied only where it differs
-  if (takes_turns) {
-    renumbered = step;
-    renumbered->iteration = turn.iteration;
-  }
-  const StepReport& own = renumbered ? *renumbered : step;
-  if (told.log) {
-    told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
-  }
-  say_outlier(step);
-  say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
-  if (!told.stores.empty()) {
-    TrainStore& store = told.stores[turn.schedule];
-    store.observe(own);
-    if (step.iteration == 1 && !arguments.loads_every && store.loads_every() > 1) {
-      spdlog::info(
-          "loads per expert and rank are stored every {} iterations; --loads-every changes that",
-          *store.loads_every());
-    }
-  }
-  try {
-    told.report->observe(own, turn.schedule);
-  } catch (const db::OutputError& error) {
-    if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
-  }
-}
-
-TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& inputs, Told& told) {
-  const std::size_t schedules = inputs.plan.schedules.size();
-  TrainObserver observer;
-  observer.schedule = [&told, schedules](int iteration, const Schedule& schedule,
-                                         const Program& scheduled) {
-    const Turn turn = turn_of(iteration, schedules);
-    const bool is_known = schedules > 1 && turn.iteration > 1;
-    if (!told.stores.empty() && !is_known) {
-      told.stores[turn.schedule].observe(turn.iteration, schedule, scheduled);
-    }
-  };
-  if (arguments.plan_every > 0) {
-    observer.planned = [&told](const PlanningTime& time) { told.report->observe(time); };
-  }
-  observer.moved = [](int iteration, const ExpertTraffic& traffic, double duration_s) {
-    spdlog::info("before iteration {}: {} experts to other ranks, {} in {}", iteration,
-                 traffic.experts, db::format_cell("bytes", traffic.bytes),
-                 db::format_cell("duration_s", duration_s));
-  };
-  observer.checkpoint = [](const CheckpointReport& one) {
-    spdlog::info("checkpoint of iteration {}: {}, {} in {}, {} of them between iterations",
-                 one.iteration, one.folder.string(), db::format_cell("bytes", one.bytes),
-                 db::format_cell("duration_s", one.written_s),
-                 db::format_cell("duration_s", one.stopped_s));
-  };
-  observer.balanced = [&told](const BalancedTurns& turns) {
-    told.report->observe(turns);
-    for (TrainStore& store : told.stores) store.observe(turns);
-  };
-  observer.evaluated = [&told](int iteration, double heldout_loss) {
-    told.report->evaluated(iteration, heldout_loss);
-  };
-  observer.sampled = [&arguments, &inputs, &told](const std::vector<std::int32_t>& tokens) {
-    const auto prompt = prompt_tokens(arguments.prompt, inputs.corpus, inputs.model);
-    told.report->sampled(said_by(prompt, inputs.corpus), between(inputs.corpus),
-                         said_by(tokens, inputs.corpus));
-  };
-  observer.step = [&arguments, &inputs, &told](const StepReport& step) {
-    tell_step(arguments, inputs, told, step);
-  };
-  return observer;
-}
-
 /// Finds the checkpoint to go on from, and refuses to mix two trainings in one folder.
 void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
   const auto& directory = arguments.checkpoint;
@@ -320,10 +166,6 @@ void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
                     directory.string(), complete.back()));
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// Refuses options that a training without iterations has no use for.
 void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs) {
@@ -349,6 +191,10 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
 
 }  // namespace
 
+bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return arguments.evaluate_only || (arguments.sample > 0 && nothing_is_left(arguments, inputs));
+}
+
 TrainInputs read_inputs(const TrainArguments& arguments,
                         const std::function<SchedulePlan()>& make_plan) {
   if (arguments.plan_beside && arguments.plan_every == 0) {
@@ -356,6 +202,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
         "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
         "expected --plan-every 1 or more");
   }
+  refuse_log(arguments.log, arguments.database);
   TrainInputs inputs;
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
                             arguments.settings);
@@ -451,35 +298,23 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     return;
   }
   const Schedule begins = first_schedule(arguments, inputs, groups, program, world.rank == 0);
-  Told told;
+  TrainingOutputs outputs;  // of rank 0
   if (world.rank == 0) {
-    const StepScale scale = scale_of(arguments, inputs.model, device, world.size);
-    told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan),
-                        only_evaluates(arguments, inputs));
-    if (!arguments.log.empty()) told.log.emplace(arguments.log, scale);
-    if (!arguments.database.empty()) {
-      told.stores =
-          open_stores(arguments, inputs, scale, groups, begins, ranks, device, argc, argv);
-    }
+    open_outputs(outputs, arguments, inputs, groups, begins, ranks, device, {argc, argv});
   }
   try {
     train(inputs.model, program, begins, inputs.corpus, groups, *device.backend, world, ranks,
-          train_options(arguments, inputs, groups, device), observer_of(arguments, inputs, told));
+          train_options(arguments, inputs, groups, device),
+          observer_of(arguments, inputs, outputs));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);
-    for (TrainStore& store : told.stores) store.finish();
+    complete_runs(outputs);
   } catch (const std::exception& error) {
-    const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr ||
-                        dynamic_cast<const Interrupted*>(&error) != nullptr;
-    for (TrainStore& store : told.stores) store.abandon(killed ? "killed" : "failed", error.what());
+    abandon_runs(outputs, error);
     throw;
   }
-  if (told.report) {
-    std::vector<std::int64_t> runs;
-    for (const TrainStore& store : told.stores) runs.push_back(store.run_id());
-    told.report->finish(runs);
-  }
+  if (outputs.report) print_summaries(outputs);
 }
 
 }  // namespace moe

@@ -34,6 +34,9 @@ struct TrainInputs {
   DataOptions data{};
 };
 
+/// True where parameters are evaluated, or write, without an iteration.
+bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs);
+
 /// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where
 /// `--planner` is given. Throws InputError, Refusal, db::Error.
 TrainInputs read_inputs(const TrainArguments& arguments,

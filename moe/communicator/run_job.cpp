@@ -12,6 +12,7 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
+#include "moe/lost_output.h"
 #include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
@@ -73,6 +74,8 @@ int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
   } catch (const NotFinite& error) {
     code = end_together(error);
   } catch (const CheckpointError& error) {
+    code = end_together(error);
+  } catch (const LostOutput& error) {
     code = end_together(error);
   } catch (const std::exception& error) {
     end_job(job, rank, error);

@@ -21,8 +21,8 @@ struct Job {
 /// Runs a program on all ranks of a job. `prepare` comes first, in this process alone, so that
 /// errors in the user's files are reported before a rank is started. `work` runs on every rank and
 /// returns the exit code. Exceptions that all ranks throw together (Stopped, NotFinite,
-/// CheckpointError) are reported once, by rank 0. After any other exception of `work` this rank
-/// names itself and ends the whole job.
+/// CheckpointError, LostOutput) are reported once, by rank 0. After any other exception of `work`
+/// this rank names itself and ends the whole job.
 ///
 /// May replace this process by mpirun (launch.h): call it before anything is written or any thread
 /// is started.

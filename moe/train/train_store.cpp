@@ -59,7 +59,11 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
       groups_(std::move(groups)),
       options_(options) {
   db::Transaction transaction(connection_, "begin a training run");
-  run_id_ = db::begin_run(connection_, std::move(run), this_machine(), schedule);
+  if (run.started_at == 0) run.started_at = db::now();
+  if (options.resumes) run.resumes_run_id = db::find_run(connection_, *options.resumes);
+  const db::Machine machine = this_machine();
+  identity_ = {run.started_at, run.pid, machine.hostname};
+  run_id_ = db::begin_run(connection_, std::move(run), machine, schedule);
   ranks_ = rank_rows(run_id_, ranks, options.threads);
   db::insert(connection_, ranks_);
   transaction.commit();
@@ -188,6 +192,13 @@ void TrainStore::flush() {
   }
 }
 
+void TrainStore::flush_for_checkpoint() {
+  // The other ranks wait no longer than a call may.
+  connection_.set_busy_timeout(std::min(options_.time_limit_s / 4, kAbandonWait_s));
+  flush();
+  connection_.set_busy_timeout(kFlushWait_s);
+}
+
 void TrainStore::store_waiting_rows() {
   db::Transaction transaction(connection_, "store iterations");
   std::map<int, std::int64_t> ids;
@@ -259,7 +270,7 @@ void TrainStore::abandon(const std::string& status, const std::string& error) no
     db::finish_run(connection_, run_id_, status, error);
     store_waiting_rows();
   } catch (const std::exception& other) {
-    if (error != other.what()) spdlog::warn("{}", other.what());
+    if (error.find(other.what()) == std::string::npos) spdlog::warn("{}", other.what());
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "db/connection.h"
 #include "db/records.h"
+#include "db/run_chain.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline_rows.h"
 #include "moe/rows/groups.h"
@@ -34,6 +35,8 @@ struct TrainStoreOptions {
   /// latter. None: chosen so that they make about kMostLoadRows rows.
   std::optional<int> loads_every = std::nullopt;
   std::vector<int> threads = {};  ///< [rank], as in OpenDevice
+  /// The run whose checkpoint this one goes on from; it may be in another database.
+  std::optional<db::RunIdentity> resumes = std::nullopt;
 };
 
 /// A million rows are about 30 MB.
@@ -45,7 +48,7 @@ int loads_interval(std::int64_t rows_per_iteration, int steps,
                    std::int64_t most_rows = kMostLoadRows);
 
 /// Writes a training run into the database while it runs, in batches of rows, so that a killed run
-/// keeps all but the last second. It stores the losses and the load balance of every iteration, and
+/// keeps all but the last second, and all up to its last checkpoint. It stores the losses and the load balance of every iteration, and
 /// the loads of some. While another process has locked the database, training goes on and rows wait
 /// in memory; only the end of the run, or too many rows, make it wait. Used on rank 0.
 class TrainStore {
@@ -60,6 +63,9 @@ class TrainStore {
   /// Stores an iteration. Throws db::Error (gone) where the database was deleted or moved.
   void observe(const StepReport& report);
   void observe(const BalancedTurns& turns);
+  /// Stores the rows that wait, before a checkpoint is complete. Throws db::Error; while another
+  /// process has locked the database for long, they wait on.
+  void flush_for_checkpoint();
   /// Stores the rows that wait, the timelines of the iterations nearest to the median duration (of
   /// warm-up only where there are no others), and the end of the run. Throws db::Error (locked)
   /// where the time limit passed.
@@ -69,6 +75,7 @@ class TrainStore {
   void abandon(const std::string& status, const std::string& error) noexcept;
 
   std::int64_t run_id() const { return run_id_; }
+  const db::RunIdentity& identity() const { return identity_; }
   /// Known once an iteration was observed.
   std::optional<int> loads_every() const { return options_.loads_every; }
 
@@ -97,6 +104,7 @@ class TrainStore {
   Groups groups_;
   TrainStoreOptions options_;
   std::int64_t run_id_ = 0;
+  db::RunIdentity identity_;
   std::chrono::steady_clock::time_point flushed_at_ = std::chrono::steady_clock::now();
   bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "moe/kernels/learning_rate.h"
+#include "moe/lost_output.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
 #include "moe/rows/balance.h"
@@ -232,7 +233,7 @@ class Training {
     }
     if (tells()) observer.schedule(first_, schedule_, scheduled_);
     runner_.set_before_update([this] {
-      agreement_ = agree(runner_, world_, options_.run.time_limit_s);
+      agreement_ = agree(runner_, world_, options_.run.time_limit_s, !lost_output().empty());
       return agreement_.is_finite() && !is_outlier(outliers_, model_, agreement_.cross_entropy);
     });
   }
@@ -245,8 +246,8 @@ class Training {
     } else {
       for (std::int32_t step = first_; step <= options_.steps; ++step) train_step(step);
     }
-    if (options_.sample && agreement_.stop_signal == 0) sample();
-    if (agreement_.stop_signal != 0) {
+    if (options_.sample && !agreement_.asks_to_end()) sample();
+    if (agreement_.asks_to_end()) {
       stop_after(options_.only_evaluates ? first_ - 1 : options_.steps);
     }
     if (options_.balanced_steps > 0) compare_with_even_routing();
@@ -259,9 +260,17 @@ class Training {
     runner_.write(runner_.program().step, std::as_bytes(std::span(&step, 1)));
   }
 
-  [[noreturn]] void stop_after(int step) const {
+  std::string lost_output() const { return tells() ? observer_.lost_output() : ""; }
+
+  [[noreturn]] void stop_after(int step) const { stop(fmt::format(" after iteration {}", step)); }
+
+  [[noreturn]] void stop(const std::string& when) const {
     const int signal = agreement_.stop_signal;
-    throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)), signal);
+    std::string why = lost_output();
+    if (why.empty()) why = signal != 0 ? stop_reason(signal) : "another rank has lost an output";
+    const std::string what = fmt::format("stopped{}: {}", when, why);
+    if (signal != 0) throw Stopped(what, signal);
+    throw LostOutput(what);
   }
 
   void load(const ReadSamples& read) { load_batch(runner_, model_, groups_, world_.rank, read); }
@@ -277,7 +286,7 @@ class Training {
     return result;
   }
 
-  /// The held-out loss after an iteration; none where a signal asks for the end meanwhile.
+  /// The held-out loss after an iteration; none where training is asked to end meanwhile.
   std::optional<double> evaluate(int step) {
     runner_.reschedule(without_noise(forward_only(scheduled_)));
     double sum = 0;
@@ -286,7 +295,7 @@ class Training {
         return draw_batch(corpus_, Split::held_out, model_.seed, i, samples);
       });
       iterate(fmt::format("after iteration {} the held-out loss", step), false);
-      if (agreement_.stop_signal != 0) return std::nullopt;
+      if (agreement_.asks_to_end()) return std::nullopt;
       sum += agreement_.cross_entropy;
     }
     runner_.reschedule(scheduled_);
@@ -304,11 +313,11 @@ class Training {
     StepReport report = iterate_and_report(step);
     const bool is_last = step == options_.steps;
     const bool periodic = options_.evaluate_every > 0 && step % options_.evaluate_every == 0;
-    if (agreement_.stop_signal == 0 && options_.evaluate_batches > 0 && (periodic || is_last)) {
+    if (!agreement_.asks_to_end() && options_.evaluate_batches > 0 && (periodic || is_last)) {
       report.heldout_loss = evaluate(step);
     }
     if (tells()) observer_.step(report);
-    if (agreement_.stop_signal != 0) {
+    if (agreement_.asks_to_end()) {
       if (checkpoints_) finish_together();
       keep(step, true);
       stop_after(step);
@@ -379,7 +388,7 @@ class Training {
     runner_.reschedule(without_noise(forward_only(scheduled_)));
     const std::vector<std::int32_t> tokens =
         sample_tokens(runner_, model_, groups_, backend_, world_, *options_.sample,
-                      options_.run.time_limit_s, [this] { return agreement_.stop_signal != 0; });
+                      options_.run.time_limit_s, [this] { return agreement_.asks_to_end(); });
     if (tells()) observer_.sampled(tokens);
   }
 
@@ -390,9 +399,7 @@ class Training {
         take_balanced_turns(runner_, scheduled_, options_.balanced_steps, [this] {
           wait_for_others(world_, options_.run.time_limit_s);
           const IterationResult mine = iterate("a step beside those with even routing", false);
-          if (const int signal = agreement_.stop_signal) {
-            throw Stopped(fmt::format("stopped: {}", stop_reason(signal)), signal);
-          }
+          if (agreement_.asks_to_end()) stop("");
           StepReport report;
           merge_timelines(report, mine, 0, scheduled_, groups_, world_, ranks_,
                           options_.run.time_limit_s);

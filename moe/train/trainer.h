@@ -90,8 +90,11 @@ struct TrainObserver {
   /// The tokens that were asked for at the end.
   std::function<void(const std::vector<std::int32_t>&)> sampled =
       [](const std::vector<std::int32_t>&) {};
-  /// When a checkpoint is complete.
-  std::function<void(const CheckpointReport&)> checkpoint = [](const CheckpointReport&) {};
+  /// Of checkpoints, from their begin until they are complete.
+  CheckpointObserver checkpoint;
+  /// Why an output can no longer be written; empty while all can. Training then ends in order after
+  /// an iteration, as where a signal asks for it.
+  std::function<std::string()> lost_output = [] { return std::string(); };
 };
 
 /// Trains on this rank's share of the global batch, from fresh parameters or from a checkpoint.
@@ -100,8 +103,8 @@ struct TrainObserver {
 /// are then moved. All ranks throw together: NotFinite where a loss is not finite, with the
 /// parameters still those that gave it, or the norm of the gradients, with parameters that were
 /// updated with it; Stopped after the iteration or held-out batch in which a signal asked any rank
-/// to end, with a checkpoint where there are to be any; CheckpointError where one cannot be written
-/// or read.
+/// to end, and LostOutput after the one that follows the loss of an output, with a checkpoint where
+/// there are to be any; CheckpointError where one cannot be written or read.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,

@@ -58,6 +58,14 @@ TEST(Error, NamesTheFileAndTheCause) {
   EXPECT_EQ(translate(SQLITE_BUSY_SNAPSHOT, "", nullptr, "a.db", "", 0).kind, ErrorKind::locked);
 }
 
+TEST(Error, ADiskThatFailsIsNoWrongUse) {
+  for (const int code : {SQLITE_IOERR_WRITE, SQLITE_IOERR_READ, SQLITE_IOERR_FSYNC}) {
+    const auto error = translate(code, "disk I/O error", nullptr, "a.db", "store iterations", 0);
+    EXPECT_EQ(exit_code(error), 1);
+    EXPECT_STREQ(error.what(), "a.db: store iterations: disk I/O error");
+  }
+}
+
 TEST(Error, WrongFilesExitWithTwo) {
   EXPECT_EQ(exit_code(Error(ErrorKind::newer, "")), 2);
   EXPECT_EQ(exit_code(Error(ErrorKind::disk_full, "")), 1);

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <new>
 
+#include "db/error.h"
 #include "moe/errors.h"
+#include "moe/lost_output.h"
 #include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
@@ -29,6 +31,9 @@ TEST(Outcome, IsOfTheErrorsTypeNotOfItsWords) {
   EXPECT_EQ(status(Refusal("", "", "")), Status::refused);
   EXPECT_EQ(status(InputError("")), Status::refused);
   EXPECT_EQ(status(Stopped("", SIGTERM)), Status::killed);
+  EXPECT_EQ(status(LostOutput("")), Status::lost_output);
+  EXPECT_EQ(status(db::Error(db::ErrorKind::disk_full, "")), Status::lost_output);
+  EXPECT_EQ(status(db::Error(db::ErrorKind::newer, "")), Status::refused);
   EXPECT_EQ(status(std::logic_error("out of memory")), Status::failed);
 }
 

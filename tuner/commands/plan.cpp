@@ -14,6 +14,7 @@ namespace tuner {
 
 int plan(const Arguments& arguments) {
   db::refuse_database_as_output(arguments.schedule_file, arguments.scenario.database);
+  db::expect_output(arguments.schedule_file);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
   std::set<std::string> said;

@@ -226,6 +226,7 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
 int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const std::string& database = arguments.scenario.database;
   db::refuse_database_as_output(arguments.trace, database);
+  if (!arguments.trace.empty()) db::expect_output(arguments.trace);
   std::optional<db::Connection> connection;  // to store in
   if (!database.empty() && arguments.scenario.cluster != kMeasuredCluster) {
     connection = db::open_writer(database, {.create = false});

@@ -85,13 +85,12 @@ class StudyRun {
       }
       judge_slowdown();
     } catch (const moe::Stopped& stopped) {
-      db::requeue_stale_trials(connection_, study_.id, 0);
-      db::finish_run(connection_, run_id_, "killed", stopped.what());
+      end_run("killed", stopped.what());
       throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
                                      options_.name, stopped.what()),
                          stopped.signal);
     } catch (const std::exception& error) {
-      db::finish_run(connection_, run_id_, "failed", error.what());
+      end_run("failed", error.what());
       throw;
     }
     if (how_measured_.refinements > 0) {
@@ -158,6 +157,17 @@ class StudyRun {
   }
 
   std::string layout_text() const { return to_text(groups_.layout); }
+
+  /// After a failure that matters more than one of the database. A trial that it interrupted is
+  /// tried again.
+  void end_run(const std::string& status, const std::string& error) {
+    try {
+      db::requeue_stale_trials(connection_, study_.id, 0);
+      db::finish_run(connection_, run_id_, status, error);
+    } catch (const db::Error& other) {
+      if (error != other.what()) options_.say(other.what());
+    }
+  }
 
   void stay_alive() { db::heartbeat_run(connection_, run_id_); }
 

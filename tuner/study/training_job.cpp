@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "moe/errors.h"
+#include "moe/lost_output.h"
 #include "moe/outcome.h"
 #include "moe/stop.h"
 
@@ -152,6 +153,8 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
       result.error =
           outcome.signal ? fmt::format("signal {}: {}", *outcome.signal, reason) : reason;
       break;
+    case Status::lost_output:
+      throw moe::LostOutput("the training stopped: " + reason);
     case Status::refused:
     case Status::not_finite:
     case Status::failed:

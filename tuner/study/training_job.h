@@ -44,7 +44,7 @@ struct JobResult {
 /// Trains under `schedules` and waits; several take turns (moe/train/turns.h) and have `steps`
 /// iterations each. `timelines`: how many typical iterations of each are kept. Returns a result for
 /// each schedule; a training that fails is the failure of all of them. Throws moe::Stopped when
-/// this process is asked to end.
+/// this process is asked to end, and as classify().
 std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedule> schedules,
                              int steps, int timelines, double time_limit_s,
                              const std::function<void()>& alive);
@@ -53,7 +53,8 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
 /// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or
 /// for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any signal
 /// is "crashed", all else is "failed". The text on stderr does not matter. Returns a result for
-/// each of the `schedules` that took turns.
+/// each of the `schedules` that took turns. Throws moe::LostOutput where the training could not
+/// store what it measured, which no schedule is to blame for.
 std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
                                 std::size_t schedules = 1);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/load.h"
+#include "db/run_chain.h"
 #include "db/store.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/lane_builder.h"
@@ -75,6 +76,7 @@ RunData load_run(const db::Connection& connection, std::int64_t run_id) {
           build_balance_table(db::load_balances(connection, run_id)),
           build_load_table(loads, LoadBasis::asked),
           {},
+          db::load_iterations_before(connection, run_id),
           {db::load_rank_loads(connection, run_id), db::load_expert_places(connection, run_id)}};
 }
 

@@ -50,6 +50,8 @@ struct RunData {
   LoadTable asked = {};   ///< as `loads`, before tokens over capacity were dropped; may be empty
   /// The other repeats of the trial that the run is a repeat of.
   std::vector<std::vector<db::Iteration>> repeats = {};
+  /// Of the runs that a resumed training goes on from, up to where each was resumed.
+  std::vector<db::Iteration> before = {};
   RankLoads ranks = {};  ///< what ranks had to compute, of the iterations whose loads are stored
 };
 

@@ -271,12 +271,14 @@ void draw_loss_chart(LoadPanel& panel, const Fonts& fonts, const RunData& run, R
   chart.empty_text = "this run recorded no losses";
   Series training{"training", theme::kAccent, {}, {}, false};
   Series heldout{"held-out", theme::kWarning, {}, {}, true};
-  for (const db::Iteration& iteration : run.iterations) {
-    training.x.push_back(iteration.iteration);
-    training.y.push_back(iteration.loss);
-    if (!iteration.heldout_loss) continue;
-    heldout.x.push_back(iteration.iteration);
-    heldout.y.push_back(*iteration.heldout_loss);
+  for (const auto* iterations : {&run.before, &run.iterations}) {
+    for (const db::Iteration& iteration : *iterations) {
+      training.x.push_back(iteration.iteration);
+      training.y.push_back(iteration.loss);
+      if (!iteration.heldout_loss) continue;
+      heldout.x.push_back(iteration.iteration);
+      heldout.y.push_back(*iteration.heldout_loss);
+    }
   }
   if (!training.x.empty()) chart.series.push_back(std::move(training));
   if (!heldout.x.empty()) chart.series.push_back(std::move(heldout));
@@ -324,6 +326,7 @@ void draw_step_chart(LoadPanel& panel, const Fonts& fonts, const RunData& run,
   chart.x_label = "iteration";
   chart.empty_text = "this run recorded no steps";
   chart.series.push_back(step_series("other repeats", theme::kMuted, median_steps(run.repeats)));
+  chart.series.push_back(step_series("runs before", theme::kMuted, run.before));
   chart.series.push_back(step_series("this run", theme::kAccent, run.iterations));
   chart.series.push_back(dots_at("new schedule", theme::kWarning, run.iterations, times.changes));
   chart.series.push_back(dots_at("timeline", theme::kGood, run.iterations, with_timeline));

@@ -20,23 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPage = "index.html";
 constexpr float kScale = 1.2F;  // pages show pictures smaller than they are
 
 // The folder of a report. Unless it is kept, it leaves nothing behind of what was written into it.
 class ReportFolder {
  public:
   explicit ReportFolder(const std::string& path) : path_(path) {
-    std::error_code failed;
-    if (fs::exists(path_, failed)) {
-      if (!fs::is_directory(path_, failed)) refuse("is a file; a report needs a folder");
-      if (!fs::is_empty(path_, failed)) {
-        refuse(failed ? failed.message().c_str()
-                      : "is not empty; a report needs a folder of its own");
-      }
-      return;
-    }
-    made_ = fs::create_directory(path_, failed);
-    if (failed) refuse(("cannot be made: " + failed.message()).c_str());
+    make();
+    db::expect_output((fs::path(path_) / kPage).string());
   }
   ReportFolder(const ReportFolder&) = delete;
   ReportFolder& operator=(const ReportFolder&) = delete;
@@ -54,6 +46,20 @@ class ReportFolder {
   void keep() { kept_ = true; }
 
  private:
+  void make() {
+    std::error_code failed;
+    if (fs::exists(path_, failed)) {
+      if (!fs::is_directory(path_, failed)) refuse("is a file; a report needs a folder");
+      if (!fs::is_empty(path_, failed)) {
+        refuse(failed ? failed.message().c_str()
+                      : "is not empty; a report needs a folder of its own");
+      }
+      return;
+    }
+    made_ = fs::create_directory(path_, failed);
+    if (failed) refuse(("cannot be made: " + failed.message()).c_str());
+  }
+
   [[noreturn]] void refuse(const char* why) const {
     throw db::OutputError(fmt::format("{}: {}", path_, why), db::kExitWrongUse);
   }
@@ -67,8 +73,8 @@ class ReportFolder {
 }  // namespace
 
 void write_report(Session& session, const std::string& path) {
-  const StudyFacts facts = gather_study(session);
   ReportFolder folder(path);
+  const StudyFacts facts = gather_study(session);
   const std::vector<CsvTable> tables = csv_tables(session.connection, facts);
   if (!session.problem.empty()) throw db::Error(db::ErrorKind::corrupt, session.problem);
   std::vector<Picture> pictures;
@@ -78,7 +84,7 @@ void write_report(Session& session, const std::string& path) {
   }
   for (const CsvTable& table : tables) folder.write(table.file, table.text);
   for (const Picture& picture : pictures) folder.write(picture.file, picture.png);
-  folder.write("index.html", report_page(facts, pictures, tables, session.connection.path()));
+  folder.write(kPage, report_page(facts, pictures, tables, session.connection.path()));
   folder.keep();
 }
 

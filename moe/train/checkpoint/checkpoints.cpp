@@ -6,15 +6,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "db/console/output_error.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/train/checkpoint/folder.h"
+#include "moe/train/checkpoint/folder_trial.h"
 
 namespace moe {
 namespace {
@@ -66,6 +70,30 @@ std::string write_shard(const std::filesystem::path& folder, int rank, const Col
   return told.dump();
 }
 
+/// Whether something could be done on a rank.
+struct Try {
+  std::string error;
+  int code = 0;  ///< the exit code that the error means; 0 where there is none
+};
+
+std::string to_text(const Try& one) { return nlohmann::json{one.error, one.code}.dump(); }
+
+Try try_from(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  return {json.at(0).get<std::string>(), json.at(1).get<int>()};
+}
+
+Try attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const db::OutputError& failure) {
+    return {failure.what(), failure.exit_code};
+  } catch (const std::exception& failure) {
+    return {failure.what(), kWrongFolder};
+  }
+}
+
 }  // namespace
 
 struct Checkpoints::UnderWay {
@@ -76,28 +104,37 @@ struct Checkpoints::UnderWay {
 };
 
 Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Communicator& world,
-                         double time_limit_s,
-                         std::function<void(const CheckpointReport&)> completed)
+                         double time_limit_s, CheckpointObserver observer)
     : options_(std::move(options)),
       world_(world),
       time_limit_s_(time_limit_s),
       collector_(groups, world, time_limit_s),
-      completed_(std::move(completed)) {
-  std::string error;
-  try {
-    if (world.rank == 0) {
-      // The other ranks wait no longer than a call may.
-      lock_ = prepare_folder(options_.directory, options_.goes_on_from,
-                             std::min(FolderLock::kPatience_s, time_limit_s / 4));
-    }
-  } catch (const std::exception& failure) {
-    error = failure.what();
-  }
-  const std::string why = told(error, "preparing of a folder for checkpoints").front();
-  if (!why.empty()) throw CheckpointError(why, kWrongFolder);
+      observer_(std::move(observer)) {
+  prepare();
 }
 
 Checkpoints::~Checkpoints() = default;  // waits for the thread
+
+void Checkpoints::prepare() {
+  constexpr const char* what = "preparing of a folder for checkpoints";
+  const auto agree_that_it_works = [&](const Try& mine) {
+    for (const std::string& one : told(to_text(mine), what)) {
+      if (const Try failed = try_from(one); failed.code != 0) {
+        throw CheckpointError(failed.error, failed.code);
+      }
+    }
+  };
+  std::optional<FolderTrial> trial;
+  agree_that_it_works(attempt([&] {
+    if (world_.rank != 0) return;
+    // The other ranks wait no longer than a call may.
+    lock_ = prepare_folder(options_.directory, options_.goes_on_from,
+                           std::min(FolderLock::kPatience_s, time_limit_s_ / 4));
+    trial.emplace(options_.directory);
+  }));
+  const std::filesystem::path folder = told(trial ? trial->folder().string() : "", what).front();
+  agree_that_it_works(attempt([&] { write_trial(folder / shard_file(world_.rank)); }));
+}
 
 std::vector<std::string> Checkpoints::told(const std::string& mine, const char* what) const {
   CallContext call;
@@ -138,6 +175,7 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
   std::string error;
   try {
     if (world_.rank == 0) {
+      observer_.begun(under_way_->index);
       std::filesystem::remove_all(folder);
       std::filesystem::create_directory(folder);
     }
@@ -185,6 +223,7 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
   if (world_.rank == 0) {
     try {
       if (error.empty()) {
+        observer_.completing();
         complete(options_.directory, index);
       } else {
         std::filesystem::remove_all(partial_folder(options_.directory, index.iteration));
@@ -201,8 +240,8 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
     } catch (const std::exception& failure) {
       spdlog::warn("an older checkpoint is not removed: {}", failure.what());
     }
-    completed_({index.iteration, checkpoint_folder(options_.directory, index.iteration), bytes,
-                under_way_->stopped_s, seconds_since_begin(under_way_->begin)});
+    observer_.completed({index.iteration, checkpoint_folder(options_.directory, index.iteration),
+                         bytes, under_way_->stopped_s, seconds_since_begin(under_way_->begin)});
   }
   under_way_.reset();
 }

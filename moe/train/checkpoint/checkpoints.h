@@ -36,13 +36,24 @@ struct CheckpointReport {
   double written_s = 0;    ///< until it was complete, copies included
 };
 
+/// Called on rank 0.
+struct CheckpointObserver {
+  /// When one is begun, after its iteration was told. May add to its index what outputs are.
+  std::function<void(CheckpointIndex&)> begun = [](CheckpointIndex&) {};
+  /// Before one is complete: what is told of its iterations is to be stored first, since a training
+  /// that goes on from it does not repeat them.
+  std::function<void()> completing = [] {};
+  std::function<void(const CheckpointReport&)> completed = [](const CheckpointReport&) {};
+};
+
 /// Writes checkpoints beside training: ranks copy what they hold, then a thread of each rank writes
 /// its copies while training goes on. When all have written, rank 0 makes the checkpoint complete.
 /// All functions are collective over `world`, and throw CheckpointError on all ranks together.
 class Checkpoints {
  public:
+  /// Tries whether every rank can write in the folder.
   Checkpoints(CheckpointOptions options, const Groups& groups, Communicator& world,
-              double time_limit_s, std::function<void(const CheckpointReport&)> completed);
+              double time_limit_s, CheckpointObserver observer);
   ~Checkpoints();
 
   /// After an iteration: begins a checkpoint where one is due or `is_last`, and looks after the one
@@ -58,13 +69,14 @@ class Checkpoints {
   std::vector<std::string> told(const std::string& mine, const char* what) const;
   void complete_checkpoint(const std::vector<std::string>& told_by_ranks);
   [[noreturn]] void fail(const std::string& why) const;
+  void prepare();
 
   CheckpointOptions options_;
   std::unique_ptr<FolderLock> lock_;  ///< on rank 0
   Communicator& world_;
   double time_limit_s_;
   Collector collector_;
-  std::function<void(const CheckpointReport&)> completed_;
+  CheckpointObserver observer_;
   std::unique_ptr<UnderWay> under_way_;
 };
 

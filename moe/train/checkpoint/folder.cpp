@@ -6,7 +6,9 @@
 #include <charconv>
 #include <span>
 #include <string_view>
+#include <system_error>
 
+#include "db/console/output_target.h"
 #include "moe/errors.h"
 #include "moe/train/checkpoint/written_file.h"
 
@@ -73,7 +75,11 @@ std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& director
     const std::string name = entry.path().filename().string();
     if (name.starts_with(kIteration) && name.ends_with(kPartial)) left.push_back(entry.path());
   }
-  for (const auto& folder : left) std::filesystem::remove_all(folder);
+  for (const auto& folder : left) {
+    std::error_code failed;
+    std::filesystem::remove_all(folder, failed);
+    if (failed) throw db::open_error(folder.string(), failed.value());
+  }
   return lock;
 }
 

@@ -110,6 +110,16 @@ CheckpointIndex index_from(const InputObject& content) {
     index.outliers = {read_numbers(outliers, "losses"), read_numbers(outliers, "gradient_norms"),
                       outliers.integer("skipped", 0)};
   }
+  if (content.has("run")) {
+    const InputObject run = content.object("run");
+    index.run = {run.number("started_at", 0, kLargest, "seconds"), run.integer("pid", 0),
+                 run.text("host")};
+  }
+  if (content.has("log")) {
+    const InputObject log = content.object("log");
+    index.log = {log.integer("bytes", 0),
+                 read_fingerprint(log.member("line", "16 hexadecimal digits"))};
+  }
   const InputObject files = content.object("files");
   for (const std::string& name : files.keys()) {
     if (!is_name_of_file(name)) files.refuse(name, "expected the name of a file in this folder");
@@ -151,6 +161,14 @@ std::string to_text(const CheckpointIndex& index) {
     content["outliers"] = {{"losses", index.outliers.losses},
                            {"gradient_norms", index.outliers.gradient_norms},
                            {"skipped", index.outliers.skipped}};
+  }
+  if (index.run) {
+    content["run"] = {{"started_at", index.run->started_at},
+                      {"pid", index.run->pid},
+                      {"host", index.run->hostname}};
+  }
+  if (index.log) {
+    content["log"] = {{"bytes", index.log->bytes}, {"line", checksum_text(index.log->line)}};
   }
   const std::string checksum = checksum_of_text(in_utf8(content, -1));
   const Json whole{

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "db/run_chain.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/train/batches.h"
@@ -13,6 +15,14 @@
 #include "moe/train/outliers.h"
 
 namespace moe {
+
+/// Where a log ends that has a line for every iteration of a checkpoint.
+struct LogPlace {
+  std::int64_t bytes = 0;
+  std::uint64_t line = 0;  ///< the checksum of its last line
+
+  friend bool operator==(const LogPlace&, const LogPlace&) = default;
+};
 
 /// What a checkpoint holds besides its tensors: the file `index.json` in its folder.
 struct CheckpointIndex {
@@ -23,6 +33,8 @@ struct CheckpointIndex {
   std::vector<SourceCursor> cursors;      ///< [source]; empty where samples are drawn at random
   Schedule schedule;                      ///< the one in force
   OutlierHistory outliers;                ///< of a model that passes over outliers
+  std::optional<db::RunIdentity> run;     ///< the run that wrote it; none where none is stored
+  std::optional<LogPlace> log;            ///< none without a log, and where it is no plain file
   std::map<std::string, FileSeal> files;  ///< by name of the file
   std::map<std::string, std::string> file_of;  ///< by name of the tensor
 };

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "db/console/output_file.h"
+#include "db/console/output_target.h"
 
 namespace moe {
 namespace {

@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The agreement of several ranks, each of which holds these losses of two MoE layers.
 template <class T>
 std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
-                              const std::vector<double>& auxiliary) {
+                              const std::vector<double>& auxiliary, int loses = -1) {
   Model model = test::all_moe_model(std::is_same_v<T, double> ? DType::f64 : DType::f32, 2);
   model.z_loss_weight = 0.1;
   const int ranks = static_cast<int>(cross_entropy.size());
@@ -37,7 +37,7 @@ std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
     write(runner.program().losses.front(), cross_entropy[mine]);
     for (const TensorId id : runner.program().auxiliary_losses) write(id, auxiliary[mine]);
     for (const TensorId id : runner.program().z_losses) write(id, 10 * auxiliary[mine]);
-    all[mine] = agree(runner, world, 20);
+    all[mine] = agree(runner, world, 20, loses == world.rank);
   });
   return all;
 }
@@ -52,6 +52,15 @@ TEST(Agreement, IsTheSumOfEveryRanksSharesAndOfAllLayers) {
   }
   EXPECT_EQ(agreed<float>({1.5, 2.25}, {0.5, 1})[1].cross_entropy, 3.75);
   EXPECT_EQ(agreed<float>({1.5}, {0.5})[0].auxiliary, 1);
+}
+
+TEST(Agreement, AnOutputThatOneRankHasLostEndsAll) {
+  for (const Agreement& one : agreed<float>({1, 2, 3}, {0, 0, 0}, 1)) {
+    EXPECT_TRUE(one.output_is_lost);
+    EXPECT_TRUE(one.asks_to_end());
+    EXPECT_EQ(one.cross_entropy, 6);
+  }
+  EXPECT_FALSE(agreed<float>({1, 2}, {0, 0})[1].asks_to_end());
 }
 
 TEST(Agreement, WhatIsNotFiniteOnOneRankIsSoOnAll) {

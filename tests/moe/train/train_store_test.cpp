@@ -364,6 +364,27 @@ TEST_F(TrainStoreTest, RowsThatWaitAreBounded) {
   EXPECT_THROW(store.observe(report(2)), db::Error);
 }
 
+TEST_F(TrainStoreTest, BeforeACheckpointIsCompleteNoRowWaits) {
+  options.flush_interval_s = 3600;
+  TrainStore store = make_store();
+  store.observe(report(1));
+  store.observe(report(2));
+  EXPECT_EQ(stored_iterations(store), 0u);
+  store.flush_for_checkpoint();
+  EXPECT_EQ(stored_iterations(store), 2u);
+}
+
+TEST_F(TrainStoreTest, ARunKnowsTheOneThatItGoesOnFrom) {
+  const TrainStore first = make_store();
+  options.resumes = first.identity();
+  const TrainStore second = make_store();
+  EXPECT_EQ(db::load_run(reader(), second.run_id()).resumes_run_id, first.run_id());
+  EXPECT_NE(first.identity().started_at, 0);
+  options.database = directory.file("another.db");
+  const TrainStore stranger = make_store();
+  EXPECT_EQ(db::load_run(reader(), stranger.run_id()).resumes_run_id, std::nullopt);
+}
+
 TEST_F(TrainStoreTest, ADatabaseThatIsTakenAwayEndsTheRun) {
   TrainStore store = make_store();
   store.observe(report(1));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/lost_output.h"
 #include "moe/outcome.h"
 #include "tuner/study/child.h"
 #include "tuner/study/processor_time.h"
@@ -103,6 +104,13 @@ TEST(Classify, TellsFailuresApartByTheOutcome) {
   EXPECT_EQ(status(Status::not_finite, 1), "failed");
   EXPECT_EQ(status(Status::failed, 1), "failed");
   EXPECT_EQ(status(Status::done, 1), "failed") << "it said so too early";
+}
+
+TEST(Classify, NoScheduleIsToBlameForADatabaseThatCannotBeWritten) {
+  const std::string line = outcome_line(
+      {.status = moe::OutcomeStatus::lost_output, .message = "a.db: the disk is full"});
+  EXPECT_THAT([&] { classify_one(ended(End::exited, 1, "", line), false); },
+              testing::ThrowsMessage<moe::LostOutput>(HasSubstr("a.db: the disk is full")));
 }
 
 TEST(Classify, TellsFailuresApartByTheExitCodeWhereThereIsNoOutcome) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "db/store.h"
+#include "tests/db/sample.h"
 #include "tests/viewer/synthetic_database.h"
 
 namespace viewer::catalog_test {
@@ -306,6 +307,27 @@ TEST_F(CatalogTest, RunDataHoldsLossesAndLoadsSummedOverRanks) {
   EXPECT_EQ(run.loads.experts, 16);
   EXPECT_THAT(run.balances.iterations, SizeIs(200));
   EXPECT_NEAR(static_cast<double>(run.balances.of(0, 1).tokens), 4 * 2 * 2048, 400);
+}
+
+TEST(RunData, HoldsTheIterationsOfTheRunsThatItGoesOnFrom) {
+  db::Connection connection = db::open_writer(":memory:");
+  const std::int64_t machine = db::find_or_insert(connection, db::sample_machine());
+  std::optional<std::int64_t> before;
+  for (const int first : {1, 3}) {
+    db::Run run = db::sample_run(machine);
+    run.resumes_run_id = before;
+    before = db::insert(connection, run);
+    std::vector<db::Iteration> rows(4);
+    for (int i = 0; i < 4; ++i) {
+      rows[i].run_id = *before;
+      rows[i].iteration = first + i;
+    }
+    db::insert(connection, rows);
+  }
+  const RunData run = load_run(connection, *before);
+  EXPECT_EQ(run.iterations.front().iteration, 3);
+  ASSERT_THAT(run.before, SizeIs(2)) << "iterations 3 and 4 of the first run are void";
+  EXPECT_EQ(run.before.back().iteration, 2);
 }
 
 TEST_F(CatalogTest, ATimelineIsLoadedWithAllItsSpans) {

@@ -10,12 +10,15 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
+#include "moe/lost_output.h"
 #include "moe/model/iteration.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/trainer.h"
+#include "tests/db/temporary_directory.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::train_checkpoint_checkpoints_test {
@@ -52,6 +55,8 @@ struct Training {
   int every = 0;
   int keep = 2;
   Replan replan{};
+  int loses = 0;  ///< the iteration with which an output is lost; 0 for none
+  std::function<void(int iteration)> completing = [](int) {};
 };
 
 struct Told {
@@ -87,7 +92,19 @@ Told train_at(const Place& place, const Training& training) {
       told.losses.push_back(step.loss);
       told.iterations.push_back(step.iteration);
     };
-    observer.checkpoint = [&](const CheckpointReport& one) { told.checkpoints.push_back(one); };
+    observer.checkpoint.completed = [&](const CheckpointReport& one) {
+      told.checkpoints.push_back(one);
+    };
+    observer.checkpoint.begun = [&](CheckpointIndex& index) {
+      index.run = {1234.5678901234567, index.iteration, "node0"};
+      index.log = {index.iteration * 10, 0xfedcba9876543210};
+    };
+    observer.checkpoint.completing = [&] { training.completing(told.iterations.back()); };
+    observer.lost_output = [&]() -> std::string {
+      const bool is_lost = training.loses > 0 && !told.iterations.empty() &&
+                           told.iterations.back() >= training.loses;
+      return is_lost ? "a.db: the disk is full" : "";
+    };
     train(training.model, build_iteration(training.model, groups, world.rank), training.schedule,
           place.corpus, groups, *backend, world,
           std::vector<RankInfo>(static_cast<std::size_t>(groups.ranks)), options, observer);
@@ -375,6 +392,63 @@ TEST(Checkpoints, OfAnotherModelAreRefusedAndOtherKeysOfTrainingAreTold) {
   const auto point = find_resume_point(place.folder, other, place.corpus);
   EXPECT_THAT(point.value().remarks,
               ElementsAre("learning_rate was 0.001 up to iteration 1, and is 0.5 from there on"));
+}
+
+TEST(Checkpoints, AreWrittenWhereAnOutputIsLost) {
+  const Model model = small_model(DType::f32);
+  for (const int ranks : {1, 2}) {
+    const Place place(model);
+    EXPECT_THAT(
+        [&] {
+          train_at(
+              place,
+              {.model = model, .layout = {1, ranks, 1}, .steps = 9, .writes = true, .loses = 3});
+        },
+        ::testing::ThrowsMessage<LostOutput>(HasSubstr("stopped after iteration 4: ")));
+    EXPECT_THAT(checkpoints_in(place.folder), ElementsAre(4));
+  }
+}
+
+TEST(Checkpoints, AreCompleteOnlyAfterWhatIsToldOfTheirIterationsIsStored) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  std::vector<std::size_t> complete;
+  train_at(place, {.model = model, .steps = 2, .writes = true, .completing = [&](int iteration) {
+                     EXPECT_EQ(iteration, 2);
+                     complete.push_back(checkpoints_in(place.folder).size());
+                   }});
+  EXPECT_THAT(complete, ElementsAre(0u));
+}
+
+TEST(Checkpoints, RememberTheirRunAndTheirLog) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  train_at(place, {.model = model, .steps = 2, .writes = true});
+  const auto point = find_resume_point(place.folder, model, place.corpus);
+  EXPECT_EQ(point.value().index.run, (db::RunIdentity{1234.5678901234567, 2, "node0"}));
+  EXPECT_EQ(point->index.log, (LogPlace{20, 0xfedcba9876543210}));
+}
+
+TEST(Checkpoints, AFolderThatCannotBeWrittenIsFoundBeforeTheFirstIteration) {
+  const db::SmallDisk disk(64);
+  if (!disk.mounted) GTEST_SKIP() << "mounting a small disk is not permitted here";
+  const Model model = small_model(DType::f32);
+  Place place(model);
+  place.folder = std::filesystem::path(disk.file("x")).parent_path();
+  ASSERT_TRUE(disk.make_read_only());
+  int iterations = 0;
+  const auto count = [&](const SeenIteration&) -> std::optional<Schedule> {
+    ++iterations;
+    return std::nullopt;
+  };
+  try {
+    train_at(place, {.model = model, .layout = {1, 2, 1}, .writes = true, .replan = count});
+    FAIL() << "a read-only folder was taken";
+  } catch (const CheckpointError& error) {
+    EXPECT_EQ(exit_code(error), 2);
+    EXPECT_EQ(error.what(), place.folder.string() + ": cannot be written: Read-only file system");
+  }
+  EXPECT_EQ(iterations, 0);
 }
 
 /// Files that this process writes grow to so many bytes at most.
