@@ -20,6 +20,7 @@
 #include "moe/command/sample_text.h"
 #include "moe/command/step_figures.h"
 #include "moe/command/step_log.h"
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
@@ -453,6 +454,7 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const Schedule begins = first_schedule(arguments, inputs, groups, program, world.rank == 0);
   Told told;
   if (world.rank == 0) {
+    const AnnouncedWork opening("opens its database and log");
     const StepScale scale = scale_of(arguments, inputs.model, device, world.size);
     told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan),
                         only_evaluates(arguments, inputs));
@@ -468,10 +470,12 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);
+    const AnnouncedWork storing("stores the end of the run");
     for (TrainStore& store : told.stores) store.finish();
   } catch (const std::exception& error) {
     const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr ||
                         dynamic_cast<const Interrupted*>(&error) != nullptr;
+    const AnnouncedWork storing("stores the end of the run");
     for (TrainStore& store : told.stores) store.abandon(killed ? "killed" : "failed", error.what());
     throw;
   }

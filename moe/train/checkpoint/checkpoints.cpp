@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/train/checkpoint/folder.h"
@@ -22,7 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kNotWritten = 1, kWrongFolder = 2;  // exit codes
-constexpr double kPatience_s = 0.05;
 
 double seconds_since_begin(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -86,9 +86,8 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
   std::string error;
   try {
     if (world.rank == 0) {
-      // The other ranks wait no longer than a call may.
-      lock_ = prepare_folder(options_.directory, options_.goes_on_from,
-                             std::min(FolderLock::kPatience_s, time_limit_s / 4));
+      const AnnouncedWork preparing("prepares " + options_.directory.string());
+      lock_ = prepare_folder(options_.directory, options_.goes_on_from);
     }
   } catch (const std::exception& failure) {
     error = failure.what();
@@ -138,8 +137,11 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
   std::string error;
   try {
     if (world_.rank == 0) {
+      const AnnouncedWork making("makes " + folder.string());
       std::filesystem::remove_all(folder);
-      std::filesystem::create_directory(folder);
+      if (!std::filesystem::create_directory(folder)) {
+        throw std::runtime_error(folder.string() + ": another process has made it");
+      }
     }
   } catch (const std::exception& failure) {
     error = failure.what();
@@ -155,13 +157,14 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
 }
 
 void Checkpoints::look_after(bool waits) {
-  // While they wait, ranks keep telling each other, so that no wait lasts longer than a call may.
-  const double patience_s = waits ? std::min(kPatience_s, time_limit_s_ / 4) : 0;
-  std::vector<std::string> all;
-  do {
-    const auto status = under_way_->writing.wait_for(std::chrono::duration<double>(patience_s));
-    all = told(status == std::future_status::ready ? "written" : "", "writing of a checkpoint");
-  } while (waits && std::ranges::find(all, "") != all.end());
+  if (waits) {
+    const AnnouncedWork writing(fmt::format("writes its file of the checkpoint of iteration {}",
+                                            under_way_->index.iteration));
+    under_way_->writing.wait();
+  }
+  const bool is_written =
+      under_way_->writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  const auto all = told(is_written ? "written" : "", "writing of a checkpoint");
   if (std::ranges::find(all, "") != all.end()) return;
   complete_checkpoint(told(under_way_->writing.get(), "writing of a checkpoint"));
 }
@@ -183,6 +186,8 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
     for (const auto& name : one["names"]) index.file_of[name.get<std::string>()] = file;
   }
   if (world_.rank == 0) {
+    const AnnouncedWork completing(
+        fmt::format("completes the checkpoint of iteration {}", index.iteration));
     try {
       if (error.empty()) {
         complete(options_.directory, index);
@@ -196,6 +201,7 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
   error = told(error, "completing of a checkpoint").front();
   if (!error.empty()) fail(error);
   if (world_.rank == 0) {
+    const AnnouncedWork removing("removes older checkpoints");
     try {
       remove_older(options_.directory, options_.keep);
     } catch (const std::exception& failure) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
@@ -71,6 +72,7 @@ std::optional<ResumePoint> find_resume_point(const std::filesystem::path& direct
 void resume(Runner& runner, const ResumePoint& point, Communicator& world, double time_limit_s) {
   std::string failure;
   try {
+    const AnnouncedWork reading("reads " + point.folder.string());
     load_tensors(runner, point.index, point.folder);
   } catch (const InputError& error) {
     failure = error.what();
