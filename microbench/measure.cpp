@@ -20,6 +20,7 @@
 #include "microbench/sizes.h"
 #include "microbench/table.h"
 #include "moe/backend/cuda_module.h"
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
@@ -90,6 +91,7 @@ void run_and_print(const Bench& bench, const Request& request,
   std::optional<BenchStore>& store = results.store;
   try {
     const auto report = [&](const Result& result) {
+      const moe::AnnouncedWork storing("stores results");
       results.wrong += result.measurement.wrong;
       if (store) store->add(result.measurement);
       try {
@@ -179,10 +181,17 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
   Results results;
-  if (world.rank == 0) open_results(results, arguments, ranks, device, argc, argv);
+  if (world.rank == 0) {
+    const moe::AnnouncedWork opening("opens its database");
+    open_results(results, arguments, ranks, device, argc, argv);
+  }
   run_and_print(bench, request, arguments.google_options, results);
   // A wrong value is everybody's failure.
-  std::int32_t code = world.rank == 0 ? finish(results, arguments.database) : db::kExitDone;
+  std::int32_t code = db::kExitDone;
+  if (world.rank == 0) {
+    const moe::AnnouncedWork storing("stores the end of the run");
+    code = finish(results, arguments.database);
+  }
   world.broadcast(&code, 1, moe::DType::i32, 0,
                   {.time_limit_s = arguments.time_limit_s, .what = "exit code"});
   return code;

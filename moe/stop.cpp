@@ -1,5 +1,6 @@
 #include "moe/stop.h"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -8,13 +9,33 @@
 namespace moe {
 namespace {
 
+/// Whoever ends a process often signals its group too (GNU timeout, supervisors, shells), and means
+/// it once.
+constexpr double kOneRequest_s = 1;
+
 volatile std::sig_atomic_t asked_by = 0;
 timespec asked_at{};
+std::array<timespec, NSIG> first_of_kind{};  ///< 0 where there was none
 std::atomic<bool> finishing{false};
 
+double seconds_between(const timespec& begin, const timespec& end) {
+  return static_cast<double>(end.tv_sec - begin.tv_sec) +
+         1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+}
+
 void note(int signal) {
-  if (asked_by == 0) clock_gettime(CLOCK_MONOTONIC, &asked_at);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (asked_by == 0) asked_at = now;
   asked_by = signal;
+  timespec& first = first_of_kind[static_cast<std::size_t>(signal)];
+  if (first.tv_sec == 0 && first.tv_nsec == 0) {
+    first = now;
+  } else if (signal != SIGPIPE && seconds_between(first, now) >= kOneRequest_s) {
+    // Every write to a closed pipe sends one more of that kind.
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // arrives when this handler returns
+  }
 }
 
 }  // namespace
@@ -27,8 +48,6 @@ void stop_when_asked() {
     struct sigaction action {};
     action.sa_handler = note;
     action.sa_flags = SA_RESTART;
-    // Every write to a closed pipe sends one more.
-    if (signal != SIGPIPE) action.sa_flags |= static_cast<int>(SA_RESETHAND);
     sigaction(signal, &action, nullptr);
   }
 }
@@ -39,8 +58,7 @@ double seconds_since_stop() {
   if (asked_by == 0) return 0;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec - asked_at.tv_sec) +
-         1e-9 * static_cast<double>(now.tv_nsec - asked_at.tv_nsec);
+  return seconds_between(asked_at, now);
 }
 
 void finish_together() { finishing = true; }

@@ -8,7 +8,9 @@ namespace moe {
 
 /// From now on SIGINT, SIGTERM, SIGHUP (unless it is ignored, as nohup does), SIGPIPE (stdout was
 /// closed) and SIGUSR1 (which mpirun passes to its ranks, see communicator/mpirun.h) ask this
-/// process to end in order. A second signal of a kind ends it at once, except SIGPIPE.
+/// process to end in order. A further signal of a kind ends it at once, except SIGPIPE, where it
+/// comes a second or more after the first: those that signal a process and its group, as GNU
+/// timeout does, mean one request.
 void stop_when_asked();
 
 /// The signal that asked for the end; 0 while none has.

@@ -15,6 +15,7 @@
 #include "moe/command/sample_text.h"
 #include "moe/command/step_log.h"
 #include "moe/command/training_outputs.h"
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
@@ -300,6 +301,7 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const Schedule begins = first_schedule(arguments, inputs, groups, program, world.rank == 0);
   TrainingOutputs outputs;  // of rank 0
   if (world.rank == 0) {
+    const AnnouncedWork opening("opens its database and log");
     open_outputs(outputs, arguments, inputs, groups, begins, ranks, device, {argc, argv});
   }
   try {
@@ -309,8 +311,10 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);
+    const AnnouncedWork storing("stores the end of the run");
     complete_runs(outputs);
   } catch (const std::exception& error) {
+    const AnnouncedWork storing("stores the end of the run");
     abandon_runs(outputs, error);
     throw;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -54,11 +55,14 @@ void LocalGroup::meet(int rank, const CallContext& call, std::string_view name) 
     return;
   }
   arrived[rank] = true;
-  const auto limit = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(std::min(call.time_limit_s, 1e8)));
+  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::min(call.time_limit_s, 1e8)));
   const std::int64_t meeting = meetings;
-  const bool over = changed.wait_until(lock, limit, [&] { return meetings != meeting || failure; });
+  bool over = false;
+  do {
+    over = changed.wait_until(lock, std::chrono::steady_clock::now() + limit,
+                              [&] { return meetings != meeting || failure; });
+  } while (!over && ranks_wait_for_work());
   if (meetings != meeting) return;
   if (over) throw_if_failed(rank, what);
 

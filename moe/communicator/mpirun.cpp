@@ -25,6 +25,7 @@
 
 #include "moe/communicator/launch.h"
 #include "moe/communicator/mpirun_files.h"
+#include "moe/communicator/work_board.h"
 #include "moe/errors.h"
 #include "moe/orphans.h"
 #include "moe/stop.h"
@@ -143,8 +144,9 @@ class StoppedSince {
 class Launch {
  public:
   /// `silence_limit_s`: how long it may take until its ranks run.
-  Launch(pid_t mpirun, double time_limit_s, double silence_limit_s)
+  Launch(pid_t mpirun, WorkBoard& board, double time_limit_s, double silence_limit_s)
       : mpirun_(mpirun),
+        board_(board),
         time_limit_s_(time_limit_s),
         silence_limit_s_(silence_limit_s),
         stopped_(mpirun) {}
@@ -176,7 +178,7 @@ class Launch {
 
   bool is_to_end(const Relay& relay) {
     const double stopped_s = stopped_.seconds();
-    if (asked_ != 0) return !relay.has_begun() || seconds_since(asked_at_) > time_limit_s_;
+    if (asked_ != 0) return !relay.has_begun() || are_silent();
     if (!relay.has_begun() && seconds_since(begin_) > silence_limit_s_) {
       hangs_ = fmt::format(
           "mpirun (process {}) has started no rank within {} s: does `mpirun -np 1 hostname` work? "
@@ -188,8 +190,37 @@ class Launch {
     return !hangs_.empty();
   }
 
+  /// After they were asked to end: whether no rank has told of its work for the limit.
+  bool are_silent() {
+    if (auto notes = board_.look(); !notes.empty()) {
+      last_note_ = std::move(notes.front());
+      worked_at_ = Clock::now();
+    }
+    const bool over = seconds_since(asked_at_) > time_limit_s_;
+    if (!over || (last_note_ && seconds_since(worked_at_) <= time_limit_s_)) {
+      if (over && !said_) {
+        spdlog::warn("{}: waits for rank {}, which {}; the same signal again ends it at once",
+                     stop_reason(asked_), last_note_->rank, last_note_->what);
+        said_ = true;
+      }
+      return false;
+    }
+    spdlog::error(
+        "{}: the ranks did not end within {} s and are killed; what they have not stored is "
+        "lost{}; a larger --time-limit gives them longer",
+        stop_reason(asked_), time_limit_s_,
+        last_note_
+            ? fmt::format(", the last word was that rank {} {}", last_note_->rank, last_note_->what)
+            : "");
+    return true;
+  }
+
   pid_t mpirun_;
+  WorkBoard& board_;
   double time_limit_s_, silence_limit_s_;
+  std::optional<WorkBoard::Note> last_note_;
+  Clock::time_point worked_at_;  ///< when it came
+  bool said_ = false;            ///< whether somebody heard who is waited for
   StoppedSince stopped_;
   Clock::time_point begin_ = Clock::now(), asked_at_;
   std::optional<Clock::time_point> terminated_at_;
@@ -214,6 +245,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const pid_t parent = getpid();
   const std::string line = fmt::format("moelab: the ranks of launcher {} run", parent);
   setenv(kLineVariable, line.c_str(), 1);
+  WorkBoard board;
   adopt_orphans();
   const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
@@ -223,7 +255,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   close(out[1]);
 
   Relay relay(out[0], line);
-  Launch launch(child, time_limit_s, time_limit_s + launch_s);
+  Launch launch(child, board, time_limit_s, time_limit_s + launch_s);
   int status = 0;
   // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe
   // are not waited for.

@@ -22,7 +22,8 @@ inline constexpr double kLaunchLimit_s = 10;
 ///   - when nothing has come from its ranks (tell_launcher) for time_limit_s + launch_s, or when it
 ///     has been stopped for time_limit_s: then this throws CommunicationError;
 ///   - when this process is asked to end: at once where nothing has come from its ranks, else after
-///     time_limit_s.
+///     time_limit_s in which no rank has told of its work (announced_work.h). It says for whom it
+///     waits, and that it gives up.
 /// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
                              const std::function<void(int code)>& ended = {},

@@ -6,6 +6,8 @@ namespace moe {
 
 /// The files that an mpirun of Open MPI 4 keeps on this machine: a folder among the temporary files
 /// and segments of shared memory. It removes them at its end, and leaves them when it is killed.
+/// Only folders that are this user's and that nobody else can write to are looked into, no link is
+/// followed, and only segments of this user are removed.
 
 /// Notes in the folder of this mpirun that a launcher of moelab started it. False where there is no
 /// such folder (yet).

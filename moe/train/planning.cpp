@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "moe/communicator/announced_work.h"
+
 namespace moe {
 namespace {
 
@@ -16,6 +18,12 @@ double seconds_since(PlanningClock::time_point begin) {
 
 Planning::Planning(Replan replan, PlanningTurn turn, int steps)
     : replan_(std::move(replan)), turn_(turn), steps_(steps) {}
+
+Planning::~Planning() {
+  if (!running_.valid()) return;
+  const AnnouncedWork waiting("ends a plan that nobody needs any more");
+  running_.wait();
+}
 
 std::optional<Schedule> Planning::after(SeenIteration seen) {
   const auto begin = PlanningClock::now();

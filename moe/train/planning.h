@@ -39,13 +39,16 @@ struct PlanningTime {
   double exposed_s = 0;  ///< the time that iterations waited for plans
 };
 
-/// Asks a Replan after every iteration, and counts the time. Its destructor waits for a plan that
-/// is being made.
+/// Asks a Replan after every iteration, and counts the time.
 class Planning {
  public:
   /// `steps`: how many iterations there will be. No plan is begun that would come after the last
   /// one.
   Planning(Replan replan, PlanningTurn turn, int steps = std::numeric_limits<int>::max());
+  /// Waits for a plan that is being made, and announces it (announced_work.h).
+  ~Planning();
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
 
   /// Begins a plan from this iteration. Returns the schedule of the next iteration where it is to
   /// change. Throws what the Replan throws.

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/lost_output.h"
 #include "moe/model/iteration.h"
@@ -160,6 +161,7 @@ std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Co
   call.what = "exchange of a schedule";
   std::string text;
   if (world.rank == 0) {
+    const AnnouncedWork plans(fmt::format("plans after iteration {}", seen.iteration));
     if (const auto schedule = planning.after(std::move(seen))) text = to_json(*schedule);
   }
   text = gather_texts(world, text, call).front();
@@ -217,7 +219,7 @@ class Training {
         flops_(std::in_place, runner_.program(), groups, world.rank),
         batches_(corpus, model.seed, model.global_batch, options.data),
         planning_(options.replan, options.planning, options.steps) {
-    initialize_parameters(runner_, model.seed);
+    announced("makes the first parameters", [&] { initialize_parameters(runner_, model.seed); });
     if (options.resume) {
       const ResumePoint point =
           resume(runner_, *options.resume, model, corpus, world, options.run.time_limit_s,
@@ -231,7 +233,8 @@ class Training {
       checkpoints_.emplace(std::move(kept), groups, world, options.run.time_limit_s,
                            observer.checkpoint);
     }
-    if (tells()) observer.schedule(first_, schedule_, scheduled_);
+    if (tells())
+      announced("stores a schedule", [&] { observer.schedule(first_, schedule_, scheduled_); });
     runner_.set_before_update([this] {
       agreement_ = agree(runner_, world_, options_.run.time_limit_s, !lost_output().empty());
       return agreement_.is_finite() && !is_outlier(outliers_, model_, agreement_.cross_entropy);
@@ -255,6 +258,13 @@ class Training {
 
  private:
   bool tells() const { return world_.rank == 0; }
+
+  /// What a rank does alone, while the others wait.
+  template <class Work>
+  static void announced(std::string what, Work work) {
+    const AnnouncedWork one(std::move(what));
+    work();
+  }
 
   void write_step(std::int32_t step) {
     runner_.write(runner_.program().step, std::as_bytes(std::span(&step, 1)));
@@ -288,6 +298,8 @@ class Training {
 
   /// The held-out loss after an iteration; none where training is asked to end meanwhile.
   std::optional<double> evaluate(int step) {
+    const AnnouncedWork computing(fmt::format("evaluates after iteration {}", step),
+                                  AwaitedBy::launcher);
     runner_.reschedule(without_noise(forward_only(scheduled_)));
     double sum = 0;
     for (int i = 0; i < options_.evaluate_batches; ++i) {
@@ -316,7 +328,9 @@ class Training {
     if (!agreement_.asks_to_end() && options_.evaluate_batches > 0 && (periodic || is_last)) {
       report.heldout_loss = evaluate(step);
     }
-    if (tells()) observer_.step(report);
+    if (tells()) {
+      announced(fmt::format("stores iteration {}", step), [&] { observer_.step(report); });
+    }
     if (agreement_.asks_to_end()) {
       if (checkpoints_) finish_together();
       keep(step, true);
@@ -327,6 +341,7 @@ class Training {
   }
 
   StepReport iterate_and_report(std::int32_t step) {
+    const AnnouncedWork computing(fmt::format("computes iteration {}", step), AwaitedBy::launcher);
     StepReport report;
     report.iteration = step;
     report.warms_up =
@@ -373,14 +388,18 @@ class Training {
     scheduled_ = std::move(planned);
     flops_.emplace(runner_.program(), groups_, world_.rank);
     if (tells()) {
-      observer_.planned(planning_.time());
-      observer_.schedule(step + 1, schedule_, scheduled_);
+      announced("stores a schedule", [&] {
+        observer_.planned(planning_.time());
+        observer_.schedule(step + 1, schedule_, scheduled_);
+      });
     }
   }
 
   /// Begins a checkpoint after an iteration where one is due.
   void keep(std::int32_t step, bool is_last) {
     if (!checkpoints_) return;
+    const AnnouncedWork keeping(fmt::format("writes the checkpoint of iteration {}", step),
+                                AwaitedBy::launcher);
     checkpoints_->after(step, is_last, runner_, schedule_, batches_.cursors(), outliers_);
   }
 

@@ -35,10 +35,11 @@ TEST(Stop, EverySignalThatAsksIsRememberedAndDoesNotKill) {
   }
 }
 
-TEST(Stop, TheSecondOfAKindEndsAtOnceExceptOfAClosedPipe) {
+TEST(Stop, AFurtherOneOfAKindEndsAtOnceASecondLaterExceptOfAClosedPipe) {
   const int terminated = status_of([] {
     stop_when_asked();
     raise(SIGTERM);
+    usleep(1'100'000);
     raise(SIGTERM);
   });
   ASSERT_TRUE(WIFSIGNALED(terminated));
@@ -46,9 +47,25 @@ TEST(Stop, TheSecondOfAKindEndsAtOnceExceptOfAClosedPipe) {
   EXPECT_EQ(WEXITSTATUS(status_of([] {
               stop_when_asked();
               raise(SIGPIPE);
+              usleep(1'100'000);
               raise(SIGPIPE);
             })),
             SIGPIPE);
+}
+
+/// GNU timeout signals its child, and then its group, of which the child is one.
+TEST(Stop, ASignalToTheProcessAndItsGroupIsOneRequest) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    const int status = status_of([&] {
+      setpgid(0, 0);
+      stop_when_asked();
+      kill(getpid(), signal);
+      kill(0, signal);
+      raise(signal);
+    });
+    ASSERT_TRUE(WIFEXITED(status)) << signal;
+    EXPECT_EQ(WEXITSTATUS(status), signal);
+  }
 }
 
 TEST(Stop, AHangupThatIsIgnoredStaysIgnored) {

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "moe/communicator/mpi/told_work.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
 #include "moe/threads.h"
@@ -375,7 +376,7 @@ void MpiMessages::wait(int begin, int end) {
       throw_if_another_gave_up(begin, end);
     }
     if (std::chrono::duration<double>(now - start_).count() > call_.time_limit_s) {
-      fail_at_limit(begin, end);
+      fail_unless_a_rank_works(begin, end);
     }
   }
 }
@@ -395,6 +396,10 @@ void MpiMessages::throw_if_another_gave_up(int& begin, int end) {
     throw Interrupted(fmt::format("rank {}: {} cannot finish: this process was asked to end ({})",
                                   group_.world_ranks[group_.rank], what_, stop_reason(SIGTERM)),
                       SIGTERM);
+  }
+  {
+    const std::lock_guard lock(mpi_mutex());
+    hear_work(group_.comm);
   }
   MPI_Status status;
   if (!is_told(status)) return;
@@ -422,14 +427,29 @@ void MpiMessages::throw_if_another_gave_up(int& begin, int end) {
                 group_.stop_signal);
 }
 
-void MpiMessages::fail_at_limit(int begin, int end) {
+/// The limit counts from the last word of a rank on its work: that it works, or does no more.
+void MpiMessages::fail_unless_a_rank_works(int begin, int end) {
+  std::optional<ToldWork> told;
+  {
+    const std::lock_guard lock(mpi_mutex());
+    told = hear_work(group_.comm);
+  }
+  const auto now = std::chrono::steady_clock::now();
+  const auto silent_s = [&] { return std::chrono::duration<double>(now - told->told_at).count(); };
+  if (told && silent_s() < call_.time_limit_s) return;
   std::set<int> waited_for;
   for (int i = begin; i < end; ++i) {
     if (!messages_[i].done()) waited_for.insert(group_.world_ranks[messages_[i].peer]);
   }
-  throw TimeLimit(fmt::format(
-      "rank {} waited {} s for rank{} {} in {}", group_.world_ranks[group_.rank],
-      call_.time_limit_s, waited_for.size() == 1 ? "" : "s", fmt::join(waited_for, ", "), what_));
+  std::string last_word;
+  if (told && told->told_at > start_ && !told->what.empty()) {
+    last_word = fmt::format("; the last word of rank {}, {:.0f} s ago: {}", told->rank, silent_s(),
+                            told->what);
+  }
+  throw TimeLimit(fmt::format("rank {} waited {} s for rank{} {} in {}{}",
+                              group_.world_ranks[group_.rank], call_.time_limit_s,
+                              waited_for.size() == 1 ? "" : "s", fmt::join(waited_for, ", "), what_,
+                              last_word));
 }
 
 }  // namespace moe

@@ -98,7 +98,8 @@ class MpiMessages {
   /// Messages so far: the position of the next one.
   int posted() const { return static_cast<int>(messages_.size()); }
   /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done. The others
-  /// make progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing,
+  /// make progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing, where
+  /// no rank has told of its work (announced_work.h) within the limit,
   /// CommunicationError when MPI reports an error or another member gave up, and Interrupted when a
   /// signal has asked that member, or this process, to end.
   void wait(int begin, int end);
@@ -169,7 +170,7 @@ class MpiMessages {
   void throw_if_another_gave_up(int& begin, int end);
   /// True where a member's word that it gave up is there and not yet read.
   bool is_told(MPI_Status& status) const;
-  [[noreturn]] void fail_at_limit(int begin, int end);
+  void fail_unless_a_rank_works(int begin, int end);
 
   MpiGroup& group_;
   const CallContext& call_;

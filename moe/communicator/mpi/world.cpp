@@ -14,6 +14,7 @@
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/peers.h"
 #include "moe/communicator/mpi/start_watch.h"
+#include "moe/communicator/mpi/told_work.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/communicator/subgroup.h"
 #include "moe/errors.h"
@@ -96,11 +97,17 @@ struct ProcessComm {
   MPI_Comm comm = MPI_COMM_NULL;
   std::optional<PacedLinks> links;  ///< none outside of a paced box
   std::vector<Peer> peers;          ///< by rank of `comm`
+  std::optional<WorkTeller> teller;
 };
+
+ProcessComm& of_this_process() {
+  static ProcessComm process;
+  return process;
+}
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
 const ProcessComm& process_comm(double start_limit_s) {
-  static ProcessComm process;
+  ProcessComm& process = of_this_process();
   if (process.comm != MPI_COMM_NULL) return process;
   const bool initialized = is_initialized();
   // Before the first thread: others read the environment without a lock.
@@ -120,6 +127,10 @@ const ProcessComm& process_comm(double start_limit_s) {
   check_mpi(MPI_Comm_set_errhandler(process.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   if (auto box = paced_box()) process.links.emplace(std::move(*box));
   process.peers = peers_of(process.comm, process.links ? &*process.links : nullptr);
+  int rank = 0, ranks = 0;
+  check_mpi(MPI_Comm_rank(process.comm, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(process.comm, &ranks), "MPI_Comm_size");
+  process.teller.emplace(process.comm, rank, ranks, start_limit_s);
   return process;
 }
 
@@ -161,6 +172,7 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
 }
 
 void finalize_mpi() {
+  if (of_this_process().teller) of_this_process().teller->end();
   const std::lock_guard lock(mpi_mutex());
   if (!is_initialized() || is_finalized()) return;
   if (abandoned_messages() > 0) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "db/console/output_error.h"
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/train/checkpoint/folder.h"
@@ -26,7 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kNotWritten = 1, kWrongFolder = 2;  // exit codes
-constexpr double kPatience_s = 0.05;
 
 double seconds_since_begin(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -127,13 +127,15 @@ void Checkpoints::prepare() {
   std::optional<FolderTrial> trial;
   agree_that_it_works(attempt([&] {
     if (world_.rank != 0) return;
-    // The other ranks wait no longer than a call may.
-    lock_ = prepare_folder(options_.directory, options_.goes_on_from,
-                           std::min(FolderLock::kPatience_s, time_limit_s_ / 4));
+    const AnnouncedWork preparing("prepares " + options_.directory.string());
+    lock_ = prepare_folder(options_.directory, options_.goes_on_from);
     trial.emplace(options_.directory);
   }));
   const std::filesystem::path folder = told(trial ? trial->folder().string() : "", what).front();
-  agree_that_it_works(attempt([&] { write_trial(folder / shard_file(world_.rank)); }));
+  agree_that_it_works(attempt([&] {
+    const AnnouncedWork trying("tries to write into " + options_.directory.string());
+    write_trial(folder / shard_file(world_.rank));
+  }));
 }
 
 std::vector<std::string> Checkpoints::told(const std::string& mine, const char* what) const {
@@ -176,8 +178,11 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
   try {
     if (world_.rank == 0) {
       observer_.begun(under_way_->index);
+      const AnnouncedWork making("makes " + folder.string());
       std::filesystem::remove_all(folder);
-      std::filesystem::create_directory(folder);
+      if (!std::filesystem::create_directory(folder)) {
+        throw std::runtime_error(folder.string() + ": another process has made it");
+      }
     }
   } catch (const std::exception& failure) {
     error = failure.what();
@@ -193,13 +198,14 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
 }
 
 void Checkpoints::look_after(bool waits) {
-  // While they wait, ranks keep telling each other, so that no wait lasts longer than a call may.
-  const double patience_s = waits ? std::min(kPatience_s, time_limit_s_ / 4) : 0;
-  std::vector<std::string> all;
-  do {
-    const auto status = under_way_->writing.wait_for(std::chrono::duration<double>(patience_s));
-    all = told(status == std::future_status::ready ? "written" : "", "writing of a checkpoint");
-  } while (waits && std::ranges::find(all, "") != all.end());
+  if (waits) {
+    const AnnouncedWork writing(fmt::format("writes its file of the checkpoint of iteration {}",
+                                            under_way_->index.iteration));
+    under_way_->writing.wait();
+  }
+  const bool is_written =
+      under_way_->writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  const auto all = told(is_written ? "written" : "", "writing of a checkpoint");
   if (std::ranges::find(all, "") != all.end()) return;
   complete_checkpoint(told(under_way_->writing.get(), "writing of a checkpoint"));
 }
@@ -221,6 +227,8 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
     for (const auto& name : one["names"]) index.file_of[name.get<std::string>()] = file;
   }
   if (world_.rank == 0) {
+    const AnnouncedWork completing(
+        fmt::format("completes the checkpoint of iteration {}", index.iteration));
     try {
       if (error.empty()) {
         observer_.completing();
@@ -235,6 +243,7 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
   error = told(error, "completing of a checkpoint").front();
   if (!error.empty()) fail(error);
   if (world_.rank == 0) {
+    const AnnouncedWork removing("removes older checkpoints");
     try {
       remove_older(options_.directory, options_.keep);
     } catch (const std::exception& failure) {

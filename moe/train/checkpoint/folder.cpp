@@ -34,6 +34,14 @@ std::string name_of_iteration(int iteration) {
   return fmt::format("{}{:08}", kIteration, iteration);
 }
 
+/// Whether a training gives a folder this name while it writes; others are somebody's.
+bool is_partial(std::string_view name) {
+  if (!name.ends_with(kPartial)) return false;
+  name.remove_suffix(kPartial.size());
+  const auto iteration = iteration_named(name);
+  return iteration && name == name_of_iteration(*iteration);
+}
+
 }  // namespace
 
 std::filesystem::path checkpoint_folder(const std::filesystem::path& directory, int iteration) {
@@ -72,8 +80,7 @@ std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& director
   }
   std::vector<std::filesystem::path> left;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kIteration) && name.ends_with(kPartial)) left.push_back(entry.path());
+    if (is_partial(entry.path().filename().string())) left.push_back(entry.path());
   }
   for (const auto& folder : left) {
     std::error_code failed;

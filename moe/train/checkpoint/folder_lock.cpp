@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace moe {
 namespace {
 
 constexpr const char* kFile = ".lock";
+constexpr const char* kProcess = "process ";  // with which its contents begin
 constexpr auto kPause = std::chrono::milliseconds(100);
 
 std::string text_of(int descriptor) {
@@ -27,11 +29,32 @@ std::string text_of(int descriptor) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(read, 0))};
 }
 
-/// -1 where there is neither a file to open nor one to make.
+[[noreturn]] void refuse_lock(const std::string& path, int descriptor, const char* what) {
+  if (descriptor >= 0) close(descriptor);
+  throw InputError(fmt::format(
+      "{}: {}: expected no such name, or the file that moe-train makes: move it away", path, what));
+}
+
+/// -1 where there is neither a file to open nor one to make. What stands there under this name may
+/// be somebody's: it is neither followed nor written to then.
 int open_lock(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int descriptor = open(path.c_str(), O_RDWR | O_CREAT | flags, 0666);
   // Another user's file: to lock it takes no right to write.
-  return descriptor >= 0 ? descriptor : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno != ELOOP) descriptor = open(path.c_str(), O_RDONLY | flags);
+  if (descriptor < 0) {
+    if (errno == ELOOP) refuse_lock(path, -1, "is a link");
+    return -1;
+  }
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    refuse_lock(path, descriptor, "is no plain file");
+  }
+  if (status.st_nlink > 1) refuse_lock(path, descriptor, "has another name, too");
+  if (const std::string text = text_of(descriptor); !text.empty() && !text.starts_with(kProcess)) {
+    refuse_lock(path, descriptor, "has other contents");
+  }
+  return descriptor;
 }
 
 }  // namespace
@@ -53,7 +76,7 @@ FolderLock::FolderLock(const std::filesystem::path& directory, double patience_s
     }
     std::this_thread::sleep_for(kPause);
   }
-  const std::string text = fmt::format("process {} on {}", getpid(), node_name());
+  const std::string text = fmt::format("{}{} on {}", kProcess, getpid(), node_name());
   if (ftruncate(descriptor_, 0) != 0 ||
       pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     // A full disk, or another user's file: the lock holds all the same.

@@ -11,7 +11,8 @@ namespace moe {
 class FolderLock {
  public:
   /// Waits `patience_s` for a training that is just ending. Throws InputError, which names the
-  /// process, where another one still has the folder then.
+  /// process, where another one still has the folder then, and where ".lock" is a link or anything
+  /// but the file that a training makes.
   explicit FolderLock(const std::filesystem::path& directory, double patience_s = kPatience_s);
   static constexpr double kPatience_s = 10;
   ~FolderLock();

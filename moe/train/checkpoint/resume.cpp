@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
@@ -100,6 +101,7 @@ ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, const 
   std::string failure;
   for (int look = 1;; ++look) {
     try {
+      const AnnouncedWork reading("reads " + point.folder.string());
       if (failure.empty()) load_tensors(runner, point.index, point.folder);
     } catch (const InputError& error) {
       failure = fmt::format("{}: {}", error.what(), point.way_out);

@@ -22,7 +22,7 @@ constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // write() takes 2 Gi
 
 WrittenFile::WrittenFile(std::filesystem::path path)
     : path_(std::move(path)),
-      file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll)) {
+      file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableByAll)) {
   if (file_ < 0) fail("", errno);
 }
 

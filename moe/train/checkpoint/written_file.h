@@ -7,8 +7,8 @@
 
 namespace moe {
 
-/// A new file that is written from its begin to its end. Every failure throws std::runtime_error
-/// with the file, the part under way and the reason.
+/// A new file that is written from its begin to its end; a name that is there already is a failure.
+/// Every failure throws std::runtime_error with the file, the part under way and the reason.
 class WrittenFile {
  public:
   explicit WrittenFile(std::filesystem::path path);

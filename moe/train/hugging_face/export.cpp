@@ -19,6 +19,7 @@
 #include "moe/train/hugging_face/config.h"
 #include "moe/train/hugging_face/counterparts.h"
 #include "moe/train/hugging_face/elements.h"
+#include "moe/train/hugging_face/unfinished_folder.h"
 
 namespace moe {
 namespace {
@@ -35,11 +36,15 @@ std::filesystem::path folder_of(const std::filesystem::path& given) {
 }
 
 void expect_free(const std::filesystem::path& folder) {
-  std::error_code none;
-  if (!std::filesystem::exists(folder, none)) return;
-  if (std::filesystem::is_directory(folder, none) && std::filesystem::is_empty(folder, none)) {
-    return;
+  const auto name = folder.filename();
+  if (name.empty() || name == "." || name == "..") {
+    throw InputError(
+        fmt::format("{}: cannot be replaced: expected the name of a new folder", folder.string()));
   }
+  std::error_code none;
+  const auto status = std::filesystem::symlink_status(folder, none);
+  if (!std::filesystem::exists(status)) return;
+  if (std::filesystem::is_directory(status) && std::filesystem::is_empty(folder, none)) return;
   throw InputError(fmt::format("{}: exists already: expected a new folder", folder.string()));
 }
 
@@ -49,13 +54,14 @@ std::filesystem::path without_end(const std::filesystem::path& folder) {
 }
 
 /// Gives the folder of what is written its name.
-void complete_folder(const std::filesystem::path& partial, const std::filesystem::path& folder) {
+void complete_folder(UnfinishedFolder& unfinished, const std::filesystem::path& folder) {
   std::error_code failed;
-  std::filesystem::remove(folder, failed);  // an empty folder
-  if (!failed) std::filesystem::rename(partial, folder, failed);
+  std::filesystem::rename(unfinished.path(), folder, failed);  // also onto an empty folder
+  const std::string complete = unfinished.path().string();
+  unfinished.keep();
   if (!failed) return;
   throw std::runtime_error(fmt::format("{}: cannot be made: {}: {} is complete", folder.string(),
-                                       failed.message(), partial.string()));
+                                       failed.message(), complete));
 }
 
 /// The tensors of a checkpoint as its model has them.
@@ -141,22 +147,13 @@ ExportReport export_checkpoint(const ExportOptions& options) {
     storage.push_back(stored_as(type, written_values(one, files)));
     tensors.push_back({one.theirs, type, one.shape, storage.back()});
   }
-  const std::filesystem::path partial = to.string() + ".partial";
-  std::error_code not_there;
-  std::filesystem::remove_all(partial, not_there);
-  make_folder(partial);
-  FileSeal seal;
-  try {
-    seal = write_safetensors(partial / kTensorsFile, tensors);
-    const std::string config = config_text(index.model, family);
-    WrittenFile file(partial / kConfigFile);
-    file.write(std::as_bytes(std::span(config)), "config");
-    file.close();
-  } catch (...) {  // of a full disk: half a file is of no use to anyone
-    std::filesystem::remove_all(partial, not_there);
-    throw;
-  }
-  complete_folder(partial, to);
+  UnfinishedFolder unfinished(to.parent_path());
+  const FileSeal seal = write_safetensors(unfinished.path() / kTensorsFile, tensors);
+  const std::string config = config_text(index.model, family);
+  WrittenFile file(unfinished.path() / kConfigFile);
+  file.write(std::as_bytes(std::span(config)), "config");
+  file.close();
+  complete_folder(unfinished, to);
   return {family, index.iteration, tensors.size(), seal.bytes};
 }
 

@@ -26,6 +26,7 @@
 #include "moe/train/hugging_face/config.h"
 #include "moe/train/hugging_face/counterparts.h"
 #include "moe/train/hugging_face/elements.h"
+#include "moe/train/hugging_face/unfinished_folder.h"
 
 namespace moe {
 namespace {
@@ -238,8 +239,8 @@ ImportReport import_parameters(const ImportOptions& options) {
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);
-  const std::filesystem::path unfinished = report.model_file.string() + ".partial";
-  report.model = write_model_file(text, unfinished);
+  const UnfinishedFolder unfinished(directory);
+  report.model = write_model_file(text, unfinished.path() / kModelFile);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);
   const Written written = tensors_of_checkpoint(program, parts, from);
   from.expect_all_read();
@@ -251,7 +252,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   std::filesystem::create_directory(partial);
   index.files[shard_file(0)] = write_safetensors(partial / shard_file(0), written.tensors);
   for (const StoredTensor& tensor : written.tensors) index.file_of[tensor.name] = shard_file(0);
-  std::filesystem::rename(unfinished, report.model_file);
+  std::filesystem::rename(unfinished.path() / kModelFile, report.model_file);
   complete(directory, index);
   for (const Parameter& parameter : program.parameters) {
     const Tensor& tensor = program.tensors[parameter.value];

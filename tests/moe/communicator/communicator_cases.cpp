@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "moe/communicator/announced_work.h"
 #include "moe/errors.h"
 
 namespace moe::cases {
@@ -152,6 +153,25 @@ void check_time_limit(Communicator& world) {
     }
   }
   EXPECT_THROW(group->barrier(call("after")), CommunicationError);
+  world.barrier(call("the parent goes on"));
+}
+
+void check_announced_work(Communicator& world, double limit_s) {
+  if (world.size < 2) return;
+  const auto group = world.split(everybody(world));
+  const auto sleep = [](double s) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(s));
+  };
+  if (world.rank == 0) {
+    const AnnouncedWork plans("plans");
+    sleep(3 * limit_s);
+  }
+  group->barrier(call("exchange of a plan", limit_s));
+  if (world.rank == 0) {
+    sleep(2 * limit_s);
+  } else {
+    EXPECT_THROW(group->barrier(call("a hang", limit_s)), std::runtime_error);
+  }
   world.barrier(call("the parent goes on"));
 }
 

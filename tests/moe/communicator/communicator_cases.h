@@ -384,5 +384,7 @@ void check_sent_bytes(Communicator& world, Ranks ranks);
 /// Member 0 comes too late for an exchange in which the others wait for it: they say so, and it is
 /// told; the parent goes on working.
 void check_time_limit(Communicator& world);
+/// Work that rank 0 announces may last several times `limit_s`; silence may not.
+void check_announced_work(Communicator& world, double limit_s);
 
 }  // namespace moe::cases

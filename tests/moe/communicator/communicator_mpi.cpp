@@ -156,6 +156,10 @@ TEST(MpiCommunicator, CountsTheBytesThatEachCollectiveStates) {
 
 TEST(MpiCommunicator, TimeLimitNamesWhoWasWaitedFor) { moe::cases::check_time_limit(*world); }
 
+TEST(MpiCommunicator, AnnouncedWorkIsWaitedForAndSilenceIsNot) {
+  moe::cases::check_announced_work(*world, 2);  // ranks tell of their work once a second
+}
+
 TEST(MpiCommunicator, TimeLimitOfAllToAllNamesThePendingPeersAlone) {
   if (world->size < 3) GTEST_SKIP() << "needs 3 ranks";
   // Rank 0 expects a row from everybody; rank 2 alone does not send.

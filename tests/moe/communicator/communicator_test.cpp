@@ -38,6 +38,10 @@ TEST_P(LocalRanks, TimeLimitNamesWhoWasWaitedFor) {
   run_local_ranks(GetParam(), cases::check_time_limit);
 }
 
+TEST_P(LocalRanks, AnnouncedWorkIsWaitedForAndSilenceIsNot) {
+  run_local_ranks(GetParam(), [](Communicator& world) { cases::check_announced_work(world, 0.2); });
+}
+
 TEST_P(LocalRanks, ClocksOfThreadsAreOneClock) {
   run_local_ranks(GetParam(), [](Communicator& world) {
     const ClockOffset clock = measure_clock_offset(world);

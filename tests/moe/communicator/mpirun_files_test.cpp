@@ -30,6 +30,7 @@ class MpirunFiles : public testing::Test {
   /// An mpirun with a job of two ranks; 0x12340000 is its own job.
   void lay_out(pid_t mpirun, const std::string& upper_half) const {
     fs::create_directories(folder(mpirun) / "1" / "0");
+    for (const fs::path& own : {host, folder(mpirun)}) fs::permissions(own, fs::perms::owner_all);
     const auto number = std::stoul(upper_half + "0000", nullptr, 16);
     std::ofstream(folder(mpirun) / "contact.txt") << number << ".0;tcp://127.0.0.1:1\n4711\n";
     for (const char* rank : {"0", "1"}) std::ofstream(segment(upper_half, rank)) << "bytes";
@@ -98,6 +99,66 @@ TEST_F(MpirunFiles, OfAKilledLauncherAreRemovedOnceMpirunIsDeadToo) {
   std::ofstream(folder(dead) / "moelab") << "elsewhere\n";
   remove_abandoned_mpirun_files();
   EXPECT_TRUE(fs::exists(folder(dead)) && fs::exists(segment("63da", "0")));
+}
+
+TEST_F(MpirunFiles, BehindALinkAreNeitherMarkedNorRemoved) {
+  const pid_t mpirun = ended_process();
+  lay_out(mpirun, "63da");
+  const std::string name = folder(mpirun).filename();
+  // The folder of an mpirun is a link, and then that of the host.
+  fs::rename(folder(mpirun), top / name);
+  fs::create_directory_symlink(top / name, folder(mpirun));
+  EXPECT_FALSE(mark_mpirun_files(mpirun));
+  std::ofstream(top / name / "moelab") << "somebody's\n";
+  remove_mpirun_files(mpirun);
+  remove_abandoned_mpirun_files();
+  EXPECT_TRUE(fs::exists(top / name / "contact.txt"));
+  fs::remove(folder(mpirun));
+  fs::rename(top / name, folder(mpirun));
+  fs::rename(host, top / "elsewhere");
+  fs::create_directory_symlink(top / "elsewhere", host);
+  fs::remove(folder(mpirun) / "moelab");
+  EXPECT_FALSE(mark_mpirun_files(mpirun));
+  EXPECT_FALSE(fs::exists(folder(mpirun) / "moelab"));
+}
+
+TEST_F(MpirunFiles, AMarkThatIsALinkIsReplacedAndNotFollowed) {
+  const pid_t mpirun = ended_process();
+  lay_out(mpirun, "63da");
+  std::ofstream(top / "precious") << "precious";
+  fs::create_symlink(top / "precious", folder(mpirun) / "moelab");
+  EXPECT_TRUE(mark_mpirun_files(mpirun));
+  EXPECT_FALSE(fs::is_symlink(folder(mpirun) / "moelab"));
+  std::string text;
+  std::getline(std::ifstream(top / "precious"), text);
+  EXPECT_EQ(text, "precious");
+}
+
+TEST_F(MpirunFiles, InAFolderThatOthersWriteToAreNotLookedInto) {
+  const pid_t mpirun = ended_process();
+  for (const bool is_host : {false, true}) {
+    lay_out(mpirun, "63da");
+    const fs::path open = is_host ? host : folder(mpirun);
+    fs::permissions(open, fs::perms::all);
+    EXPECT_FALSE(mark_mpirun_files(mpirun)) << open;
+    fs::permissions(open, fs::perms::owner_all);
+    ASSERT_TRUE(mark_mpirun_files(mpirun)) << open;
+    fs::permissions(open, fs::perms::all);
+    remove_mpirun_files(mpirun);
+    EXPECT_TRUE(fs::exists(folder(mpirun) / "contact.txt")) << open;
+    EXPECT_TRUE(fs::exists(segment("63da", "0"))) << open;
+  }
+}
+
+TEST_F(MpirunFiles, SegmentsOfOthersStay) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make another user's file";
+  const pid_t mpirun = ended_process();
+  lay_out(mpirun, "63da");
+  ASSERT_EQ(chown(segment("63da", "1").c_str(), 65534, 65534), 0);
+  ASSERT_TRUE(mark_mpirun_files(mpirun));
+  remove_mpirun_files(mpirun);
+  EXPECT_FALSE(fs::exists(segment("63da", "0")));
+  EXPECT_TRUE(fs::exists(segment("63da", "1")));
 }
 
 }  // namespace

@@ -130,6 +130,30 @@ TEST(Mpirun, ThatIsStoppedIsEndedAtTheLimitAndContinuedWhenAskedToEnd) {
   EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
 }
 
+// As ranks note (work_board.h), whose files take longer than the limit.
+TEST(Mpirun, RanksThatTellOfTheirWorkAreWaitedForBeyondTheLimit) {
+  Job job(
+      "trap 'for i in 1 2 3 4 5 6 7 8; do printf \"$i writes\" > \"$OMPI_MOELAB_WORK\"; sleep "
+      "0.25; "
+      "done; echo written; exit 1' USR1; echo ready; while :; do sleep 0.05; done",
+      1);
+  EXPECT_EQ(job.read_line(), "ready");
+  kill(job.pid, SIGTERM);
+  EXPECT_EQ(job.read_line(), "written");
+  EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
+}
+
+TEST(Mpirun, RanksThatToldOfTheirWorkOnceAreEndedAtTheLimit) {
+  Job job(
+      "trap 'printf \"1 writes\" > \"$OMPI_MOELAB_WORK\"; sleep 100 & wait; echo never' USR1; "
+      "echo ready; while :; do sleep 0.05; done",
+      0.5);
+  EXPECT_EQ(job.read_line(), "ready");
+  kill(job.pid, SIGTERM);
+  EXPECT_EQ(job.read_line(), "");
+  EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
+}
+
 TEST(Mpirun, ThatCannotBeExecutedIs127) {
   const pid_t child = fork();
   if (child == 0) {

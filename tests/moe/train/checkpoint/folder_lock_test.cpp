@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "moe/errors.h"
+#include "moe/input/read_file.h"
 #include "moe/train/checkpoint/folder.h"
 #include "tests/db/temporary_directory.h"
 
@@ -27,6 +31,35 @@ TEST(FolderLock, IsOfOneTrainingAtATime) {
   EXPECT_NO_THROW(FolderLock(folder.path(), 0));
   const auto prepared = prepare_folder(folder.path(), 0);
   EXPECT_THROW(FolderLock(folder.path(), 0), InputError);
+}
+
+TEST(FolderLock, FollowsNoLinkAndWritesToNobodysFile) {
+  const db::TemporaryDirectory folder;
+  const std::filesystem::path precious = folder.path() / "precious", lock = folder.path() / ".lock";
+  const auto refusal = [&] {
+    std::string text;
+    try {
+      FolderLock(folder.path(), 0);
+    } catch (const InputError& error) {
+      text = error.what();
+    }
+    std::filesystem::remove(lock);
+    return text;
+  };
+  std::ofstream(precious) << "precious";
+  std::filesystem::create_symlink(precious, lock);
+  EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is a link"));
+  std::filesystem::create_symlink(folder.path() / "nothing", lock);
+  EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is a link"));
+  std::filesystem::create_hard_link(precious, lock);
+  EXPECT_THAT(refusal(), testing::HasSubstr(".lock: has another name, too"));
+  std::filesystem::copy(precious, lock);
+  EXPECT_THAT(refusal(), testing::HasSubstr(".lock: has other contents"));
+  ASSERT_EQ(mkfifo(lock.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is no plain file"));
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(read_file(precious), "precious");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "nothing"));
 }
 
 TEST(FolderLock, EndsWithItsProcessHoweverThatEnds) {

@@ -329,6 +329,44 @@ void overwrite_last(const std::filesystem::path& file, const StoredTensor& last,
   out.write(reinterpret_cast<const char*>(&with), sizeof with);
 }
 
+TEST(HuggingFaceFolders, LeaveWhatIsSomebodysBesideThemAlone) {
+  const Scratch scratch;
+  const std::filesystem::path from = kGolden / "mixtral", run = scratch.root / "run",
+                              to = scratch.root / "hf";
+  const auto precious = [&](const std::filesystem::path& file) {
+    std::ofstream(file) << "precious";
+    return file;
+  };
+  std::filesystem::create_directories(run);
+  std::filesystem::create_directories(scratch.root / "hf.partial");
+  const std::filesystem::path file = precious(scratch.root / "hf.partial" / "thesis");
+  const std::filesystem::path linked = precious(scratch.root / "linked");
+  std::filesystem::create_symlink(linked, run / "model.toml.partial");
+  import_parameters({from, base_model(), run});
+  export_checkpoint({run, to});
+  for (const std::filesystem::path& one : {file, linked})
+    EXPECT_EQ(read_file(one), "precious") << one;
+  EXPECT_TRUE(std::filesystem::is_symlink(run / "model.toml.partial"));
+  for (const std::filesystem::path& folder : {scratch.root, run}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      EXPECT_FALSE(entry.path().filename().string().starts_with(".moelab")) << entry.path();
+    }
+  }
+}
+
+TEST(HuggingFaceFolders, ThatHaveNoNameOfTheirOwnAreRefused) {
+  const Scratch scratch;
+  const std::filesystem::path run = scratch.root / "run";
+  import_parameters({kGolden / "mixtral", base_model(), run});
+  std::filesystem::create_directories(scratch.root / "empty");
+  std::filesystem::create_directory_symlink(scratch.root / "empty", scratch.root / "link");
+  for (const char* name : {".", "..", "empty/.", "link"}) {
+    EXPECT_THROW(export_checkpoint({run, scratch.root / name}), InputError) << name;
+  }
+  export_checkpoint({run, scratch.root / "empty"});
+  EXPECT_TRUE(std::filesystem::exists(scratch.root / "empty" / kConfigFile));
+}
+
 TEST(HuggingFaceFolders, WithNumbersThatTheModelDoesNotHoldAreRefused) {
   const Scratch scratch;
   const auto from = scratch.root / "from", file = from / kTensorsFile;

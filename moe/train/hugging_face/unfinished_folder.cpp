@@ -1,0 +1,35 @@
+#include "moe/train/hugging_face/unfinished_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "db/console/output_file.h"
+#include "moe/train/checkpoint/written_file.h"
+
+namespace moe {
+
+UnfinishedFolder::UnfinishedFolder(const std::filesystem::path& parent) {
+  constexpr mode_t kObeysUmask = 0777;
+  constexpr int kAttempts = 100;
+  if (!parent.empty()) make_folder(parent);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const auto path = parent / fmt::format(".moelab-{}-{}", getpid(), attempt);
+    if (mkdir(path.c_str(), kObeysUmask) == 0) {
+      path_ = path;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  throw db::open_error((parent.empty() ? "." : parent).string(), errno);
+}
+
+UnfinishedFolder::~UnfinishedFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace moe
