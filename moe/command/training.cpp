@@ -15,6 +15,7 @@
 #include "db/console/output_error.h"
 #include "db/identity.h"
 #include "moe/backend/cuda_module.h"
+#include "moe/command/checkpoint_inputs.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/report.h"
 #include "moe/command/sample_text.h"
@@ -26,10 +27,10 @@
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
+#include "moe/model/zero_rate.h"
 #include "moe/outcome.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
-#include "moe/train/checkpoint/folder.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
@@ -141,6 +142,11 @@ std::vector<std::string> schedule_names(const TrainArguments& arguments, const S
   return names;
 }
 
+/// Of all schedules that take turns.
+std::int64_t iterations_of(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return arguments.steps * static_cast<std::int64_t>(inputs.plan.schedules.size());
+}
+
 /// Tells a person what begins, before the first iteration.
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                      const Groups& groups, const Backend& backend, int ranks) {
@@ -167,6 +173,8 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
   } else if (arguments.resume) {
     spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
   }
+  const std::string remark = remark_on_zero_rate(inputs.model, iterations_of(arguments, inputs));
+  if (!remark.empty() && !only_evaluates(arguments, inputs)) spdlog::warn(remark);
   for (const Schedule& schedule : inputs.plan.schedules) {
     if (const std::string decisions = changes_results(schedule); !decisions.empty()) {
       spdlog::warn("{} changes results: losses are not those of other schedules", decisions);
@@ -228,6 +236,7 @@ struct Told {
   std::optional<TrainReport> report;
   Stores stores;               ///< by schedule; none without --db
   std::optional<StepLog> log;  ///< none without --log
+  bool said_zero_rate = false;
 };
 
 /// Tells the store and the report of the schedule whose turn it was, and the log.
@@ -245,6 +254,11 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
     told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
   }
   say_outlier(step);
+  if (step.learning_rate == 0 && !told.said_zero_rate &&
+      zero_rate_from(inputs.model, iterations_of(arguments, inputs))) {
+    spdlog::warn("iteration {}: the learning rate is 0 from here on", step.iteration);
+    told.said_zero_rate = true;
+  }
   say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
@@ -305,26 +319,6 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
   return observer;
 }
 
-/// Finds the checkpoint to go on from, and refuses to mix two trainings in one folder.
-void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
-  const auto& directory = arguments.checkpoint;
-  if (directory.empty()) return;
-  if (arguments.resume) {
-    inputs.resume = find_resume_point(directory, inputs.model, inputs.corpus);
-    return;
-  }
-  if (const auto complete = checkpoints_in(directory); !complete.empty()) {
-    throw InputError(
-        fmt::format("--checkpoint: {} has checkpoints up to iteration {}: expected --resume beside "
-                    "it, or another folder",
-                    directory.string(), complete.back()));
-  }
-}
-
-}  // namespace
-
-namespace {
-
 /// Refuses options that a training without iterations has no use for.
 void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs) {
   if (arguments.sample > 0) prompt_tokens(arguments.prompt, inputs.corpus, inputs.model);
@@ -349,8 +343,7 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
 
 }  // namespace
 
-TrainInputs read_inputs(const TrainArguments& arguments,
-                        const std::function<SchedulePlan()>& make_plan) {
+TrainInputs read_inputs(const TrainArguments& arguments, const MakePlan& make_plan) {
   if (arguments.plan_beside && arguments.plan_every == 0) {
     throw InputError(
         "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
@@ -360,8 +353,10 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
                             arguments.settings);
   if (arguments.seed) inputs.model.seed = *arguments.seed;
+  std::vector<std::string> settings = arguments.settings;
+  read_checkpoint(arguments, inputs, settings);
   if (!arguments.planner.empty()) {
-    inputs.plan = make_plan();
+    inputs.plan = make_plan(settings);
   } else if (arguments.schedules.empty()) {
     inputs.plan.schedules = {{.planner = db::kSequential, .decisions = {}}};
   }
@@ -386,9 +381,8 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     if (arguments.balanced_steps > 0) refuse("--balanced-steps");
   }
   inputs.corpus = open_data(arguments, inputs.model);
-  read_checkpoint(arguments, inputs);
   check_evaluation(arguments, inputs);
-  inputs.data = data_options(arguments, inputs.corpus, inputs.resume);
+  inputs.data = data_options(arguments, inputs.model, inputs.corpus, inputs.resume);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));

@@ -34,10 +34,12 @@ struct TrainInputs {
   DataOptions data{};
 };
 
-/// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where
-/// `--planner` is given. Throws InputError, Refusal, db::Error.
-TrainInputs read_inputs(const TrainArguments& arguments,
-                        const std::function<SchedulePlan()>& make_plan);
+/// Plans for `--planner`, for the model with these settings (TrainArguments::settings).
+using MakePlan = std::function<SchedulePlan(const std::vector<std::string>& settings)>;
+
+/// Reads and checks model, schedule, checkpoint and corpus, and opens the database. Throws
+/// InputError, Refusal, db::Error.
+TrainInputs read_inputs(const TrainArguments& arguments, const MakePlan& make_plan);
 
 /// Trains, or prints the program, on one rank of `world`. Throws as train() does.
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,

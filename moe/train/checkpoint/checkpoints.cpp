@@ -14,6 +14,7 @@
 
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/model/capacity_groups.h"
 #include "moe/train/checkpoint/folder.h"
 
 namespace moe {
@@ -83,6 +84,8 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
       time_limit_s_(time_limit_s),
       collector_(groups, world, time_limit_s),
       completed_(std::move(completed)) {
+  Model& model = options_.about.model;
+  if (has_capacity(model)) model.capacity_groups = capacity_groups(model, groups.layout);
   std::string error;
   try {
     if (world.rank == 0) {

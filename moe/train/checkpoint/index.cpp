@@ -39,8 +39,14 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
                   index.corpus_fingerprint, 16);
   if (json.contains("cursors")) {
     for (const Json& one : json["cursors"]) {
-      index.cursors.push_back(
-          {one.at("source").get<std::string>(), one.at("drawn").get<std::int64_t>()});
+      SourceCursor& cursor = index.cursors.emplace_back();
+      cursor.name = one.at("source").get<std::string>();
+      cursor.drawn = one.at("drawn").get<std::int64_t>();
+      cursor.number = static_cast<std::int64_t>(index.cursors.size()) - 1;
+      if (!one.contains("identity")) continue;  // written by an earlier version
+      const auto identity = one["identity"].get<std::string>();
+      std::from_chars(identity.data(), identity.data() + identity.size(), cursor.identity, 16);
+      cursor.number = one.at("number").get<std::int64_t>();
     }
   }
   index.schedule = schedule_from_json(json.at("schedule").dump());
@@ -77,7 +83,10 @@ std::string to_text(const CheckpointIndex& index) {
                {"files", files},
                {"weight_map", weight_map}};
   for (const SourceCursor& one : index.cursors) {
-    content["cursors"].push_back({{"source", one.name}, {"drawn", one.drawn}});
+    content["cursors"].push_back({{"source", one.name},
+                                  {"drawn", one.drawn},
+                                  {"identity", checksum_text(one.identity)},
+                                  {"number", one.number}});
   }
   if (index.model.outlier_z_score) {
     content["outliers"] = {{"losses", index.outliers.losses},

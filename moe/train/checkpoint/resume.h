@@ -8,7 +8,6 @@
 #include "moe/communicator/communicator.h"
 #include "moe/run/runner.h"
 #include "moe/train/checkpoint/index.h"
-#include "moe/train/data.h"
 
 namespace moe {
 
@@ -21,9 +20,12 @@ struct ResumePoint {
 };
 
 /// The last complete checkpoint of the folder; none where there is none. Throws InputError where it
-/// is damaged, and where it is of a model with other keys of [model] or [moe].
-std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
-                                             const Model& model, const Corpus& corpus);
+/// is damaged.
+std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory);
+
+/// Makes remarks on the keys of `model` that differ. Throws InputError where one of them is of kind
+/// `tensors`, or of kind `function` and the model is not only evaluated.
+void compare_models(ResumePoint& point, const Model& model, bool only_evaluates);
 
 /// Reads this rank's tensors. Collective; throws CheckpointError on all ranks together.
 void resume(Runner& runner, const ResumePoint& point, Communicator& world, double time_limit_s);
