@@ -39,6 +39,8 @@ DataFile data_file(const std::string& word) {
   return {word.substr(0, colon), weight};
 }
 
+constexpr const char* kOtherText = "the text is not the one that the checkpoint was trained on";
+
 DataOrder order_of(const TrainArguments& arguments) {
   const bool shuffled =
       arguments.data_order.empty() ? !arguments.data.empty() : arguments.data_order == "shuffled";
@@ -75,7 +77,7 @@ DataOptions data_options(const TrainArguments& arguments, const Model& model, Co
   const bool knows_texts =
       was_shuffled && options.order == DataOrder::shuffled && index.cursors.front().identity != 0;
   if (had_text && !same_text && !knows_texts) {
-    resume->remarks.emplace_back("the text is not the one that the checkpoint was trained on");
+    resume->remarks.emplace_back(kOtherText);
   }
   if (options.order == DataOrder::random) {
     if (was_shuffled) {
@@ -99,6 +101,12 @@ DataOptions data_options(const TrainArguments& arguments, const Model& model, Co
       index.model.sequence_length == model.sequence_length && index.model.seed == model.seed;
   Continued goes_on =
       continued(corpus, same_cut ? index.cursors : std::vector<SourceCursor>{}, same_text);
+  if (arguments.evaluate_only) {  // nothing is drawn from epochs
+    if (!goes_on.gone.empty() || goes_on.cursors.size() != index.cursors.size()) {
+      resume->remarks.emplace_back(kOtherText);
+    }
+    return options;
+  }
   for (const SourceCursor& cursor : goes_on.cursors) {
     if (cursor.drawn > 0) continue;
     resume->remarks.push_back(fmt::format("{}: begins with its first epoch", cursor.name));

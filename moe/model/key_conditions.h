@@ -171,16 +171,19 @@ inline constexpr std::array kWithZLoss{
                                         "router z-loss", "z_loss_weight");
                  }}};
 
-/// A gate whose slots are columns of its matrix has as many of them as a group has room for.
-inline constexpr KindWhere kShapesSlots{
-    KeyKind::tensors, "gate = \"soft_moe\"", [](const ModelKey&, const Model& model) {
-      return gate_named(model.gate).facts.chooser == Chooser::nobody;
-    }};
-inline constexpr std::array kWithSlots{kShapesSlots};
+/// True for a gate whose matrix has a column for each slot: the more tokens a group has, the more.
+inline bool shapes_slots(const Model& model) {
+  return gate_named(model.gate).facts.chooser == Chooser::nobody;
+}
+
+inline constexpr std::array kWithSlots{
+    KindWhere{KeyKind::tensors, "gate = \"soft_moe\"",
+              [](const ModelKey&, const Model& model) { return shapes_slots(model); }}};
 inline constexpr std::array kRowsOfPositions{
-    kShapesSlots,
-    KindWhere{KeyKind::training, "positions = \"rotary\"",
-              [](const ModelKey&, const Model& m) { return m.positions == Positions::rotary; }}};
+    KindWhere{KeyKind::training, "positions = \"rotary\" and not soft_moe",
+              [](const ModelKey&, const Model& model) {
+                return model.positions == Positions::rotary && !shapes_slots(model);
+              }}};
 inline constexpr std::array kSeedOfGate{
     KindWhere{KeyKind::function, "gate = \"hash\"", [](const ModelKey&, const Model& model) {
                 return gate_named(model.gate).facts.is_drawn_once;
