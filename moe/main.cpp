@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "db/console/run_program.h"
 #include "moe/command/conversion.h"
@@ -20,9 +22,10 @@
 namespace {
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
-moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
+moe::SchedulePlan make_plan(const moe::TrainArguments& arguments,
+                            const std::vector<std::string>& settings) {
   const tuner::PlanInTraining plan = tuner::plan_in_training(
-      {arguments.planner, arguments.model, arguments.settings, arguments.cluster,
+      {arguments.planner, arguments.model, settings, arguments.cluster,
        arguments.cluster == tuner::kMeasuredCluster ? arguments.database : "",
        arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
        arguments.plan_every, arguments.memory_limit_bytes,
@@ -76,7 +79,9 @@ int main(int argc, char** argv) {
   const auto work = [&] {
     moe::TrainInputs inputs;
     const auto read = [&] {
-      inputs = moe::read_inputs(arguments, [&] { return make_plan(arguments); });
+      inputs = moe::read_inputs(arguments, [&](const std::vector<std::string>& settings) {
+        return make_plan(arguments, settings);
+      });
     };
     const auto train = [&](moe::Communicator& world) {
       moe::run_training(arguments, inputs, world, argc, argv);

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "moe/errors.h"
@@ -38,6 +39,8 @@ DataFile data_file(const std::string& word) {
   return {word.substr(0, colon), weight};
 }
 
+constexpr const char* kOtherText = "the text is not the one that the checkpoint was trained on";
+
 DataOrder order_of(const TrainArguments& arguments) {
   const bool shuffled =
       arguments.data_order.empty() ? !arguments.data.empty() : arguments.data_order == "shuffled";
@@ -63,12 +66,19 @@ Corpus open_data(const TrainArguments& arguments, const Model& model) {
                                         .raw_token_bits = arguments.token_bits});
 }
 
-DataOptions data_options(const TrainArguments& arguments, const Corpus& corpus,
+DataOptions data_options(const TrainArguments& arguments, const Model& model, Corpus& corpus,
                          std::optional<ResumePoint>& resume) {
   DataOptions options{.order = order_of(arguments), .one_batch = arguments.overfit_batch};
   if (!resume) return options;
   const CheckpointIndex& index = resume->index;
   const bool was_shuffled = !index.cursors.empty();
+  const bool same_text = index.corpus_fingerprint == corpus.fingerprint;
+  const bool had_text = index.iteration > 0;  // else its parameters were imported
+  const bool knows_texts =
+      was_shuffled && options.order == DataOrder::shuffled && index.cursors.front().identity != 0;
+  if (had_text && !same_text && !knows_texts) {
+    resume->remarks.emplace_back(kOtherText);
+  }
   if (options.order == DataOrder::random) {
     if (was_shuffled) {
       resume->remarks.push_back(fmt::format(
@@ -78,18 +88,36 @@ DataOptions data_options(const TrainArguments& arguments, const Corpus& corpus,
     return options;
   }
   if (!was_shuffled) {
-    resume->remarks.push_back(
-        fmt::format("samples were drawn at random up to iteration {}, and from there on epochs "
-                    "begin with the first",
-                    index.iteration));
+    if (had_text) {
+      resume->remarks.push_back(
+          fmt::format("samples were drawn at random up to iteration {}, and from there on epochs "
+                      "begin with the first",
+                      index.iteration));
+    }
     return options;
   }
-  options.cursors =
-      continued(corpus, index.cursors, index.corpus_fingerprint == corpus.fingerprint);
-  for (const SourceCursor& cursor : options.cursors) {
+  // Other sequences, or in another order: none of them has been drawn.
+  const bool same_cut =
+      index.model.sequence_length == model.sequence_length && index.model.seed == model.seed;
+  Continued goes_on =
+      continued(corpus, same_cut ? index.cursors : std::vector<SourceCursor>{}, same_text);
+  if (arguments.evaluate_only) {  // nothing is drawn from epochs
+    if (!goes_on.gone.empty() || goes_on.cursors.size() != index.cursors.size()) {
+      resume->remarks.emplace_back(kOtherText);
+    }
+    return options;
+  }
+  for (const SourceCursor& cursor : goes_on.cursors) {
     if (cursor.drawn > 0) continue;
     resume->remarks.push_back(fmt::format("{}: begins with its first epoch", cursor.name));
   }
+  for (const SourceCursor& cursor : goes_on.gone) {
+    resume->remarks.push_back(
+        fmt::format("{}: is not trained on any more, after {} of its "
+                    "sequences",
+                    cursor.name, cursor.drawn));
+  }
+  options.cursors = std::move(goes_on.cursors);
   return options;
 }
 

@@ -16,9 +16,9 @@ namespace moe {
 /// have 1. Throws InputError as open_corpus() does, and for a weight that is not above 0.
 Corpus open_data(const TrainArguments& arguments, const Model& model);
 
-/// What is drawn from it. A training that goes on has its files where the checkpoint has them; the
-/// remarks of `resume` then also tell what is drawn otherwise than before.
-DataOptions data_options(const TrainArguments& arguments, const Corpus& corpus,
+/// What is drawn from it. A training that goes on has its files where the checkpoint has them, and
+/// in its order; the remarks of `resume` then also tell what is drawn otherwise than before.
+DataOptions data_options(const TrainArguments& arguments, const Model& model, Corpus& corpus,
                          std::optional<ResumePoint>& resume);
 
 /// Tells a person which epochs end with an iteration of `tokens` tokens. Where samples are drawn at

@@ -11,6 +11,7 @@
 
 #include "db/connection.h"
 #include "moe/backend/cuda_module.h"
+#include "moe/command/checkpoint_inputs.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/sample_text.h"
 #include "moe/command/step_log.h"
@@ -21,9 +22,9 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
+#include "moe/model/zero_rate.h"
 #include "moe/outcome.h"
 #include "moe/source_tree.h"
-#include "moe/train/checkpoint/folder.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
 
@@ -145,26 +146,12 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
   } else if (arguments.resume) {
     spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
   }
+  const std::string remark = remark_on_zero_rate(inputs.model, iterations_of(arguments, inputs));
+  if (!remark.empty() && !only_evaluates(arguments, inputs)) spdlog::warn(remark);
   for (const Schedule& schedule : inputs.plan.schedules) {
     if (const std::string decisions = changes_results(schedule); !decisions.empty()) {
       spdlog::warn("{} changes results: losses are not those of other schedules", decisions);
     }
-  }
-}
-
-/// Finds the checkpoint to go on from, and refuses to mix two trainings in one folder.
-void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
-  const auto& directory = arguments.checkpoint;
-  if (directory.empty()) return;
-  if (arguments.resume) {
-    inputs.resume = find_resume_point(directory, inputs.model, inputs.corpus);
-    return;
-  }
-  if (const auto complete = checkpoints_in(directory); !complete.empty()) {
-    throw InputError(
-        fmt::format("--checkpoint: {} has checkpoints up to iteration {}: expected --resume beside "
-                    "it, or another folder",
-                    directory.string(), complete.back()));
   }
 }
 
@@ -192,12 +179,15 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
 
 }  // namespace
 
+std::int64_t iterations_of(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return arguments.steps * static_cast<std::int64_t>(inputs.plan.schedules.size());
+}
+
 bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs) {
   return arguments.evaluate_only || (arguments.sample > 0 && nothing_is_left(arguments, inputs));
 }
 
-TrainInputs read_inputs(const TrainArguments& arguments,
-                        const std::function<SchedulePlan()>& make_plan) {
+TrainInputs read_inputs(const TrainArguments& arguments, const MakePlan& make_plan) {
   if (arguments.plan_beside && arguments.plan_every == 0) {
     throw InputError(
         "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
@@ -208,8 +198,10 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
                             arguments.settings);
   if (arguments.seed) inputs.model.seed = *arguments.seed;
+  std::vector<std::string> settings = arguments.settings;
+  read_checkpoint(arguments, inputs, settings);
   if (!arguments.planner.empty()) {
-    inputs.plan = make_plan();
+    inputs.plan = make_plan(settings);
   } else if (arguments.schedules.empty()) {
     inputs.plan.schedules = {{.planner = db::kSequential, .decisions = {}}};
   }
@@ -234,9 +226,8 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     if (arguments.balanced_steps > 0) refuse("--balanced-steps");
   }
   inputs.corpus = open_data(arguments, inputs.model);
-  read_checkpoint(arguments, inputs);
   check_evaluation(arguments, inputs);
-  inputs.data = data_options(arguments, inputs.corpus, inputs.resume);
+  inputs.data = data_options(arguments, inputs.model, inputs.corpus, inputs.resume);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));

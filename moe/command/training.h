@@ -37,10 +37,15 @@ struct TrainInputs {
 /// True where parameters are evaluated, or write, without an iteration.
 bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs);
 
-/// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where
-/// `--planner` is given. Throws InputError, Refusal, db::Error.
-TrainInputs read_inputs(const TrainArguments& arguments,
-                        const std::function<SchedulePlan()>& make_plan);
+/// The iterations of all schedules that take turns.
+std::int64_t iterations_of(const TrainArguments& arguments, const TrainInputs& inputs);
+
+/// Plans for `--planner`, for the model with these settings (TrainArguments::settings).
+using MakePlan = std::function<SchedulePlan(const std::vector<std::string>& settings)>;
+
+/// Reads and checks model, schedule, checkpoint and corpus, and opens the database. Throws
+/// InputError, Refusal, db::Error.
+TrainInputs read_inputs(const TrainArguments& arguments, const MakePlan& make_plan);
 
 /// Trains, or prints the program, on one rank of `world`. Throws as train() does.
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,

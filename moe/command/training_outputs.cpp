@@ -15,6 +15,7 @@
 #include "moe/command/step_figures.h"
 #include "moe/lost_output.h"
 #include "moe/model/model_json.h"
+#include "moe/model/zero_rate.h"
 #include "moe/stop.h"
 #include "moe/train/turns.h"
 
@@ -85,6 +86,11 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Train
     });
   }
   say_outlier(step);
+  if (step.learning_rate == 0 && !outputs.said_zero_rate &&
+      zero_rate_from(inputs.model, iterations_of(arguments, inputs))) {
+    spdlog::warn("iteration {}: the learning rate is 0 from here on", step.iteration);
+    outputs.said_zero_rate = true;
+  }
   say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!outputs.stores.empty()) {
     TrainStore& store = outputs.stores[turn.schedule];

@@ -31,6 +31,7 @@ struct TrainingOutputs {
   std::optional<StepLog> log;                                 ///< none without --log
   bool has_report = true, has_stores = true, has_log = true;  ///< can be written
   std::string lost;  ///< why one cannot; empty while all can
+  bool said_zero_rate = false;
 };
 
 /// The command line as the database stores it.

@@ -36,6 +36,15 @@ std::optional<CombinationRefusal> combination_refusal(const Model& model) {
                              "\"{}\", which copies them",
                              able, model.gate, model.order)};
   }
+  if (chooser == Chooser::nobody && model.capacity_groups == 0) {
+    return CombinationRefusal{
+        "capacity_groups",
+        fmt::format(
+            "expected a number above 0 with gate = \"{}\", whose matrix has a column for "
+            "each slot of a group, got 0, which makes other groups and so another matrix on "
+            "other ranks: {} makes a group of each sequence",
+            model.gate, model.global_batch)};
+  }
   for (const auto& [place, name] : model.hooks) {
     if (hook_named(name).rows == HookRows::tokens && routed_rows_at(hook_place_named(place))) {
       return CombinationRefusal{

@@ -7,15 +7,11 @@
 #include <utility>
 
 #include "moe/model/capacity.h"
+#include "moe/model/capacity_groups.h"
 #include "moe/model/gates/gates.h"
 
 namespace moe {
 namespace {
-
-int capacity_groups(const Model& model, const Groups& groups) {
-  return model.capacity_groups > 0 ? model.capacity_groups
-                                   : stage_ranks(groups) * model.micro_batches;
-}
 
 /// The index-th of `parts` equal parts of a shard.
 Shard cut(Shard shard, Sharded sharded, int index, int parts) {
@@ -239,12 +235,12 @@ int LayerBuilder::local_experts() const { return model.experts / groups.layout.e
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {
   if (!model.capacity_factor) return std::nullopt;
-  const std::int64_t group_tokens = batch_tokens / capacity_groups(model, groups);
+  const std::int64_t group_tokens = batch_tokens / capacity_groups(model, groups.layout);
   return expert_capacity(model.choices, *model.capacity_factor, group_tokens, model.experts);
 }
 
 int LayerBuilder::capacity_groups_of_rank() const {
-  return capacity_groups(model, groups) / stage_ranks(groups) / model.micro_batches;
+  return capacity_groups(model, groups.layout) / stage_ranks(groups) / model.micro_batches;
 }
 
 std::int64_t LayerBuilder::rows_per_pair() const {

@@ -39,7 +39,17 @@ std::string short_range(const KeyRange& range) {
   return range_text(range);
 }
 
-/// "Base of these angles. (a number of at least 1; default 10000; with positions = \"rotary\")"
+/// "function, tensors with gate = \"soft_moe\""
+std::string kind_text(const ModelKey& key) {
+  std::string text(kind_name(key.kind));
+  for (const KindWhere& other : key.other_kinds) {
+    text += fmt::format(", {} with {}", kind_name(other.kind), other.text);
+  }
+  return text;
+}
+
+/// "Base of these angles. (a number of at least 1; default 10000; with positions = \"rotary\";
+/// function)"
 std::string key_text(const ModelKey& key, const Model& model, const std::string& owner) {
   std::string said = "default " + (key.default_text.empty() ? value_text(key.get(key, model))
                                                             : std::string(key.default_text));
@@ -49,8 +59,8 @@ std::string key_text(const ModelKey& key, const Model& model, const std::string&
   for (const KeyCondition& condition : key.conditions) {
     with += fmt::format("{}{}", with.empty() ? "" : " and ", condition.text);
   }
-  return fmt::format("{} ({}; {}{}{})", key.meaning, short_range(key.range), said,
-                     with.empty() ? "" : "; with ", with);
+  return fmt::format("{} ({}; {}{}{}; {})", key.meaning, short_range(key.range), said,
+                     with.empty() ? "" : "; with ", with, kind_text(key));
 }
 
 }  // namespace
@@ -61,7 +71,15 @@ std::vector<Listing> listings_of_model() {
 }
 
 std::vector<Listing> listings_of_keys() {
-  std::vector<Listing> tables;
+  std::vector<Listing> tables{{"the last word about a key: its kind", {}}};
+  const auto tell = [&](KeyKind kind, const char* text) {
+    tables.front().entries.push_back({std::string(kind_name(kind)), text});
+  };
+  tell(KeyKind::tensors,
+       "Which tensors there are, and what their rows and columns are. A checkpoint has its own.");
+  tell(KeyKind::function,
+       "What is computed from the same tensors. --resume keeps it, but with --evaluate-only.");
+  tell(KeyKind::training, "How it is learnt or carried out. --resume takes any value.");
   const auto add = [&](const ModelKey& key, const Model& model, const std::string& owner) {
     const std::string title = key.table.empty() ? "keys at the top of a model file"
                                                 : fmt::format("keys of [{}]", key.table);

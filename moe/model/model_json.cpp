@@ -1,9 +1,11 @@
 #include "moe/model/model_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "moe/input/json.h"
-#include "moe/model/model_key.h"
+#include "moe/model/gates/gates.h"
 #include "moe/model/read_key.h"
 
 namespace moe {
@@ -47,19 +49,21 @@ Model model_from_json(const InputObject& object) {
   for (const ModelKey& key : common_keys()) read(key);
   // Models stored by version 0.1 call the precision so.
   if (const auto earlier = object.optional_member("dtype")) set_precision(*earlier, model);
-  for (const ModelKey* key : keys_of(model)) {
-    if (key->fallback != nullptr) read(*key);
-  }
+  for (const ModelKey& key : gate_named(model.gate).keys) read(key);
   return model;
 }
 
 std::vector<KeyDifference> differing_keys(const Model& first, const Model& second) {
   std::vector<KeyDifference> differences;
+  const std::span<const ModelKey> of_gate = gate_named(first.gate).keys;
   for (const ModelKey* key : keys_of(first)) {
-    if (key->fallback != nullptr && first.gate != second.gate) continue;
+    const bool is_of_gate =
+        std::ranges::any_of(of_gate, [&](const ModelKey& own) { return &own == key; });
+    if (is_of_gate && first.gate != second.gate) continue;
     const KeyValue a = key->get(*key, first), b = key->get(*key, second);
-    if (a != b)
-      differences.push_back({name_in_json(*key), value_text(a), value_text(b), key->table});
+    if (a == b) continue;
+    differences.push_back({name_in_json(*key), value_text(a), value_text(b), key->table,
+                           std::max(kind_of(*key, first), kind_of(*key, second))});
   }
   return differences;
 }

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/model/model.h"
+#include "moe/model/model_key.h"
 
 namespace moe {
 
@@ -27,6 +27,7 @@ struct KeyDifference {
   std::string first;  ///< both values, as value_text prints them
   std::string second;
   std::string_view table;  ///< of the key: "model", "moe", "moe.hooks", "training"; "" of the name
+  KeyKind kind;            ///< in either model: the one that allows less
 };
 /// Every key whose value in force differs. Keys that a gate declares itself are compared where both
 /// models have the same gate.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "db/console/shown_text.h"
 #include "moe/model/gates/gates.h"
 
@@ -19,7 +21,18 @@ ByRange(Alternatives...) -> ByRange<Alternatives...>;
 /// The last common key of the table [moe]: a gate's own keys follow it.
 constexpr std::string_view kLastOfMoe = "z_loss_weight";
 
+constexpr std::array<std::string_view, 3> kKindNames{"training", "function", "tensors"};
+
 }  // namespace
+
+std::string_view kind_name(KeyKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+KeyKind kind_of(const ModelKey& key, const Model& model) {
+  for (const KindWhere& other : key.other_kinds) {
+    if (other.holds(key, model)) return other.kind;
+  }
+  return key.kind;
+}
 
 KeyValue own_value(const ModelKey& key, const Model& model) {
   const auto found = model.own.find(key.name);

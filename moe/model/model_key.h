@@ -63,11 +63,29 @@ enum class Presence : std::uint8_t {
   required_with_experts,  ///< required where blocks have experts
 };
 
+/// What a key decides. A training goes on from a checkpoint with any values of `training`. Those of
+/// `function` may be others where it is only evaluated; those of `tensors` never.
+enum class KeyKind : std::uint8_t {
+  training,  ///< how parameters are learnt, and how an iteration is carried out
+  function,  ///< what is computed from the same parameters
+  tensors,   ///< which tensors there are, their shapes, and what their rows and columns are
+};
+
+struct ModelKey;
+
+/// Another kind that a key has in some models.
+struct KindWhere {
+  KeyKind kind;
+  std::string_view text;  ///< "positions = \"rotary\"", as lists of keys say it
+  bool (*holds)(const ModelKey& key, const Model& model);
+};
+
 /// One key of a model file, declared once. From it come the readers of TOML and JSON, the writer
-/// of JSON, the list of keys and the random models of tests.
+/// of JSON, the list of keys, what --resume allows and the random models of tests.
 struct ModelKey {
   std::string_view name;
   std::string_view table;  ///< "model", "moe", "moe.hooks", "training"; "" at the top of the file
+  KeyKind kind;
   std::string_view meaning;
   KeyRange range;
   /// The value in force: the default where nothing has set it.
@@ -78,17 +96,24 @@ struct ModelKey {
   std::span<const KeyCondition> conditions{};
   /// The value of a sub-module's own key where nothing has set it.
   KeyValue (*fallback)(const Model& model) = nullptr;
+  std::span<const KindWhere> other_kinds{};  ///< the first that holds comes before `kind`
 };
+
+/// "training", "function", "tensors"
+std::string_view kind_name(KeyKind kind);
+/// The kind that `key` has in `model`.
+KeyKind kind_of(const ModelKey& key, const Model& model);
 
 KeyValue own_value(const ModelKey& key, const Model& model);
 void set_own_value(const ModelKey& key, Model& model, const KeyValue& value);
 
 /// Declares a key of the table [moe] that belongs to one gate. Its values live in Model::own.
-constexpr ModelKey own_key(std::string_view name, KeyRange range,
+constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
                            KeyValue (*fallback)(const Model& model), std::string_view meaning,
                            std::string_view default_text = {}) {
   return {.name = name,
           .table = "moe",
+          .kind = kind,
           .meaning = meaning,
           .range = range,
           .get = own_value,

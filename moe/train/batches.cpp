@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "moe/train/permutation.h"
+#include "moe/train/source_identity.h"
 
 namespace moe {
 namespace {
@@ -27,18 +28,34 @@ std::int64_t sequences_in(const Source& source, std::int64_t sequence_length) {
   return (source.training_tokens - 1) / sequence_length;
 }
 
-std::vector<SourceCursor> continued(const Corpus& corpus, const std::vector<SourceCursor>& before,
-                                    bool same_text) {
-  std::vector<SourceCursor> cursors;
+Continued continued(Corpus& corpus, std::vector<SourceCursor> before, bool same_text) {
   const bool by_place = same_text && before.size() == corpus.sources.size();
-  for (const Source& source : corpus.sources) {
-    const auto known =
-        by_place ? before.begin() + static_cast<std::ptrdiff_t>(cursors.size())
-                 : std::find_if(before.begin(), before.end(),
-                                [&](const SourceCursor& one) { return one.name == source.name; });
-    cursors.push_back({source.name, known == before.end() ? 0 : known->drawn});
+  std::int64_t next = 0;
+  for (const SourceCursor& one : before) next = std::max(next, one.number + 1);
+  std::vector<std::pair<SourceCursor, Source>> all;
+  for (std::size_t i = 0; i < corpus.sources.size(); ++i) {
+    Source& source = corpus.sources[i];
+    SourceCursor cursor{source.name, 0, identity_of(source, corpus.vocabulary)};
+    const auto known = std::ranges::find_if(before, [&](const SourceCursor& one) {
+      if (one.identity != 0) return one.identity == cursor.identity;
+      return by_place ? one.number == static_cast<std::int64_t>(i) : one.name == source.name;
+    });
+    if (known == before.end()) {
+      cursor.number = next++;
+    } else {
+      cursor.drawn = known->drawn;
+      cursor.number = known->number;
+      before.erase(known);
+    }
+    all.emplace_back(std::move(cursor), std::move(source));
   }
-  return cursors;
+  std::ranges::sort(all, {}, [](const auto& one) { return one.first.number; });
+  Continued result{{}, std::move(before)};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    result.cursors.push_back(std::move(all[i].first));
+    corpus.sources[i] = std::move(all[i].second);
+  }
+  return result;
 }
 
 Batches::Batches(const Corpus& corpus, std::int64_t seed, std::int64_t global_batch,
@@ -47,7 +64,10 @@ Batches::Batches(const Corpus& corpus, std::int64_t seed, std::int64_t global_ba
   if (options_.order == DataOrder::random) return;
   cursors_ = std::exchange(options_.cursors, {});
   if (cursors_.empty()) {
-    for (const Source& source : corpus.sources) cursors_.push_back({source.name});
+    for (const Source& source : corpus.sources) {
+      cursors_.push_back({source.name, 0, identity_of(source, corpus.vocabulary),
+                          static_cast<std::int64_t>(cursors_.size())});
+    }
   }
   if (cursors_.size() != corpus.sources.size()) {
     throw std::invalid_argument(
@@ -71,7 +91,8 @@ std::vector<SamplePlace> Batches::places_of(std::int64_t step,
     const std::int64_t sequences = sequences_in(corpus_.sources[chosen], corpus_.sequence_length);
     const std::int64_t place = cursors[chosen].drawn++;
     const std::uint64_t key =
-        mix_all({seed, kOrders, chosen, static_cast<std::uint64_t>(place / sequences)});
+        mix_all({seed, kOrders, static_cast<std::uint64_t>(cursors[chosen].number),
+                 static_cast<std::uint64_t>(place / sequences)});
     places.push_back(
         {chosen, permuted(place % sequences, sequences, key) * corpus_.sequence_length});
   }

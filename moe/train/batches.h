@@ -19,6 +19,10 @@ enum class DataOrder : std::uint8_t {
 struct SourceCursor {
   std::string name;  ///< Source::name
   std::int64_t drawn = 0;
+  std::uint64_t identity = 0;  ///< identity_of() it; 0 in a checkpoint of an earlier version
+  /// By which its orders are drawn: its place in the first list that had it, or beyond all numbers
+  /// of the checkpoint that it came after. It keeps the number wherever it stands later.
+  std::int64_t number = 0;
 
   friend bool operator==(const SourceCursor&, const SourceCursor&) = default;
 };
@@ -40,10 +44,17 @@ struct EpochEnd {
 /// The sequences that training cuts a source into; a token is a target in one of them at most.
 std::int64_t sequences_in(const Source& source, std::int64_t sequence_length);
 
-/// Where every source goes on after a training that stood at `before`: with `same_text` where the
-/// source at its place stood, else where one of its name did, else at the begin.
-std::vector<SourceCursor> continued(const Corpus& corpus, const std::vector<SourceCursor>& before,
-                                    bool same_text);
+/// Where the sources of a training go on after one that stood at `before`.
+struct Continued {
+  std::vector<SourceCursor> cursors;  ///< [source]
+  std::vector<SourceCursor> gone;     ///< those of `before` whose text is not there any more
+};
+
+/// A source goes on where its text stood, whatever its place and its name; a new one begins. The
+/// sources of `corpus` are put into the order of their numbers, so that what is drawn from them
+/// does not depend on the order of a list. Cursors of earlier versions know no texts: with
+/// `same_text` they are those of the places, else of the names.
+Continued continued(Corpus& corpus, std::vector<SourceCursor> before, bool same_text);
 
 /// The training batches of iterations that follow one another. What an iteration draws depends on
 /// the seed, its number or the cursors, and the number of a sample in the global batch. It is the

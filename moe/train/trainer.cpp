@@ -222,7 +222,7 @@ class Training {
     announced("makes the first parameters", [&] { initialize_parameters(runner_, model.seed); });
     if (options.resume) {
       const ResumePoint point =
-          resume(runner_, *options.resume, model, corpus, world, options.run.time_limit_s,
+          resume(runner_, *options.resume, model, world, options.run.time_limit_s,
                  options.only_evaluates ? BesideTraining::maybe : BesideTraining::no);
       first_ = point.index.iteration + 1;
       outliers_ = point.index.outliers;

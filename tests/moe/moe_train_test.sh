@@ -179,6 +179,27 @@ losses --checkpoint on --resume --set training.micro_batches=2 >onward
 paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
   fail "other losses from a checkpoint, in micro-batches: $(paste rest onward) $(cat err)"
 grep -q "micro_batches was 1 up to iteration 2, and is 2 from there on" err || fail "micro-batches are not told: $(cat err)"
+# Without capacity_groups it keeps the number of its first ranks where others divide it, and tells where they do not.
+steps=2
+losses --checkpoint groups --ranks 2 --set moe.capacity_groups=0 >/dev/null
+steps=4
+losses --ranks 2 --set moe.capacity_groups=0 | tail -n 2 >rest_of_two
+losses --checkpoint groups --resume --set moe.capacity_groups=0 >onward
+paste rest_of_two onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+  fail "one rank goes on with other groups than two: $(paste rest_of_two onward) $(cat err)"
+grep -q '"capacity_groups": 2' groups/iteration-00000004/index.json || fail "the groups are not kept in the checkpoint"
+expect 0 err "capacity_groups was 2 up to iteration 4, and is 4 from there on" "$moe_train" --model tiny --data corpus.txt --threads 1 \
+  --steps 5 --evaluate-batches 0 --checkpoint groups --resume --ranks 4 --set moe.capacity_groups=0
+expect 2 err "capacity_groups = 4 there, 8 here" "$moe_train" --model tiny --data corpus.txt --steps 6 --checkpoint groups --resume \
+  --set moe.capacity_groups=8
+expect 0 err "capacity_factor was 1.25 where the parameters were trained, and is \"dropless\" here" "$moe_train" --model tiny \
+  --data corpus.txt --checkpoint groups --resume --evaluate-only --set moe.capacity_factor=dropless --set moe.capacity_groups=0
+expect 2 err "--evaluate-only to see what the other computes" "$moe_train" --model tiny --data corpus.txt --steps 6 \
+  --checkpoint groups --resume --set moe.capacity_factor=2
+# A rate of 0 is told before, and when it comes.
+expect 0 err "the learning rate is 0 from iteration 2 of 4 on" "$moe_train" --model micro --data corpus.txt --steps 4 \
+  --evaluate-batches 0 --set training.learning_rate_schedule=linear --set training.decay_steps=2
+[ "$(grep -c "iteration 2: the learning rate is 0 from here on" err)" = 1 ] || fail "it is not told once: $(cat err)"
 # A checkpoint is evaluated, and writes, without an iteration.
 held_out() {
   "$moe_train" --model tiny --data corpus.txt --threads 1 --format json "$@" 2>err | grep -o '"heldout_loss":[0-9.]*'
@@ -276,6 +297,14 @@ step_losses() { awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "loss") c
 "$moe_train" $mixed --steps 23 --checkpoint mixed >first.csv
 "$moe_train" $mixed --steps 40 --checkpoint mixed --resume --ranks 1 >rest.csv
 [ "$(step_losses whole.csv)" = "$(step_losses first.csv; step_losses rest.csv)" ] || fail "a mixture of files does not go on as it was"
+rm -rf moved && "$moe_train" $mixed --steps 23 --checkpoint moved >first.csv
+cp corpus.txt elsewhere.txt
+"$moe_train" --model micro --data numbers.txt:1.5 elsewhere.txt:3 --threads 1 --evaluate-batches 0 --format csv --steps 40 \
+  --checkpoint moved --resume >rest.csv 2>err
+[ "$(step_losses whole.csv)" = "$(step_losses first.csv; step_losses rest.csv)" ] ||
+  fail "a mixture in another order, of a file under another name, does not go on as it was: $(cat err)"
+expect 0 err "numbers.txt: is not trained on any more, after " "$moe_train" --model micro --data corpus.txt:1 --steps 41 --threads 1 \
+  --evaluate-batches 0 --checkpoint moved --resume
 expect 0 err "epoch 1 of numbers.txt ends, of " "$moe_train" --model micro --data numbers.txt corpus.txt:2 --steps 400 \
   --threads 1 --evaluate-batches 0
 expect 0 err "and samples are drawn at random from there on" "$moe_train" --model micro --data corpus.txt:3 numbers.txt:1.5 \

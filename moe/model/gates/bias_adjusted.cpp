@@ -6,7 +6,7 @@ namespace moe {
 namespace {
 
 constexpr std::array kBiasAdjustedKeys{own_key(
-    "bias_speed", kFromZero, [](const Model&) -> KeyValue { return 1e-3; },
+    KeyKind::training, "bias_speed", kFromZero, [](const Model&) -> KeyValue { return 1e-3; },
     "How far an iteration moves the bias of an expert.")};  // [DeepSeek-V3 4.2]
 constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
 

@@ -51,6 +51,7 @@ struct GateFacts {
   bool balances = true;        ///< has a load-balancing loss
   std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says
   Chooser chooser = Chooser::token;
+  bool is_drawn_once = false;  ///< the seed decides what it computes, and is part of the function
 };
 
 /// Elements of a gate, roughly: no biases.

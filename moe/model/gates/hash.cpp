@@ -18,7 +18,7 @@ GateOutput build_hash(LayerBuilder& build, TensorId) {
 
 Gate hash_gate() {
   return {.description = "k experts by the token's id; learns nothing (Hash Layers)",
-          .facts = {.scores_tokens = false, .balances = false},
+          .facts = {.scores_tokens = false, .balances = false, .is_drawn_once = true},
           .build = build_hash,
           .size = [](const Model& model) {
             return GateSize{0, static_cast<double>(model.experts)};

@@ -13,12 +13,12 @@ constexpr double kFirstTemperature = 0.3;  ///< Chi et al.'s
 constexpr std::array kXMoeKeys{
     own_key(
         // In one dimension a cosine is 1 or -1, and nothing is learnt.
-        "gate_rank", IntegerRange{2, kMostWidth},
+        KeyKind::tensors, "gate_rank", IntegerRange{2, kMostWidth},
         [](const Model& model) -> KeyValue { return std::int64_t{std::max(2, model.experts / 2)}; },
         "Dimensions in which tokens and experts are compared.",
         "experts / 2, at least 2"),  // [Chi et al.]
     own_key(
-        "gate_temperature", or_word(kAboveZero, "learned"),
+        KeyKind::tensors, "gate_temperature", or_word(kAboveZero, "learned"),
         [](const Model&) -> KeyValue { return "learned"; },
         "Divisor of the cosines; a learned one begins at 0.3.")};
 constexpr const ModelKey& kGateRank = kXMoeKeys[0];

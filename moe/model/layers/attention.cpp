@@ -1,11 +1,13 @@
 #include "moe/model/layers/attention.h"
 
+#include "moe/model/attention_biases.h"
 #include "moe/model/layers/linear.h"
 
 namespace moe {
 
 Layer attention(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
+  const AttentionBiases biases = attention_biases(model);
   const std::int64_t width = model.d_model, length = model.sequence_length;
   const std::int64_t head_width = width / model.heads,
                      key_width = head_width * key_value_heads(model);
@@ -19,7 +21,7 @@ Layer attention(LayerBuilder& build, TensorId x) {
                             .parameter = "attention.qkv",
                             .inputs = width,
                             .outputs = width + 2 * key_width,
-                            .bias = model.biases,
+                            .bias = biases.qkv,
                             .sharded = Sharded::by_columns,
                             .column_groups = {width, key_width, key_width}},
                            gather_tokens(build, x, "attention input"));
@@ -44,7 +46,7 @@ Layer attention(LayerBuilder& build, TensorId x) {
                                .parameter = "attention.output",
                                .inputs = width,
                                .outputs = width,
-                               .bias = model.biases,
+                               .bias = biases.output,
                                .sharded = Sharded::by_rows,
                                .standard_deviation = build.residual_deviation()},
                               attended);

@@ -18,6 +18,7 @@
 #include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/model/capacity_groups.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/folder_trial.h"
 
@@ -110,6 +111,8 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
       time_limit_s_(time_limit_s),
       collector_(groups, world, time_limit_s),
       observer_(std::move(observer)) {
+  Model& model = options_.about.model;
+  if (has_capacity(model)) model.capacity_groups = capacity_groups(model, groups.layout);
   prepare();
 }
 

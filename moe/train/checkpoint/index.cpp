@@ -100,8 +100,14 @@ CheckpointIndex index_from(const InputObject& content) {
       read_fingerprint(content.member("corpus_fingerprint", "16 hexadecimal digits"));
   if (content.has("cursors")) {
     for (const InputValue& one : content.list("cursors")) {
-      const InputObject cursor = one.object();
-      index.cursors.push_back({cursor.text("source"), cursor.integer("drawn", 0)});
+      const InputObject object = one.object();
+      SourceCursor& cursor = index.cursors.emplace_back();
+      cursor.name = object.text("source");
+      cursor.drawn = object.integer("drawn", 0);
+      cursor.number = static_cast<std::int64_t>(index.cursors.size()) - 1;
+      if (!object.has("identity")) continue;  // written by an earlier version
+      cursor.identity = read_fingerprint(object.member("identity", "16 hexadecimal digits"));
+      cursor.number = object.integer("number", 0);
     }
   }
   index.schedule = read_schedule(content.object("schedule"));
@@ -155,7 +161,10 @@ std::string to_text(const CheckpointIndex& index) {
                {"files", std::move(files)},
                {"weight_map", std::move(weight_map)}};
   for (const SourceCursor& one : index.cursors) {
-    content["cursors"].push_back({{"source", one.name}, {"drawn", one.drawn}});
+    content["cursors"].push_back({{"source", one.name},
+                                  {"drawn", one.drawn},
+                                  {"identity", checksum_text(one.identity)},
+                                  {"number", one.number}});
   }
   if (index.model.outlier_z_score) {
     content["outliers"] = {{"losses", index.outliers.losses},

@@ -26,8 +26,8 @@ struct LogPlace {
 
 /// What a checkpoint holds besides its tensors: the file `index.json` in its folder.
 struct CheckpointIndex {
-  int iteration = 0;  ///< the last iteration that it holds; draws and rates follow from its number
-  Model model;
+  int iteration = 0;   ///< the last iteration that it holds; draws and rates follow from its number
+  Model model;         ///< with the number of capacity groups in force, where it has a capacity
   std::string layout;  ///< "dp=1,ep=2,esp=1,tp=1,pp=1"
   std::uint64_t corpus_fingerprint = 0;
   std::vector<SourceCursor> cursors;      ///< [source]; empty where samples are drawn at random

@@ -4,12 +4,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "moe/communicator/announced_work.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/model/capacity_groups.h"
 #include "moe/model/model_json.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/load.h"
@@ -26,26 +28,20 @@ std::string way_out_of(const std::filesystem::path& folder, const std::vector<in
   return fmt::format("to {}, move {} away", before, folder.string());
 }
 
-/// Refuses another model, and tells in lines how the training differs.
-std::vector<std::string> compared(const CheckpointIndex& index, const std::filesystem::path& folder,
-                                  const Model& model, const Corpus& corpus) {
-  std::vector<std::string> remarks;
-  for (const KeyDifference& one : differing_keys(index.model, model)) {
-    if (one.table == "training" && one.key != "precision") {
-      remarks.push_back(fmt::format("{} was {} up to iteration {}, and is {} from there on",
-                                    one.key, one.first, index.iteration, one.second));
-    } else if (!one.table.empty()) {
-      throw InputError(fmt::format(
-          "{}: is of another model: {} = {} there, {} here: expected the model that it is of, or "
-          "another --checkpoint folder",
-          folder.string(), one.key, one.first, one.second));
-    }
-  }
-  const bool had_text = index.iteration > 0;  // else its parameters were imported
-  if (had_text && index.corpus_fingerprint != corpus.fingerprint) {
-    remarks.emplace_back("the text is not the one that the checkpoint was trained on");
-  }
-  return remarks;
+/// Checkpoints of earlier versions have the model as it was asked for, with 0 where the number of
+/// groups followed from the ranks and micro-batches.
+void set_groups_in_force(CheckpointIndex& index) {
+  if (index.iteration == 0 || index.model.capacity_groups > 0 || !has_capacity(index.model)) return;
+  Layout layout;
+  const int read = std::sscanf(index.layout.c_str(), "dp=%d,ep=%d,esp=%d", &layout.data,
+                               &layout.expert, &layout.expert_sharded);
+  if (read == 3) index.model.capacity_groups = capacity_groups(index.model, layout);
+}
+
+/// True for the groups of models of which one has no capacity, or of a model that leaves them open.
+bool is_open(const KeyDifference& one, const Model& before, const Model& model) {
+  return one.key == "capacity_groups" &&
+         (model.capacity_groups == 0 || !has_capacity(before) || !has_capacity(model));
 }
 
 /// How often a checkpoint is looked for that a training beside this process replaces meanwhile.
@@ -57,8 +53,7 @@ bool is_gone(const std::filesystem::path& folder) {
 }
 
 /// The checkpoint of an iteration, the last of those that are complete.
-ResumePoint resume_point(const std::filesystem::path& directory, const std::vector<int>& complete,
-                         const Model& model, const Corpus& corpus) {
+ResumePoint resume_point(const std::filesystem::path& directory, const std::vector<int>& complete) {
   ResumePoint point;
   point.folder = checkpoint_folder(directory, complete.back());
   point.way_out = way_out_of(point.folder, complete);
@@ -72,19 +67,39 @@ ResumePoint resume_point(const std::filesystem::path& directory, const std::vect
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", error.what(), point.way_out));
   }
-  point.remarks = compared(point.index, point.folder, model, corpus);
+  set_groups_in_force(point.index);
   return point;
 }
 
 }  // namespace
 
-std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
-                                             const Model& model, const Corpus& corpus) {
+void compare_models(ResumePoint& point, const Model& model, bool only_evaluates) {
+  const CheckpointIndex& index = point.index;
+  for (const KeyDifference& one : differing_keys(index.model, model)) {
+    if (one.table.empty() || is_open(one, index.model, model)) continue;
+    if (one.kind == KeyKind::tensors || (one.kind == KeyKind::function && !only_evaluates)) {
+      throw InputError(fmt::format(
+          "{}: is of another model: {} = {} there, {} here: expected the model that it is of, {}"
+          "or another --checkpoint folder",
+          point.folder.string(), one.key, one.first, one.second,
+          one.kind == KeyKind::function ? "--evaluate-only to see what the other computes, " : ""));
+    }
+    point.remarks.push_back(
+        one.kind == KeyKind::function
+            ? fmt::format("{} was {} where the parameters were trained, and is {} here: the same "
+                          "parameters, another function",
+                          one.key, one.first, one.second)
+            : fmt::format("{} was {} up to iteration {}, and is {} from there on", one.key,
+                          one.first, index.iteration, one.second));
+  }
+}
+
+std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory) {
   for (int look = 1;; ++look) {
     const std::vector<int> complete = checkpoints_in(directory);
     if (complete.empty()) return std::nullopt;
     try {
-      return resume_point(directory, complete, model, corpus);
+      return resume_point(directory, complete);
     } catch (const InputError&) {
       const bool was_replaced = is_gone(checkpoint_folder(directory, complete.back()));
       if (!was_replaced || look == kMostLooks) throw;
@@ -92,8 +107,8 @@ std::optional<ResumePoint> find_resume_point(const std::filesystem::path& direct
   }
 }
 
-ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, const Corpus& corpus,
-                   Communicator& world, double time_limit_s, BesideTraining beside) {
+ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, Communicator& world,
+                   double time_limit_s, BesideTraining beside) {
   CallContext call;
   call.time_limit_s = time_limit_s;
   call.what = "reading of a checkpoint";
@@ -119,7 +134,8 @@ ResumePoint resume(Runner& runner, ResumePoint point, const Model& model, const 
     if (instead.empty() || look == kMostLooks) throw CheckpointError(*first, kNotRead);
     failure.clear();
     try {
-      point = resume_point(directory, {std::stoi(instead)}, model, corpus);
+      point = resume_point(directory, {std::stoi(instead)});
+      compare_models(point, model, beside == BesideTraining::maybe);
       if (world.rank == 0) {
         spdlog::info("another training has replaced that checkpoint: takes {}",
                      point.folder.string());

@@ -13,6 +13,7 @@
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
+#include "moe/model/attention_biases.h"
 #include "moe/model/limits.h"
 
 namespace moe {
@@ -55,7 +56,7 @@ void add_keys_of_qwen2_moe(Json& config, const Model& model) {
   config["norm_topk_prob"] = model.choices > 1;
   config["decoder_sparse_step"] = 1;
   config["mlp_only_layers"] = std::move(dense);
-  config["qkv_bias"] = model.biases;
+  config["qkv_bias"] = attention_biases(model).qkv;
   config["use_sliding_window"] = false;
 }
 
@@ -65,7 +66,7 @@ void add_keys_of_glm4_moe(Json& config, const Model& model) {
       {"rope_type", "default"}, {"rope_theta", model.rotary_base}, {"partial_rotary_factor", 1.0}};
   config["partial_rotary_factor"] = 1.0;
   config["head_dim"] = model.d_model / model.heads;
-  config["attention_bias"] = model.biases;
+  config["attention_bias"] = attention_biases(model).qkv;
   config["use_qk_norm"] = false;
   config["intermediate_size"] = model.d_hidden;
   config["moe_intermediate_size"] = expert_hidden(model);
@@ -208,6 +209,12 @@ void set_dense_blocks(Model& model, const std::vector<bool>& dense, const Config
                        "expected some first layers, and of the others all but every n-th");
 }
 
+/// No class has other biases than those of queries, keys and values.
+void set_attention_biases(Model& model, bool qkv) {
+  model.biases = false;
+  model.own["attention_biases"] = std::string(qkv ? "qkv" : "none");
+}
+
 void read_mixtral(const Config& config, Model& model) {
   model.d_hidden = config.integer("intermediate_size", kMostWidth);
   model.d_expert.reset();
@@ -215,7 +222,7 @@ void read_mixtral(const Config& config, Model& model) {
   model.dense_blocks = 0;
   model.moe_every = 1;
   model.shared_experts = 0;
-  model.biases = false;
+  set_attention_biases(model, false);
   if (model.choices == 1) {
     config.root()
         .member("num_experts_per_tok")
@@ -238,7 +245,7 @@ void read_qwen2_moe(const Config& config, Model& model) {
   model.d_hidden = config.integer("intermediate_size", kMostWidth);
   model.d_expert = config.integer("moe_intermediate_size", kMostWidth);
   model.experts = static_cast<int>(config.integer("num_experts", kMostExperts));
-  model.biases = config.flag("qkv_bias", true);
+  set_attention_biases(model, config.flag("qkv_bias", true));
   refuse_other_weights(config, model, false, "probabilities");
   const std::int64_t shared =
       config.root().integer("shared_expert_intermediate_size", 0, kMostWidth);
@@ -287,7 +294,7 @@ void read_glm4_moe(const Config& config, Model& model) {
   model.d_expert = config.integer("moe_intermediate_size", kMostWidth);
   model.experts = static_cast<int>(config.integer("n_routed_experts", kMostExperts));
   model.shared_experts = static_cast<int>(config.root().integer("n_shared_experts", 0, kMostWidth));
-  model.biases = config.flag("attention_bias", false);
+  set_attention_biases(model, config.flag("attention_bias", false));
   const auto dense = config.given("first_k_dense_replace");
   model.dense_blocks = dense ? static_cast<int>(dense->integer(0, model.blocks - 1)) : 1;
   model.moe_every = 1;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "moe/model/attention_biases.h"
+
 namespace moe {
 namespace {
 
@@ -50,10 +52,11 @@ class List {
   void add_attention(const std::string& theirs, const std::string& ours) {
     const std::int64_t width = model_.d_model,
                        key_width = width / model_.heads * key_value_heads(model_);
+    const AttentionBiases biases = attention_biases(model_);
     std::int64_t first = 0;
     const auto add_part = [&](const std::string& name, std::int64_t columns) {
       add({theirs + name + ".weight", {columns, width}, ours + "qkv.weight", true, first});
-      if (model_.biases) {
+      if (biases.qkv) {
         add({theirs + name + ".bias", {columns}, ours + "qkv.bias", false, first});
       }
       first += columns;
@@ -62,7 +65,7 @@ class List {
     add_part("k_proj", key_width);
     add_part("v_proj", key_width);
     add({theirs + "o_proj.weight", {width, width}, ours + "output.weight", true});
-    if (model_.biases) list_.zeros.push_back(ours + "output.bias");
+    if (biases.output) list_.zeros.push_back(ours + "output.bias");
   }
 
   /// `suffix`: after the names of ours, the number of an expert.

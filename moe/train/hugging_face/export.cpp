@@ -120,7 +120,7 @@ void expect_zeros(const std::vector<std::string>& names, OurTensors& files, Fami
     if (std::ranges::all_of(values, [](double value) { return value == 0; })) continue;
     throw InputError(
         fmt::format("{}: tensor {}: {} has no such tensor: expected zeros, or a model "
-                    "with biases = false",
+                    "with attention_biases = \"qkv\" from the beginning",
                     files.path_of(name).string(), name, name_of(family)));
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/model/attention_biases.h"
 #include "moe/model/model_key.h"
 
 namespace moe {
@@ -49,7 +50,7 @@ std::vector<Need> own_needs(const Model& model, Family family) {
   }
   const bool only_experts = blocks_with_experts(model) == model.blocks;
   // The weight of an only expert is 1 there, and its probability here.
-  return {{!model.biases, "biases", "false"},
+  return {{!attention_biases(model).qkv, "attention_biases", "\"none\""},
           {only_experts || model.dense_blocks > 0, "moe_every", "1"},
           {only_experts, "dense_blocks", "0"},
           {model.choices > 1, "choices", "2 or more"},

@@ -62,6 +62,24 @@ TEST(CombinationRefusal, SlotsThatMixTokensNeedAnOrderThatCan) {
             "which copies them");
 }
 
+TEST(CombinationRefusal, AMatrixOfSlotsIsTheSameOnAnyRanks) {
+  Model model = small_model(DType::f32);
+  model.gate = "soft_moe";
+  model.order = "einsum";
+  model.capacity_factor = 1;
+  model.capacity_groups = 0;
+  const auto refusal = combination_refusal(model);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->key, "capacity_groups");
+  EXPECT_EQ(
+      refusal->message,
+      "expected a number above 0 with gate = \"soft_moe\", whose matrix has a column for each "
+      "slot of a group, got 0, which makes other groups and so another matrix on other ranks: "
+      "28 makes a group of each sequence");
+  model.capacity_groups = 28;
+  EXPECT_NO_THROW(check(model, make_groups(4, 4)));
+}
+
 TEST(CombinationRefusal, AHookThatMustKnowItsTokensStandsWhereTheyDoNotTravel) {
   Model model = small_model(DType::f32);
   model.hooks["after_dispatch"] = "jitter";

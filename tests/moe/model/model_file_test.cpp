@@ -142,7 +142,7 @@ seed = 9
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
       R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","norm_epsilon":0.25,)"
       R"("positions":"rotary","rotary_base":1000.0,)"
-      R"("head":"tied","shard_vocabulary":false,"biases":false,)"
+      R"("head":"tied","shard_vocabulary":false,"biases":false,"attention_biases":"none",)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"

@@ -76,7 +76,7 @@ TEST_F(BatchesTest, AnEpochHasEverySequenceOnceInAnotherOrder) {
 
 /// Whichever samples a rank reads, from whichever iteration on.
 TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
-  const Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
+  Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
   const DataOptions shuffled{.order = DataOrder::shuffled};
   Batches whole(corpus, 5, kBatch, shuffled), shared(corpus, 5, kBatch, shuffled);
   std::optional<Batches> resumed;
@@ -85,9 +85,9 @@ TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
     whole.begin(step);
     shared.begin(step);
     if (step == 41) {
-      resumed.emplace(
-          corpus, 5, kBatch,
-          DataOptions{.order = DataOrder::shuffled, .cursors = continued(corpus, before, false)});
+      resumed.emplace(corpus, 5, kBatch,
+                      DataOptions{.order = DataOrder::shuffled,
+                                  .cursors = continued(corpus, before, false).cursors});
     }
     const Batch all = whole.read({0, kBatch});
     for (std::int64_t first = 0; first < kBatch; first += 2) {
@@ -125,15 +125,95 @@ TEST_F(BatchesTest, DrawFilesByWeightAndEachInEpochsOfItsOwn) {
   }
 }
 
-TEST_F(BatchesTest, GoOnByPlaceInTheSameTextAndByNameInAnother) {
-  const Corpus corpus = open({write("a.bin", 1000), write("b.bin", 1000)}, {1, 1});
-  const std::string a = corpus.sources[0].name, b = corpus.sources[1].name;
-  const std::vector<SourceCursor> moved{{"old a", 7}, {"old b", 9}}, turned{{b, 9}, {"c", 3}};
-  EXPECT_THAT(continued(corpus, moved, true), ElementsAre(SourceCursor{a, 7}, SourceCursor{b, 9}));
-  EXPECT_THAT(continued(corpus, turned, false),
-              ElementsAre(SourceCursor{a, 0}, SourceCursor{b, 9}));
-  EXPECT_THROW(Batches(corpus, 1, 1, {.order = DataOrder::shuffled, .cursors = {{a, 1}}}),
+/// How many sequences of each file, by its letter and number, have been drawn.
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn_of(
+    const std::vector<SourceCursor>& cursors) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn;
+  for (const SourceCursor& one : cursors) {
+    drawn[std::filesystem::path(one.name).filename()] = {one.drawn, one.number};
+  }
+  return drawn;
+}
+
+TEST_F(BatchesTest, GoOnWithATextWhereverItStandsAndWhateverItIsCalled) {
+  const auto a = write("a", 1000), b = write("b", 1000, 2000), c = write("c", 1000, 4000),
+             old_b = write("old b", 1000, 2000);
+  Corpus first = open({a, old_b}, {1, 1});
+  Batches batches(first, 1, kBatch, {.order = DataOrder::shuffled});
+  for (int step = 1; step <= 4; ++step) batches.begin(step);
+  const std::vector<SourceCursor> before = batches.cursors();
+  const std::int64_t of_a = before[0].drawn, of_b = before[1].drawn;
+  ASSERT_NE(of_a, of_b);
+  using Drawn = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
+  const auto from = [&](const std::vector<std::filesystem::path>& files) {
+    Corpus corpus = open(files, std::vector<double>(files.size(), 1));
+    Continued result = continued(corpus, before, false);
+    for (std::size_t i = 0; i < corpus.sources.size(); ++i) {
+      EXPECT_EQ(corpus.sources[i].name, result.cursors[i].name);
+    }
+    return result;
+  };
+  EXPECT_EQ(drawn_of(from({b, a}).cursors), (Drawn{{"a", {of_a, 0}}, {"b", {of_b, 1}}}));
+  EXPECT_EQ(drawn_of(from({c, b, a}).cursors),
+            (Drawn{{"a", {of_a, 0}}, {"b", {of_b, 1}}, {"c", {0, 2}}}));
+  EXPECT_EQ(drawn_of(from({a, c}).gone), (Drawn{{"old b", {of_b, 1}}}));
+  EXPECT_EQ(drawn_of(from({b, b}).cursors).size(), 1u);
+  EXPECT_EQ(from({b, b}).cursors[1].number, 2) << "twice the same text: each has its own order";
+  EXPECT_THROW(Batches(first, 1, 1, {.order = DataOrder::shuffled, .cursors = {{"a", 1}}}),
                std::invalid_argument);
+}
+
+TEST_F(BatchesTest, OfEarlierCheckpointsGoOnByPlaceInTheSameTextAndByNameInAnother) {
+  Corpus corpus = open({write("a", 1000), write("b", 1000, 2000)}, {1, 1});
+  const std::string b = corpus.sources[1].name;
+  using Drawn = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(drawn_of(continued(corpus, {{"x", 7, 0, 0}, {"y", 9, 0, 1}}, true).cursors),
+            (Drawn{{"a", {7, 0}}, {"b", {9, 1}}}));
+  EXPECT_EQ(drawn_of(continued(corpus, {{b, 9, 0, 0}, {"c", 3, 0, 1}}, false).cursors),
+            (Drawn{{"a", {0, 2}}, {"b", {9, 0}}}));
+}
+
+/// Files listed otherwise after a stop: the rest of an epoch has what its begin has not had.
+TEST_F(BatchesTest, OfAnEpochHaveEverySequenceOnceWhateverListItGoesOnWith) {
+  const auto a = write("a", 1000), b = write("b", 1000, 2000), c = write("c", 1000, 4000);
+  const std::vector<std::vector<std::filesystem::path>> lists{{a, b}, {b, a}, {c, a, b}, {a, b, c},
+                                                              {a},    {b},    {b, c}};
+  for (const auto& before : lists) {
+    for (const auto& after : lists) {
+      const Corpus corpus = open(before, std::vector<double>(before.size(), 1));
+      Batches first(corpus, 3, 1, {.order = DataOrder::shuffled});
+      std::map<std::int32_t, int> seen;
+      const auto draw = [&](Batches& batches, int step) {
+        batches.begin(step);
+        ++seen[batches.read({0, 1}).tokens.front()];
+      };
+      for (int step = 1; step <= 40; ++step) draw(first, step);
+      Corpus next = open(after, std::vector<double>(after.size(), 1));
+      DataOptions options{.order = DataOrder::shuffled};
+      options.cursors = continued(next, first.cursors(), false).cursors;
+      Batches rest(next, 3, 1, options);
+      for (int step = 41; step <= 85; ++step) draw(rest, step);
+      for (const auto& [token, times] : seen) EXPECT_EQ(times, 1) << token;
+    }
+  }
+}
+
+TEST_F(BatchesTest, AreTheSameBitsInAnyOrderOfTheList) {
+  const auto a = write("a", 1000), b = write("b", 700, 2000);
+  const Corpus corpus = open({a, b}, {3, 1});
+  Batches whole(corpus, 3, kBatch, {.order = DataOrder::shuffled});
+  for (int step = 1; step <= 9; ++step) whole.begin(step);
+  Corpus turned = open({b, a}, {1, 3});
+  DataOptions options{.order = DataOrder::shuffled};
+  options.cursors = continued(turned, whole.cursors(), false).cursors;
+  Batches rest(turned, 3, kBatch, options);
+  for (int step = 10; step <= 60; ++step) {
+    whole.begin(step);
+    rest.begin(step);
+    ASSERT_EQ(rest.read({0, kBatch}).tokens, whole.read({0, kBatch}).tokens) << step;
+  }
+  EXPECT_EQ(draw_batch(turned, Split::held_out, 3, 0, {0, 8}).tokens,
+            draw_batch(corpus, Split::held_out, 3, 0, {0, 8}).tokens);
 }
 
 TEST_F(BatchesTest, OfOneBatchRepeatTheFirst) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <variant>
+#include <vector>
+
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
@@ -50,6 +53,21 @@ TEST(StepFlops, AreTheProductsOfForwardAndBackward) {
       EXPECT_DOUBLE_EQ(sum, by_hand(model, copies)) << ranks << " ranks";
     }
   }
+}
+
+/// Where Megatron-LM and PaLM count 3: the gradient computes the scores again.
+TEST(StepFlops, OfAttentionAreThreeAndAHalfTimesThoseOfItsForward) {
+  const Groups groups = make_groups(1, 1);
+  const auto of_attention = [&](bool gradient) {
+    Program program = build_iteration(test::small_model(DType::f32), groups, 0);
+    std::erase_if(program.ops, [&](const Op& op) {
+      return !std::holds_alternative<Attention>(op.kind) &&
+             !(gradient && std::holds_alternative<AttentionGradient>(op.kind));
+    });
+    return StepFlops(program, groups, 0).under({});
+  };
+  EXPECT_GT(of_attention(false), 0);
+  EXPECT_DOUBLE_EQ(of_attention(true), 3.5 * of_attention(false));
 }
 
 TEST(StepFlops, FollowTheRowsThatARankComputes) {

@@ -133,6 +133,7 @@ TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullLeaveNothingToAskFor) {
   for (const char* gate : {"expert_choice", "soft_moe"}) {
     model.gate = gate;
     model.order = "einsum";
+    model.capacity_groups = 2;
     program = moe::build_iteration(model, groups, 0);
     // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
     const auto routing = make_routing("uniform", program, groups, 1);

@@ -31,7 +31,7 @@ struct OneRank {
     model.blocks = model.moe_every = 1;
     model.experts = 4;
     model.global_batch = 4;
-    model.capacity_groups = 0;
+    model.capacity_groups = 1;
     model.auxiliary_weight = 0.3;
     model.z_loss_weight = 0.1;
     program = build_iteration(model, groups, 0);

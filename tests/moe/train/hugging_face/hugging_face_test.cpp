@@ -69,8 +69,9 @@ double loss_of(const std::filesystem::path& checkpoints, const Model& model,
   options.only_evaluates = true;
   options.evaluate_batches = 1;
   options.run.memory_limit_bytes = 1 << 28;
-  options.resume = find_resume_point(checkpoints, model, corpus);
-  EXPECT_TRUE(options.resume && options.resume->remarks.empty());
+  options.resume = find_resume_point(checkpoints).value();
+  compare_models(*options.resume, model, true);
+  EXPECT_TRUE(options.resume->remarks.empty());
   double loss = 0;
   run_local_ranks(groups.ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_cpu_backend(1);
@@ -131,6 +132,47 @@ TEST_P(HuggingFace, ExportedModelsAreThoseThatWereImported) {
   Model named = again.model;
   named.name = report.model.name;
   EXPECT_TRUE(differing_keys(named, report.model).empty());
+}
+
+/// Trains two steps from the last checkpoint, with another one after them.
+void train_on(const std::filesystem::path& checkpoints, const Model& model) {
+  const auto file = checkpoints / "text";
+  std::ofstream(file) << std::string(900, '\1') + std::string(900, '\2');
+  const Corpus corpus = open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
+  TrainOptions options;
+  options.steps = 2;
+  options.evaluate_batches = 0;
+  options.run.memory_limit_bytes = 1 << 28;
+  options.resume = find_resume_point(checkpoints).value();
+  options.checkpoint.emplace();
+  options.checkpoint->directory = checkpoints;
+  options.checkpoint->about.model = model;
+  options.checkpoint->about.layout = to_text(Layout{});
+  run_local_ranks(1, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    const Groups groups = make_groups(1, 1);
+    train(model, build_iteration(model, groups, 0), {}, corpus, groups, *backend, world,
+          std::vector<RankInfo>(1), options, {});
+  });
+}
+
+TEST_P(HuggingFace, ImportedModelsStayInTheirClassWhenTheyAreTrained) {
+  const auto run = scratch.root / "run", hf = scratch.root / "hf";
+  const ImportReport report = import_parameters({golden, base_model(), run});
+  train_on(run, report.model);
+  EXPECT_EQ(name_of(export_checkpoint({run, hf}).family), GetParam());
+  nlohmann::json before = json_of(golden / kConfigFile), after = json_of(hf / kConfigFile);
+  for (const char* key : {"qkv_bias", "attention_bias"}) {
+    if (!before.contains(key)) continue;
+    EXPECT_EQ(after[key], before[key]) << key;
+  }
+  const SafetensorsFile trained(hf / kTensorsFile);
+  const std::string bias = "model.layers.0.self_attn.v_proj.bias";
+  EXPECT_EQ(trained.has(bias), GetParam() != "mixtral");
+  EXPECT_FALSE(trained.has("model.layers.0.self_attn.o_proj.bias"));
+  // What was trained is what goes back in.
+  const ImportReport again = import_parameters({hf, base_model(), scratch.root / "again"});
+  EXPECT_EQ(again.parameters, report.parameters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kFamilyNames),
@@ -250,8 +292,9 @@ TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
               HasSubstr("gate = \"gshard\" (expected \"softmax\")"));
   EXPECT_THAT(refusal_after([](Model& model) { model.capacity_factor = 1.25; }),
               HasSubstr("capacity_factor = 1.25 (expected \"dropless\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.biases = true; }),
-              HasSubstr("biases = true (expected false)"));
+  EXPECT_THAT(
+      refusal_after([](Model& model) { model.own["attention_biases"] = std::string("all"); }),
+      HasSubstr("attention_biases = \"all\" (expected \"none\")"));
   EXPECT_THAT(refusal_after([](Model& model) { model.choices = 1; }),
               HasSubstr("choices = 1 (expected 2 or more)"));
   EXPECT_THAT(refusal_after([](Model& model) { model.shared_experts = 1; }),

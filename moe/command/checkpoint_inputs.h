@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/command/arguments.h"
+#include "moe/command/training.h"
+
+namespace moe {
+
+/// Finds the checkpoint to go on from, where one is asked for. The model takes over the number of
+/// capacity groups where it leaves it open, and `settings`, which it was read with, has it then too.
+/// Throws InputError where the folder has another training or another model.
+void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs,
+                     std::vector<std::string>& settings);
+
+}  // namespace moe
