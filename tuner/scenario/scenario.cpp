@@ -15,6 +15,7 @@
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
 #include "tuner/costs/rank_slowdown.h"
+#include "tuner/costs/used_fits.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"
 
@@ -37,7 +38,7 @@ moe::Model named_model(const ScenarioOptions& options) {
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
   const std::vector<std::string> settings = settings_of(options, true);
-  if (options.cluster != kMeasuredCluster) {
+  if (!is_measured_cluster(options.cluster)) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
   }
@@ -47,7 +48,10 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
         settings.front()));
   }
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
-  return measured_costs(options.database, {moe::to_json(model), options.ranks, options.layout});
+  const std::string place =
+      options.cluster == kMeasuredCluster ? "" : options.cluster.substr(sizeof(kMeasuredCluster));
+  return measured_costs(options.database,
+                        {moe::to_json(model), options.ranks, options.layout, place});
 }
 
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
