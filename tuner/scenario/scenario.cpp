@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,20 @@ moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }
 
+/// Says of settings that change a link which nothing crosses that they change nothing.
+void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) {
+  const std::vector<int>& node_of = scenario.groups.node_of;
+  const std::set<int> nodes(node_of.begin(), node_of.end());
+  const auto say = [&](const std::string& link, const char* why) {
+    const bool is_set = std::ranges::any_of(options.settings, [&](const std::string& setting) {
+      return setting.starts_with(link + ".");
+    });
+    if (is_set) scenario.remarks.push_back(fmt::format("{}: {} changes nothing", why, link));
+  };
+  if (nodes.size() == node_of.size()) say("cluster.intra_node", "no two ranks are on one node");
+  if (nodes.size() == 1) say("cluster.inter_node", "all ranks are on one node");
+}
+
 }  // namespace
 
 Scenario load_scenario(const ScenarioOptions& options) {
@@ -75,6 +90,7 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.costs = std::move(costs.costed.costs);
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
+  remark_on_unused_links(options, scenario);
   const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
   if (const int ranks = scenario.groups.ranks;
       !slowdowns.empty() && slowdowns_of_ranks(scenario.costs, ranks).empty()) {
