@@ -343,6 +343,18 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   EXPECT_EQ(lines.size(), 6u) << lines;  // each once alone, after they had failed in turns
 }
 
+TEST_F(StudyTest, WhoseTrialsAllHungHasFailed) {
+  auto o = options();
+  o.trial_time_limit_s = 0.001;
+  o.repeats = 1;
+  run_study(o);
+  for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "hung");
+  const auto connection = db::open_reader(database);
+  const db::Run run = db::load_runs(connection, {.kind = "study"}).front();
+  EXPECT_EQ(run.status, "failed");
+  EXPECT_THAT(run.error, HasSubstr("no trial was measured"));
+}
+
 TEST_F(StudyTest, AWrongRoutingIsRefusedBeforeAnythingIsStored) {
   auto o = options();
   o.routing = "zipf:x";
