@@ -165,7 +165,7 @@ TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
   const auto groups = moe::make_groups(1, 1);
   const auto whole = moe::build_iteration(o.model, groups, 0);
   CostModel costs;
-  costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
+  costs.fits[gemm_fit("f64")].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
   Cluster cluster;
   cluster.inter_node = cluster.intra_node = {1e9, 0};
   for (const db::Trial& trial : trials()) {
