@@ -15,7 +15,7 @@
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
 #include "moe/outcome.h"
-#include "tuner/costs/cluster.h"
+#include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/measured_plan.h"
 #include "tuner/scenario/plan_in_training.h"
 
@@ -26,7 +26,7 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments,
                             const std::vector<std::string>& settings) {
   const tuner::PlanInTraining plan = tuner::plan_in_training(
       {arguments.planner, arguments.model, settings, arguments.cluster,
-       arguments.cluster == tuner::kMeasuredCluster ? arguments.database : "",
+       tuner::is_measured_cluster(arguments.cluster) ? arguments.database : "",
        arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
        arguments.plan_every, arguments.memory_limit_bytes,
        [](const std::string& text) { spdlog::info(text); }});

@@ -169,7 +169,8 @@ void declare_schedule(CLI::App& app, TrainArguments& a) {
                        ->group(group);
   auto* cluster = app.add_option("--cluster", a.cluster,
                                  "what --planner plans for: a name in experiments/clusters, a "
-                                 "TOML file, or measured, which takes the fits in --db")
+                                 "TOML file, or measured, which takes what --db holds "
+                                 "(measured:TEXT: of several networks, the one called so)")
                       ->type_name("NAME|FILE")
                       ->group(group);
   app.add_option("--planner", a.planner,

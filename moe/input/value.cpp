@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "db/console/size.h"
 #include "moe/errors.h"
+#include "moe/input/similar.h"
 
 namespace moe {
 namespace {
@@ -38,26 +38,6 @@ std::string without_indices(std::string_view path) {
     if (!(in_brackets && c >= '0' && c <= '9')) result += c;
   }
   return result;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-bool looks_like(std::string_view a, std::string_view b) {
-  const std::size_t longest = std::max(a.size(), b.size());
-  return a.starts_with(b) || b.starts_with(a) ||
-         (longest < 64 && edit_distance(a, b) <= std::max<std::size_t>(2, longest / 3));
 }
 
 }  // namespace
@@ -341,14 +321,11 @@ std::string InputDocument::unknown_key(std::string_view path, std::string_view k
   }
   const auto here = asked_for_.find(without_indices(path));
   if (here == asked_for_.end()) return "unknown key";
-  std::vector<std::string> known(here->second.begin(), here->second.end());
-  const auto like = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(a, key) < edit_distance(b, key);
-  });
-  const bool suggests = key.size() < 64 && like != known.end() && looks_like(*like, key);
+  const std::vector<std::string> known(here->second.begin(), here->second.end());
+  const auto like = most_similar(key, {known.begin(), known.end()});
   const std::string all = listed(known);
-  return suggests ? fmt::format("unknown key; is {} meant? Known are {}", *like, all)
-                  : fmt::format("unknown key; known are {}", all);
+  return like ? fmt::format("unknown key; is {} meant? Known are {}", *like, all)
+              : fmt::format("unknown key; known are {}", all);
 }
 
 }  // namespace moe

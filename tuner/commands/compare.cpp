@@ -16,6 +16,7 @@
 #include "tuner/commands/commands.h"
 #include "tuner/commands/compared_rows.h"
 #include "tuner/commands/printing.h"
+#include "tuner/costs/used_fits.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/scenario/given.h"
@@ -81,9 +82,16 @@ class Sweep {
             "each, or drift:EXPONENT:SHARE:ITERATIONS",
             arguments_.plan_every, options.routing));
       }
-      return replay_planners(scenario.situation(), requests_, given, arguments_.plan_every);
+      return with_unused_said(
+          scenario, replay_planners(scenario.situation(), requests_, given, arguments_.plan_every));
     }
-    return compare_planners(scenario.situation(), requests_, given, arguments_.candidates);
+    return with_unused_said(
+        scenario, compare_planners(scenario.situation(), requests_, given, arguments_.candidates));
+  }
+  ComparedRows with_unused_said(const Scenario& scenario, ComparedRows rows) {
+    const std::string unused = unused_fits(scenario.costs, rows.fits_used);
+    if (!unused.empty() && said_.insert(unused).second) spdlog::warn(unused);
+    return rows;
   }
   /// Within the handler of an error.
   ComparedRows refused(const std::string& reason) const {

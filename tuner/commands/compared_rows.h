@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Compared {
 struct ComparedRows {
   std::vector<Compared> rows;
   std::exception_ptr first_refusal{};
+  std::set<std::string> fits_used;  ///< the keys of the fits that the predictions use
 };
 
 /// Has a row for each request and given schedule or, with `all_candidates`, for each candidate. A

@@ -47,7 +47,8 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   command
       .add_option("--cluster", arguments.scenario.cluster,
                   "the cluster: a name in experiments/clusters, a TOML file, or measured, which "
-                  "takes what --db holds")
+                  "takes what --db holds; measured:TEXT takes, of several machines or networks, "
+                  "the one with TEXT in its name")
       ->required()
       ->type_name("NAME|FILE")
       ->group("Scenario");

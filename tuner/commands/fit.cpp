@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "tuner/commands/printing.h"
 #include "tuner/commands/since.h"
 #include "tuner/costs/fit_measurements.h"
+#include "tuner/scenario/measured_place.h"
 
 namespace tuner {
 namespace {
@@ -26,6 +28,7 @@ struct Asked {
   std::vector<db::Measurement> measurements;
   std::map<std::int64_t, MeasuredOn> measured_on;       ///< by run
   std::map<std::int64_t, std::string> name_of_machine;  ///< its hostname, by machine
+  std::set<std::string> builds;                         ///< that measured them
 };
 
 std::optional<double> asked_since(const Arguments& arguments) {
@@ -37,16 +40,10 @@ std::optional<double> asked_since(const Arguments& arguments) {
       arguments.since));
 }
 
-int nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
-  std::set<int> nodes;
-  for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) nodes.insert(rank.node);
-  return static_cast<int>(nodes.size());
-}
-
 Asked asked_measurements(const db::Connection& connection, const Arguments& arguments) {
   const auto since = asked_since(arguments);
   for (const std::int64_t run : arguments.runs) db::load_run(connection, run);  // throws not_found
-  Asked asked{db::load_measurements(connection), {}, {}};
+  Asked asked{db::load_measurements(connection), {}, {}, {}};
   if (asked.measurements.empty()) {
     throw moe::InputError(fmt::format("{}: no measurements: make some with moe-bench all --db {}",
                                       connection.path(), connection.path()));
@@ -59,8 +56,10 @@ Asked asked_measurements(const db::Connection& connection, const Arguments& argu
     const db::Run run = db::load_run(connection, row.run_id);
     if (since && run.started_at < *since) continue;
     known->second = true;
-    asked.measured_on[run.id] = {run.machine_id, run.network, nodes_of_run(connection, run.id)};
-    asked.name_of_machine[run.machine_id] = db::load_machine(connection, run.machine_id).hostname;
+    const MeasuredPlace place = place_of_run(connection, run.id);
+    asked.measured_on[run.id] = {run.machine_id, place.network, place.nodes};
+    asked.name_of_machine[run.machine_id] = place.host;
+    if (!place.revision.empty()) asked.builds.insert(place.revision);
   }
   std::erase_if(asked.measurements, [&](const auto& row) { return !wanted.at(row.run_id); });
   return asked;
@@ -74,6 +73,15 @@ void warn(const std::vector<db::Fit>& fits) {
   });
   if (doubtful == 0) return;
   spdlog::warn("{} of {} fits are doubtful: the column verdict says why", doubtful, fits.size());
+}
+
+/// Fits do not keep builds apart: kernels of most builds are the same.
+void warn_of_builds(const std::set<std::string>& builds, const std::string& this_build) {
+  std::set<std::string> others = builds;
+  others.erase(this_build);
+  if (others.empty()) return;
+  spdlog::warn("measured with build {}, this is build {}: --run and --since choose what is fitted",
+               fmt::join(others, " and "), this_build);
 }
 
 }  // namespace
@@ -91,6 +99,7 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   }
   db::Transaction transaction(connection, "store fits");
   db::Run run = db::this_run("fit", "fit", argc, argv);
+  warn_of_builds(asked.builds, run.revision);
   const std::int64_t run_id = db::begin_run(connection, std::move(run), moe::this_machine());
   for (db::Fit& row : fits) row.run_id = run_id;
   db::insert(connection, fits);

@@ -24,8 +24,10 @@
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/commands/timeline_views.h"
+#include "tuner/costs/used_fits.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/measured_costs.h"
 #include "tuner/simulate/chained.h"
 #include "tuner/simulate/memory_use.h"
 #include "tuner/simulate/timeline_text.h"
@@ -228,7 +230,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   db::refuse_database_as_output(arguments.trace, database);
   if (!arguments.trace.empty()) db::expect_output(arguments.trace);
   std::optional<db::Connection> connection;  // to store in
-  if (!database.empty() && arguments.scenario.cluster != kMeasuredCluster) {
+  if (!database.empty() && !is_measured_cluster(arguments.scenario.cluster)) {
     connection = db::open_writer(database, {.create = false});
   }
   std::set<std::string> said;
@@ -242,6 +244,9 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
         store_simulation(scenario, schedule, prediction, *connection, argc, argv);
     spdlog::info("run {} in {}", run, database);
   }
+  const std::string unused =
+      unused_fits(scenario.costs, fit_keys_used(scenario.costs, prediction.program));
+  if (!unused.empty()) spdlog::warn(unused);
   if (arguments.fits) print_fits(scenario, prediction);
   if (arguments.timeline) {
     print_timeline(prediction, arguments);

@@ -14,6 +14,7 @@
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/planners.h"
+#include "tuner/study/study_outcome.h"
 
 namespace tuner {
 namespace {
@@ -172,8 +173,12 @@ int study(Arguments& arguments, int argc, char** argv) {
   moe::stop_when_asked();
   const std::int64_t id = run_study(options);
 
-  print_trials(db::open_reader(options.job.database), id, arguments);
-  return 0;
+  const db::Connection connection = db::open_reader(options.job.database);
+  print_trials(connection, id, arguments);
+  const std::string nothing_compares = why_nothing_compares(db::load_trials(connection, id));
+  if (nothing_compares.empty()) return 0;
+  spdlog::error("study \"{}\": {}", options.name, nothing_compares);
+  return 1;
 }
 
 }  // namespace tuner

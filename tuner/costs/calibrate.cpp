@@ -149,7 +149,7 @@ void fit_computation(const Observations& seen, Typical typical, CostModel& costs
     costs.fits[shape] = fit_sizes(sizes, flops ? "flop" : "byte");
     auto& kind_samples = by_kind[kind];
     kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
-    const std::string gemm = gemm_fit(kind.ends_with("_bf16") ? "bf16" : "f32");
+    const std::string gemm = gemm_fit(type_of_fit(kind));
     auto& class_samples = by_class[seen.copies.at(kind) ? "copy" : flops ? gemm : "memory"];
     class_samples.insert(class_samples.end(), sizes.begin(), sizes.end());
   }

@@ -9,13 +9,12 @@
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/toml_base.h"
+#include "tuner/costs/cluster_fits.h"
 
 namespace tuner {
 namespace {
 
 constexpr double kSeconds = 10;
-constexpr double kLeastSeconds = 1e-9;
-constexpr double kMostBytes = 1e15;
 constexpr double kFewest = 1e-3;      ///< processors
 constexpr double kLeastSpeed = 1e-3;  ///< of an op beside others
 constexpr std::int64_t kMostNodes = 1'000'000;
@@ -28,70 +27,13 @@ Link read_link(const moe::InputObject& table) {
   return link;
 }
 
-/// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes and seconds
-LinearFit read_points(const moe::InputValue& list) {
-  constexpr std::string_view expected = "a size in bytes and its seconds, as in [1024, 3.1e-4]";
-  std::vector<SizeTime> points;
-  for (const moe::InputValue& entry : list.list("a list of sizes and their times")) {
-    const std::vector<moe::InputValue> pair = entry.list(expected);
-    if (pair.size() != 2) entry.fail(expected);
-    const SizeTime point{pair[0].number(0, kMostBytes, "bytes, from 0 to 1e15"),
-                         pair[1].number(kLeastSeconds, kSeconds, "seconds, from 1e-9 to 10")};
-    if (!points.empty() && point.units <= points.back().units) pair[0].refuse("sizes must ascend");
-    if (!points.empty() && point.seconds < points.back().seconds) {
-      pair[1].refuse("a larger size must not take less time");
-    }
-    points.push_back(point);
-  }
-  if (points.size() < 2) list.fail("two points or more");
-  return fit_points(std::move(points), "byte");
-}
-
-/// `link`: that of communication; empty for computation.
-LinearFit read_line_or_points(const moe::InputObject& table, std::string_view link) {
-  if (const auto points = table.optional_member("points")) {
-    if (link.empty()) points->refuse("points are of communication: name its link");
-    return read_points(*points);
-  }
-  LinearFit fit;
-  fit.alpha_s = table.number("alpha_s", 0, kSeconds, "seconds, from 0 to 10");
-  if (table.has("beta_s_per_flop") == table.has("beta_s_per_byte")) {
-    table.refuse("beta_s_per_byte", "expected either beta_s_per_byte or beta_s_per_flop");
-  }
-  fit.unit = table.has("beta_s_per_flop") ? "flop" : "byte";
-  fit.beta_s_per_unit = table.number(fit.unit == "flop" ? "beta_s_per_flop" : "beta_s_per_byte", 0,
-                                     1, "seconds per unit, from 0 to 1");
-  fit.r2 = table.number_or("r2", 1, -1e9, 1, "at most 1");
-  if (const auto samples = table.optional_member("samples")) {
-    fit.samples = static_cast<int>(samples->integer(0, 1'000'000'000));
-  }
-  return fit;
-}
-
-/// The fit of an op, or, in tables of their own, its fits on both links.
-void read_fit(const moe::InputObject& table, const std::string& op, CostModel& costs) {
-  static const std::vector<std::string_view> kLinks{"inter_node", "intra_node"};
-  bool by_link = false;
-  for (const std::string_view link : kLinks) {
-    if (!table.has(link)) continue;
-    by_link = true;
-    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), link);
-  }
-  if (by_link) return;
-  const auto named = table.optional_member("link");
-  const std::string_view link = named ? kLinks[named->one_of(kLinks)] : std::string_view();
-  costs.fits[link.empty() ? op : link_key(op, link)] = read_line_or_points(table, link);
-}
-
 std::vector<int> first_ranks(int count) {
   std::vector<int> ranks(static_cast<std::size_t>(count));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
-}  // namespace
-
-CostedCluster load_cluster(const std::filesystem::path& path,
+CostedCluster read_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings) {
   const moe::InputDocument document = moe::read_toml_with(path, settings);
   const moe::InputObject root = document.object();
@@ -120,14 +62,48 @@ CostedCluster load_cluster(const std::filesystem::path& path,
   CostModel& costs = result.costs;
   costs.device = cluster.device;
   if (root.has("fit")) {
-    const moe::InputObject fits = root.object("fit", "tables of fits");
-    for (const std::string& op : fits.keys()) read_fit(fits.object(op, "a fit"), op, costs);
+    std::vector<std::string> links;
+    for (const char* link : {"inter_node", "intra_node"}) {
+      if (root.has(link)) links.emplace_back(link);
+    }
+    read_fits(root.object("fit", "tables of fits"), links, costs);
   }
   if (root.has("interference")) {
     read_speeds(root.object("interference", "a table of factors"), kLeastSpeed, 1,
                 "a speed from 0.001 to 1", costs.interference);
   }
   document.no_other_keys();
+  return result;
+}
+
+/// Where settings change a link of the file, the file's fits of that link follow. Those that
+/// settings change stay as they ask.
+void follow_links(const CostedCluster& file, CostedCluster& changed) {
+  for (auto& [key, fit] : changed.costs.fits) {
+    const auto before = file.costs.fits.find(key);
+    if (before == file.costs.fits.end() || !(before->second == fit)) continue;
+    for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+      if (!key.ends_with(link_key("", name_of(link)))) continue;
+      const auto of = [&](const Cluster& cluster) {
+        return link == Occupation::inter_node ? cluster.inter_node : cluster.intra_node;
+      };
+      const Link old = of(file.cluster), now = of(changed.cluster);
+      if (!(old.bandwidth_bytes_per_s > 0) || now == old) continue;
+      fit = over_changed_link(fit, {now.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s,
+                                    old.latency_s, now.latency_s});
+    }
+  }
+}
+
+}  // namespace
+
+CostedCluster load_cluster(const std::filesystem::path& path,
+                           const std::vector<std::string>& settings) {
+  CostedCluster result = read_cluster(path, settings);
+  const bool changes_links = std::ranges::any_of(settings, [](const std::string& setting) {
+    return setting.starts_with("cluster.inter_node.") || setting.starts_with("cluster.intra_node.");
+  });
+  if (changes_links) follow_links(read_cluster(path, {}), result);
   return result;
 }
 

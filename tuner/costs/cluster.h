@@ -17,6 +17,8 @@ inline constexpr char kMeasuredCluster[] = "measured";
 struct Link {
   double bandwidth_bytes_per_s = 0;
   double latency_s = 0;
+
+  friend bool operator==(const Link&, const Link&) = default;
 };
 
 /// Ranks that compute on the same processors.
@@ -69,7 +71,7 @@ struct CostedCluster {
 ///     [intra_node]                               # each rank, each direction
 ///     bandwidth_gbit_per_s = 40.0
 ///     latency_s = 5e-6
-///     # an op kind, or "gemm" or "memory" for all such kinds
+///     # an op kind, or a general fit for all such kinds (cluster_fits.h)
 ///     [fit.gemm]
 ///     alpha_s = 5e-6
 ///     beta_s_per_flop = 6e-12     # 2 per multiply-add
@@ -91,7 +93,8 @@ struct CostedCluster {
 ///     inter_node_beside_all = 0.7
 ///
 /// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for a key that is unknown,
-/// missing or out of range. `settings`, texts such as "cluster.nodes=8", stand above the file.
+/// missing or out of range. `settings`, texts such as "cluster.nodes=8", stand above the file. Where
+/// they change a link of the file, its fits of that link follow (over_changed_link).
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings = {});
 

@@ -37,15 +37,16 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
   return rows;
 }
 
-/// Whether the op computes with numbers in bf16.
-bool computes_in_bf16(const moe::Program& program, const moe::Op& op) {
-  if (moe::facts_of(op).activity != moe::Activity::computation) return false;
+/// The type of the numbers that the op computes with: of those beside f32, that of an operand.
+moe::DType computes_in(const moe::Program& program, const moe::Op& op) {
+  if (moe::facts_of(op).activity != moe::Activity::computation) return moe::DType::f32;
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const moe::Use& use : *uses) {
-      if (program.tensors[use.tensor].dtype == moe::DType::bf16) return true;
+      const moe::DType dtype = program.tensors[use.tensor].dtype;
+      if (dtype == moe::DType::bf16 || dtype == moe::DType::f64) return dtype;
     }
   }
-  return false;
+  return moe::DType::f32;
 }
 
 constexpr std::string_view kGemm = "gemm";
@@ -98,7 +99,7 @@ Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Bindi
 }
 
 std::string costed_kind(const moe::Program& program, const moe::Op& op) {
-  return fmt::format("{}{}", moe::kind_name(op), computes_in_bf16(program, op) ? "_bf16" : "");
+  return fit_of_type(moe::kind_name(op), moe::name_of(computes_in(program, op)));
 }
 
 std::string shape_key(const moe::Program& program, const moe::Op& op) {
@@ -116,13 +117,28 @@ std::vector<std::string_view> general_fits(const moe::OpFacts& facts) {
   return {facts.unit == moe::CostUnit::flops ? kGemm : "memory"};
 }
 
-std::string gemm_fit(std::string_view dtype) {
-  return fmt::format("{}{}", kGemm, dtype == moe::name_of(moe::DType::bf16) ? "_bf16" : "");
+std::string fit_of_type(std::string_view fit, std::string_view dtype) {
+  const bool has_own = std::ranges::any_of(
+      kTypesWithFits, [&](moe::DType type) { return dtype == moe::name_of(type); });
+  return has_own ? fmt::format("{}_{}", fit, dtype) : std::string(fit);
 }
+
+std::string_view type_of_fit(std::string_view fit) {
+  for (const moe::DType type : kTypesWithFits) {
+    const std::string_view name = moe::name_of(type);
+    if (fit.ends_with(name) && fit.size() > name.size() &&
+        fit[fit.size() - name.size() - 1] == '_') {
+      return name;
+    }
+  }
+  return moe::name_of(moe::DType::f32);
+}
+
+std::string gemm_fit(std::string_view dtype) { return fit_of_type(kGemm, dtype); }
 
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op) {
   std::vector<std::string> keys{shape_key(program, op), costed_kind(program, op)};
-  const moe::DType dtype = computes_in_bf16(program, op) ? moe::DType::bf16 : moe::DType::f32;
+  const moe::DType dtype = computes_in(program, op);
   for (const std::string_view general : general_fits(moe::facts_of(op))) {
     keys.push_back(general == kGemm ? gemm_fit(moe::name_of(dtype)) : std::string(general));
   }
@@ -130,14 +146,13 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
     if (const auto found = costs.fits.find(key); found != costs.fits.end()) return found->first;
   }
   const std::string& general = keys.back();
-  const bool narrow = dtype != moe::DType::f32;
-  const std::string_view bench = !general.starts_with(kGemm) ? "copies"
-                                 : narrow                    ? "gemm --dtype bf16"
-                                                             : kGemm;
+  const bool usual = dtype == moe::DType::f32;
+  const std::string of_type = usual ? "" : fmt::format(" in {}", moe::name_of(dtype));
+  const std::string bench = !general.starts_with(kGemm) ? "copies"
+                            : usual                     ? std::string(kGemm)
+                                    : fmt::format("gemm --dtype {}", moe::name_of(dtype));
   throw moe::Refusal(
-      "costs",
-      fmt::format("no fit for {}{} on {}", moe::kind_name(op), narrow ? " in bf16" : "",
-                  costs.device),
+      "costs", fmt::format("no fit for {}{} on {}", moe::kind_name(op), of_type, costs.device),
       fmt::format("measure it with a study (moe-tune study profiles every op), or \"{}\" with "
                   "moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
                   "file",
@@ -159,7 +174,8 @@ std::string_view collective_name(const moe::Op& op) {
 
 bool is_of_chains(const CollectiveFit& fit) {
   const std::string_view kind = std::string_view(fit.first).substr(0, fit.first.find('/'));
-  return kind == kBroadcast || kind == kReduce;
+  return kind == kBroadcast || kind == kReduce || kind == moe::SendExperts::facts.name ||
+         kind == moe::ReturnGradients::facts.name;
 }
 
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
@@ -168,6 +184,9 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
     const auto found = costs.fits.find(link_key(kind, link));
     return found == costs.fits.end() ? nullptr : &*found;
   };
+  // What was measured as the op's own kind is of experts sent to each rank, and not on rings.
+  const CollectiveFit* own = find(moe::kind_name(op));
+  if (own != nullptr && own->second.samples == 0) return own;
   for (const std::string_view kind : kinds_alike(op)) {
     if (const CollectiveFit* fit = find(kind)) return fit;
   }
@@ -179,37 +198,6 @@ std::optional<double> speed_beside_communication(const Interference& interferenc
   const auto found = interference.kind_beside_communication.find(kind);
   if (found == interference.kind_beside_communication.end()) return std::nullopt;
   return by_size(found->second, alone_s, &SpeedByTime::alone_s, &SpeedByTime::speed);
-}
-
-std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
-                                   const moe::Binding& binding, const moe::Groups& groups) {
-  std::set<std::string> lines;
-  const auto describe = [](const std::string& what, const std::string& key, const LinearFit& fit,
-                           double units) {
-    if (fit.samples == 0) return fmt::format("{}: {}, as the cluster file says", what, key);
-    return fmt::format("{}: {}, {}{} sample{}{}", what, key,
-                       fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "", fit.samples,
-                       fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
-  };
-  for (const moe::Op& op : program.ops) {
-    if (moe::is_communication(op)) {
-      bool found = false;
-      for (std::string_view link : {"inter_node", "intra_node"}) {
-        if (const CollectiveFit* found_fit = collective_fit(costs, op, link)) {
-          const auto work = moe::work_of(program, op, binding, groups, 0);
-          lines.insert(describe(std::string(moe::kind_name(op)), found_fit->first,
-                                found_fit->second, static_cast<double>(work.wire_bytes)));
-          found = true;
-        }
-      }
-      if (!found) lines.insert(fmt::format("{}: the cluster's links", moe::kind_name(op)));
-      continue;
-    }
-    const std::string& key = fit_key(costs, program, op);
-    lines.insert(describe(shape_key(program, op), key, costs.fits.at(key),
-                          units_of(program, op, binding, groups, 0, costs.device).units));
-  }
-  return {lines.begin(), lines.end()};
 }
 
 std::string to_json(const CostModel& costs) {

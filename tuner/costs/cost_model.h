@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -64,8 +65,9 @@ using Slowdowns = std::vector<RankSlowdown>;
 /// special to the general: the op's kind with its shape ("expert_linear[256x1024]", as calibrate()
 /// writes it), its kind ("expert_linear"), then "gemm" or "memory" by its units. Copies: their
 /// shape, their kind, "copy", "memory"; units are the bytes read and written.
-/// An op that computes with numbers in bf16 has fits of its own: "expert_linear_bf16[256x1024]",
-/// "expert_linear_bf16", "gemm_bf16". Only "memory", whose units are bytes, serves all.
+/// An op that computes with numbers in bf16 or f64 has fits of its own:
+/// "expert_linear_bf16[256x1024]", "expert_linear_bf16", "gemm_bf16". Only "memory", whose units
+/// are bytes, serves all.
 ///
 /// Communication: from the arrival of the last participant, seconds = alpha + beta * bytes, where
 /// bytes is the larger of the bytes sent and received by a rank on that link. The keys are
@@ -95,6 +97,13 @@ bool costs_by_flops(const moe::Op& op);
 Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
                 const moe::Groups& groups, int rank, std::string_view device);
 
+/// The types of numbers, beside f32, whose fits have the type in their name.
+inline constexpr std::array kTypesWithFits{moe::DType::bf16, moe::DType::f64};
+/// "linear" in f32, "linear_bf16" and "linear_f64" in these types.
+std::string fit_of_type(std::string_view fit, std::string_view dtype);
+/// The type whose numbers a fit of this name is of: "bf16" of "linear_bf16".
+std::string_view type_of_fit(std::string_view fit);
+
 /// "linear", or "linear_bf16" where an operand is in bf16 and the op computes.
 std::string costed_kind(const moe::Program& program, const moe::Op& op);
 /// "expert_linear[256x1024]": the costed kind with the widths of its operands, and the number of
@@ -105,7 +114,7 @@ std::string link_key(std::string_view op, std::string_view link);
 /// The keys of general fits for an op, the closest first: {"gemm"}, {"memory"}, or {"copy",
 /// "memory"} for copies. Without the precision of "gemm".
 std::vector<std::string_view> general_fits(const moe::OpFacts& facts);
-/// "gemm", or "gemm_bf16": the fit of all products with numbers of this type.
+/// "gemm", "gemm_bf16" or "gemm_f64": the fit of all products with numbers of this type.
 std::string gemm_fit(std::string_view dtype);
 /// The key of the fit by which `op`, which computes or copies, is costed. Throws moe::Refusal
 /// with the op kind and with how to measure it.
@@ -121,7 +130,9 @@ std::string_view collective_name(const moe::Op& op);
 
 /// A key and its fit.
 using CollectiveFit = std::pair<const std::string, LinearFit>;
-/// The fit of a collective on a link, or none. It is the fit of its kind where there is one. Else
+/// The fit of a collective on a link, or none. It is the fit of its kind where there is one; that
+/// of experts on rings is one that a cluster's file tells, and has the time in which a ring fills.
+/// Else
 /// an op that exchanges routed rows has that of all_to_all, which is the same call
 /// (Communicator::all_to_all_v). Else gather_rows and gather_shares have that of
 /// all_gather, which sends the same messages, and scatter_rows and reduce_shares that of
@@ -131,21 +142,14 @@ using CollectiveFit = std::pair<const std::string, LinearFit>;
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
                                     std::string_view link);
 
-/// True where a fit is of arrays that pass along all ranks, so that alpha has the time in which a
-/// chain of ranks fills.
+/// True where a fit is of arrays that pass along all ranks, or of a whole op that sends experts, so
+/// that alpha has the time in which a chain of ranks fills.
 bool is_of_chains(const CollectiveFit& fit);
 
 /// The speed of a computing op of this kind, which takes `alone_s` alone, while communication runs;
 /// where it was measured.
 std::optional<double> speed_beside_communication(const Interference& interference,
                                                  std::string_view kind, double alone_s);
-
-/// The end of a line of fits_used where the fit was measured at sizes more than two times apart.
-inline constexpr std::string_view kExtrapolated = ", extrapolated";
-/// The fits that a prediction of `program` uses, one line each: "linear[64x192]: linear, r2 0.998,
-/// extrapolated". Ordered, without repetition.
-std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
-                                   const moe::Binding& binding, const moe::Groups& groups);
 
 std::string to_json(const CostModel& costs);
 /// Throws moe::InputError.

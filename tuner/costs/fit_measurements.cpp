@@ -98,11 +98,9 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
              {{1, *wire, row.time_s}, {}, 0}}};
   }
   if (row.flops > 0) {
-    if (row.dtype == "f64") return {};
     const MeasuredSample sample{{products_of(row), row.flops, row.time_s}, {}, 0};
-    const std::string kind = row.dtype == "bf16" ? row.op + "_bf16" : row.op;
     return {{{gemm_fit(row.dtype), row.device, 1, ""}, sample},
-            {{kind, row.device, 1, ""}, sample}};
+            {{fit_of_type(row.op, row.dtype), row.device, 1, ""}, sample}};
   }
   if (const auto copies = kCopies.find(row.op); copies != kCopies.end()) {
     const TimedCopy& copy = copies->second;
@@ -244,6 +242,16 @@ LinearFit from_record(const db::Fit& record) {
   fit.beta_error_s_per_unit = record.beta_error_s_per_unit;
   fit.outliers = record.outliers;
   return fit;
+}
+
+std::vector<db::Fit> changed_fits(const CostModel& before, const CostModel& now, int ranks) {
+  std::vector<db::Fit> changed;
+  for (const auto& [key, fit] : now.fits) {
+    const auto known = before.fits.find(key);
+    if (known != before.fits.end() && known->second == fit) continue;
+    changed.push_back(to_record(key, fit, now.device, ranks));
+  }
+  return changed;
 }
 
 CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, std::string device,

@@ -28,8 +28,8 @@ struct MeasuredOn {
 ///
 /// The units are
 ///   GEMMs             flops; they give a fit of their op kind and one of all together, "gemm",
-///                     with an alpha for each expert's product. Those of bf16 are fits of their
-///                     own, "linear_bf16" and "gemm_bf16". Products of f64 are left out
+///                     with an alpha for each expert's product. Those of bf16 and f64 are fits
+///                     of their own, "linear_bf16" and "gemm_bf16"
 ///   collectives       the bytes on the wire at each rank (bus_factor in moe/ops/collective.h)
 ///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory" of a processor
 ///   "device_add"      bytes read and written (3 S); it becomes the fit "memory" of a device
@@ -55,6 +55,8 @@ std::optional<double> wire_bytes(const std::string& op, double bytes, int ranks)
 db::Fit to_record(const std::string& key, const LinearFit& fit, const std::string& device,
                   int ranks);
 LinearFit from_record(const db::Fit& record);
+/// The fits of `now` that are not those of `before`, as rows.
+std::vector<db::Fit> changed_fits(const CostModel& before, const CostModel& now, int ranks);
 
 /// The costs of `device` from stored fits, those of interference included; the first of several
 /// fits for one key counts. The bandwidth of a link is the highest that a collective reached on it.

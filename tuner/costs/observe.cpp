@@ -47,7 +47,8 @@ std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteratio
 std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& groups,
                                 const std::vector<moe::Binding>& bindings) {
   CostModel any;
-  any.fits["gemm"] = any.fits[gemm_fit("bf16")] = any.fits["memory"] = {};
+  any.fits["gemm"] = any.fits["memory"] = {};
+  for (const moe::DType type : kTypesWithFits) any.fits[gemm_fit(moe::name_of(type))] = {};
   Cluster links;
   links.inter_node = links.intra_node = {1, 0};
   return op_costs(program, groups, bindings, any, links);

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/identity.h"
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
 #include "moe/rows/layout.h"
 #include "tuner/scenario/measured_fits.h"
+#include "tuner/scenario/measured_place.h"
 
 namespace tuner {
 namespace {
@@ -29,28 +34,62 @@ bool is_of_model(const db::Study& study, const moe::Model& model) try {
   return false;
 }
 
-/// Costs and machine of the newest study of this model, of the same layout where there is one.
-std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
-                                            const CostsWanted& wanted) {
+/// Where the profile of a study was measured.
+MeasuredPlace place_of_study(const db::Connection& connection, const db::Study& study) {
+  const auto runs = nlohmann::json::parse(study.profile_runs_json, nullptr, false);
+  if (!runs.is_array() || runs.empty() || !runs.front().is_number_integer()) return {};
+  return place_of_run(connection, runs.front().get<std::int64_t>());
+}
+
+/// The profiled studies that were asked for, newest first.
+std::vector<db::Study> studies_wanted(const db::Connection& connection, const CostsWanted& wanted) {
   const moe::Model model = moe::model_from_json(wanted.model_json);
-  std::optional<db::Study> chosen;
-  bool same_layout = false;
+  std::vector<db::Study> found;
   for (db::Study& study : db::load_studies(connection)) {
     if (!is_of_model(study, model)) continue;
     if (wanted.ranks && study.ranks != *wanted.ranks) continue;
     if (study.cost_model_json.empty() || study.cluster_json.empty()) continue;
-    same_layout = is_layout(study.layout, wanted.layout, study.ranks);
-    if (same_layout || !chosen) chosen = std::move(study);
-    if (same_layout) break;
+    found.push_back(std::move(study));
   }
-  if (!chosen) return std::nullopt;
+  return found;
+}
+
+/// Those of one place.
+std::vector<db::Study> studies_of_place(const db::Connection& connection,
+                                        const std::vector<db::Study>& studies,
+                                        const std::string& asked, const MeasuredPlace& here) {
+  std::vector<MeasuredPlace> places;
+  std::vector<std::size_t> place_of_each;
+  for (const db::Study& study : studies) {
+    place_of_each.push_back(number_of_place(place_of_study(connection, study), places));
+  }
+  const std::size_t chosen = chosen_place(places, asked, here, connection.path());
+  std::vector<db::Study> found;
+  for (std::size_t i = 0; i < studies.size(); ++i) {
+    if (place_of_each[i] == chosen) found.push_back(studies[i]);
+  }
+  return found;
+}
+
+/// Costs and machine of the newest study of this model, of the same layout where there is one.
+std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
+                                            const CostsWanted& wanted, const MeasuredPlace& here) {
+  const std::vector<db::Study> all = studies_wanted(connection, wanted);
+  if (all.empty()) return std::nullopt;
+  const std::vector<db::Study> studies = studies_of_place(connection, all, wanted.place, here);
+  const auto same_layout = std::ranges::find_if(studies, [&](const db::Study& study) {
+    return is_layout(study.layout, wanted.layout, study.ranks);
+  });
+  const bool has_layout = same_layout != studies.end();
+  const db::Study& chosen = has_layout ? *same_layout : studies.front();
   MeasuredCosts measured{
-      {cluster_from_json(chosen->cluster_json), cost_model_from_json(chosen->cost_model_json)}, {}};
-  if (!same_layout && !chosen->layout.empty()) {
-    measured.remarks.push_back(
-        fmt::format("costs are those of study \"{}\", measured with --layout {}", chosen->name,
-                    chosen->layout));
+      {cluster_from_json(chosen.cluster_json), cost_model_from_json(chosen.cost_model_json)}, {}};
+  const std::string whose = fmt::format("costs are those of study \"{}\",", chosen.name);
+  if (!has_layout && !chosen.layout.empty()) {
+    measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, chosen.layout));
   }
+  const std::string elsewhere = measured_elsewhere(whose, place_of_study(connection, chosen), here);
+  if (!elsewhere.empty()) measured.remarks.push_back(elsewhere);
   return measured;
 }
 
@@ -58,13 +97,18 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
 
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted) {
   const db::Connection connection = db::open_reader(database);
-  if (auto of_study = costs_of_study(connection, wanted)) return std::move(*of_study);
-  if (auto fitted = fitted_costs(connection, wanted.ranks)) {
+  const MeasuredPlace here = this_place(db::this_machine());
+  if (auto of_study = costs_of_study(connection, wanted, here)) return std::move(*of_study);
+  if (auto fitted = fitted_costs(connection, wanted.ranks, wanted.place, here)) {
     return {std::move(fitted->costed), std::move(fitted->remarks)};
   }
   throw moe::InputError(fmt::format(
       "{}: no fits: measure with moe-bench all --db {} and moe-tune fit --db {}, or run a study",
       database, database, database));
+}
+
+bool is_measured_cluster(const std::string& cluster) {
+  return cluster == kMeasuredCluster || cluster.starts_with(std::string(kMeasuredCluster) + ":");
 }
 
 }  // namespace tuner

@@ -44,6 +44,15 @@ class StoredFits {
     return fit.machine_id.value_or(machine_of_run_.at(fit.run_id));
   }
   Place place_of(const db::Fit& fit) const { return {machine_of(fit), fit.network}; }
+  /// What it was measured on, with the build that fitted it.
+  MeasuredPlace measured_place(const db::Fit& fit) const {
+    db::Run run = db::load_run(connection_, fit.run_id);
+    run.network = fit.network;
+    const int least_nodes = fit.link == "inter_node" ? 2 : 0;
+    return tuner::place_of(db::load_machine(connection_, machine_of(fit)), run,
+                           std::max(fit.nodes, least_nodes));
+  }
+  const std::string& database() const { return connection_.path(); }
 
   std::string hostname_of(std::int64_t machine_id) const {
     return db::load_machine(connection_, machine_id).hostname;
@@ -59,8 +68,8 @@ class StoredFits {
   std::map<std::int64_t, std::int64_t> machine_of_run_;
 };
 
-/// The fit whose place and ranks are those of the machine: of a collective where there is one.
-const db::Fit& deciding_fit(const StoredFits& stored, std::optional<int> wanted) {
+/// The fits of collectives where there are some, else all.
+std::vector<const db::Fit*> deciding_fits(const StoredFits& stored) {
   std::vector<const db::Fit*> candidates;
   for (const db::Fit& fit : stored.all()) {
     if (!fit.link.empty()) candidates.push_back(&fit);
@@ -68,11 +77,28 @@ const db::Fit& deciding_fit(const StoredFits& stored, std::optional<int> wanted)
   if (candidates.empty()) {
     for (const db::Fit& fit : stored.all()) candidates.push_back(&fit);
   }
-  if (wanted) {
-    return **std::ranges::max_element(candidates, {}, [&](const db::Fit* fit) {
-      return std::pair(-std::abs(fit->ranks - *wanted), fit->id);
-    });
+  return candidates;
+}
+
+/// The fit whose place and ranks are those of the machine: of a collective where there is one.
+const db::Fit& deciding_fit(const StoredFits& stored, std::optional<int> wanted,
+                            const std::string& asked, const MeasuredPlace& here) {
+  std::vector<const db::Fit*> candidates = deciding_fits(stored);
+  const auto distance = [&](const db::Fit* fit) { return std::abs(fit->ranks - *wanted); };
+  const auto keep_nearest = [&] {
+    if (!wanted) return;
+    const int least = distance(*std::ranges::min_element(candidates, {}, distance));
+    std::erase_if(candidates, [&](const db::Fit* fit) { return distance(fit) != least; });
+  };
+  if (asked.empty()) keep_nearest();
+  std::vector<MeasuredPlace> places;
+  std::map<const db::Fit*, std::size_t> place_of;
+  for (const db::Fit* fit : candidates) {
+    place_of[fit] = number_of_place(stored.measured_place(*fit), places);
   }
+  const std::size_t chosen = chosen_place(places, asked, here, stored.database());
+  std::erase_if(candidates, [&](const db::Fit* fit) { return place_of.at(fit) != chosen; });
+  keep_nearest();
   const Place newest = stored.place_of(
       **std::ranges::max_element(candidates, {}, [](const db::Fit* fit) { return fit->id; }));
   std::erase_if(candidates, [&](const db::Fit* fit) { return stored.place_of(*fit) != newest; });
@@ -132,10 +158,11 @@ std::vector<std::string> remarks_on(const StoredFits& stored, const db::Fit& dec
   }
   std::vector<std::string> remarks;
   if (!other_networks.empty()) {
-    remarks.push_back(fmt::format(
-        "costs are the fits of {}; there are also fits of {}: moe-tune fit --run ID makes those of "
-        "another run the newest",
-        stored.text_of(place), fmt::join(other_networks, " and ")));
+    remarks.push_back(
+        fmt::format("costs are the fits of {}; there are also fits of {}: --cluster {}:TEXT "
+                    "chooses by a part of "
+                    "the name",
+                    stored.text_of(place), fmt::join(other_networks, " and "), kMeasuredCluster));
   }
   if (!ops_of_others.empty()) {
     remarks.push_back(fmt::format(
@@ -153,11 +180,11 @@ std::vector<std::string> remarks_on(const StoredFits& stored, const db::Fit& dec
 
 }  // namespace
 
-std::optional<FittedCosts> fitted_costs(const db::Connection& connection,
-                                        std::optional<int> ranks) {
+std::optional<FittedCosts> fitted_costs(const db::Connection& connection, std::optional<int> ranks,
+                                        const std::string& asked, const MeasuredPlace& here) {
   const StoredFits stored(connection);
   if (stored.all().empty()) return std::nullopt;
-  const db::Fit& decides = deciding_fit(stored, ranks);
+  const db::Fit& decides = deciding_fit(stored, ranks, asked, here);
   int nodes = decides.nodes;
   if (nodes == 0) nodes = nodes_measured(connection, decides.run_id, decides.ranks);
   const std::vector<db::Fit> fits = fits_for(stored, decides, ranks.value_or(decides.ranks));
@@ -166,9 +193,13 @@ std::optional<FittedCosts> fitted_costs(const db::Connection& connection,
         std::ranges::any_of(fits, [](const db::Fit& fit) { return fit.link == "inter_node"; });
     nodes = between ? decides.ranks : 1;
   }
+  std::vector<std::string> remarks = remarks_on(stored, decides, fits);
+  const std::string elsewhere =
+      measured_elsewhere("costs are fits", stored.measured_place(decides), here);
+  if (!elsewhere.empty()) remarks.push_back(elsewhere);
   return FittedCosts{measured_cluster(fits, kMeasuredCluster, decides.device, nodes,
                                       (decides.ranks + nodes - 1) / nodes),
-                     remarks_on(stored, decides, fits)};
+                     std::move(remarks)};
 }
 
 }  // namespace tuner

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
 #include "tuner/costs/rank_slowdown.h"
+#include "tuner/costs/used_fits.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"
 
@@ -37,7 +39,7 @@ moe::Model named_model(const ScenarioOptions& options) {
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
   const std::vector<std::string> settings = settings_of(options, true);
-  if (options.cluster != kMeasuredCluster) {
+  if (!is_measured_cluster(options.cluster)) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
   }
@@ -47,7 +49,10 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
         settings.front()));
   }
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
-  return measured_costs(options.database, {moe::to_json(model), options.ranks, options.layout});
+  const std::string place =
+      options.cluster == kMeasuredCluster ? "" : options.cluster.substr(sizeof(kMeasuredCluster));
+  return measured_costs(options.database,
+                        {moe::to_json(model), options.ranks, options.layout, place});
 }
 
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
@@ -61,6 +66,20 @@ moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }
 
+/// Says of settings that change a link which nothing crosses that they change nothing.
+void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) {
+  const std::vector<int>& node_of = scenario.groups.node_of;
+  const std::set<int> nodes(node_of.begin(), node_of.end());
+  const auto say = [&](const std::string& link, const char* why) {
+    const bool is_set = std::ranges::any_of(options.settings, [&](const std::string& setting) {
+      return setting.starts_with(link + ".");
+    });
+    if (is_set) scenario.remarks.push_back(fmt::format("{}: {} changes nothing", why, link));
+  };
+  if (nodes.size() == node_of.size()) say("cluster.intra_node", "no two ranks are on one node");
+  if (nodes.size() == 1) say("cluster.inter_node", "all ranks are on one node");
+}
+
 }  // namespace
 
 Scenario load_scenario(const ScenarioOptions& options) {
@@ -71,6 +90,7 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.costs = std::move(costs.costed.costs);
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
+  remark_on_unused_links(options, scenario);
   const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
   if (const int ranks = scenario.groups.ranks;
       !slowdowns.empty() && slowdowns_of_ranks(scenario.costs, ranks).empty()) {

@@ -18,8 +18,9 @@ inline constexpr int kMostPredictedRanks = 131'072;
 
 /// The parts of a prediction that the command line names.
 struct ScenarioOptions {
-  std::string model;                ///< name in experiments/models, or a TOML file
-  std::string cluster;              ///< name in experiments/clusters, a TOML file, or "measured"
+  std::string model;  ///< name in experiments/models, or a TOML file
+  /// A name in experiments/clusters, a TOML file, "measured" or "measured:PLACE" (CostsWanted).
+  std::string cluster;
   std::string database;             ///< the database for "measured"
   std::optional<int> ranks;         ///< default: all of the cluster
   std::string layout;               ///< moe::parse_layout; "" = all experts over all ranks

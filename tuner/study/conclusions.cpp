@@ -14,8 +14,6 @@
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
-#include "tuner/planners/joint/joint.h"
-#include "tuner/study/chosen_trials.h"
 #include "tuner/study/measured_turns.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/ties.h"
@@ -192,27 +190,6 @@ std::string slowdown_in_words(const db::PredictionQuality& quality) {
 }
 
 }  // namespace
-
-std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t study_id) {
-  const Finished all = finished_trials(connection, study_id);
-  std::vector<std::size_t> of_joint;
-  for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (std::ranges::count(planners_of(all.trials[i]), kJoint) > 0) of_joint.push_back(i);
-  }
-  if (of_joint.empty()) return {};
-  const std::size_t best = all.fastest;
-  double own_s = all.comparable_s[of_joint.front()];
-  for (const std::size_t own : of_joint) {
-    const bool is_slower = all.differences.estimate[own][best] > 0;
-    if (own == best || !is_slower || !told_apart(all.differences, own, best)) return {};
-    own_s = std::min(own_s, all.comparable_s[own]);
-  }
-  db::name_planner(connection, all.trials[best].id, std::string(kJoint));
-  return fmt::format(
-      "joint takes the schedule of {}, which was measured {} faster than what it planned by "
-      "prediction",
-      all.names[best], percent(1 - all.comparable_s[best] / own_s));
-}
 
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);

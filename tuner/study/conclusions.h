@@ -15,12 +15,6 @@ namespace tuner {
 /// any refinement. Only the share within a deviation is of the newest.
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id);
 
-/// Of a study that refines its plans by what it measured. Where the repeats tell that the fastest
-/// trial is faster than every trial of joint, joint plans that schedule too, as it starts from the
-/// plans of all others and now knows their times: it is named among those that planned the trial.
-/// Returns that in words, or nothing.
-std::string plan_joint_by_measurement(db::Connection& connection, std::int64_t study_id);
-
 /// Of a study in which no trial fits the memory limit: which needs least, and what may help. "" of
 /// any other.
 std::string where_nothing_fits(const std::vector<db::Trial>& trials,

@@ -80,6 +80,7 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   };
   const JobResult result =
       train_undisturbed(train_once, options_.most_of_others, options_.say).results.front();
+  if (result.status == "done") options_.check_run(result.run_id);
 
   db::Measurement row;
   row.run_id = options_.run_id;
@@ -115,10 +116,15 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
 }
 
 std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
-                                             const std::string& study) {
+                                             const db::Study& study) {
   std::vector<std::int64_t> runs;
-  for (const auto& [row, parameters] : micro_profiles_of(connection, study)) {
+  for (const auto& [row, parameters] : micro_profiles_of(connection, study.name)) {
     if (parameters.contains("run")) runs.push_back(parameters.at("run").get<std::int64_t>());
+  }
+  for (const db::Trial& trial : db::load_trials(connection, study.id)) {
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      if (repeat.run_id) std::erase_if(runs, [&](auto run) { return run > *repeat.run_id; });
+    }
   }
   return runs;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/records.h"
 #include "moe/passes/schedule.h"
 #include "tuner/study/training_job.h"
 
@@ -24,6 +25,8 @@ struct MicroProfileOptions {
   std::function<double(const moe::Schedule&)> time_limit_s;
   std::function<void()> alive;
   std::function<void(const std::string&)> say;
+  /// Called with each training run before it counts; may throw.
+  std::function<void(std::int64_t run)> check_run = [](std::int64_t) {};
 };
 
 /// Trains under schedules for a few iterations, each schedule once, and keeps the results. Each is
@@ -47,8 +50,9 @@ class MicroProfiles {
   std::map<std::int64_t, double> known_;  ///< by schedule
 };
 
-/// The training runs of a study's micro-profiles that did not fail, oldest first.
+/// The training runs of a study's micro-profiles that did not fail, from before any of its trials,
+/// oldest first.
 std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
-                                             const std::string& study);
+                                             const db::Study& study);
 
 }  // namespace tuner

@@ -22,6 +22,7 @@
 #include "tuner/costs/pace.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/measured_place.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/study/deviation.h"
 #include "tuner/study/measured_runs.h"
@@ -81,9 +82,12 @@ void set_unknown_speeds_beside_all(const db::Connection& connection, const db::R
   for (const db::Measurement& row : rows) {
     const auto [known, is_new] = is_like.try_emplace(row.run_id, true);
     if (is_new) {
-      known->second = row.ranks == like.ranks &&
-                      db::load_run(connection, row.run_id).machine_id == like.machine_id &&
-                      nodes_of(db::load_run_ranks(connection, row.run_id)) == nodes;
+      known->second =
+          row.ranks == like.ranks &&
+          db::load_run(connection, row.run_id).machine_id == like.machine_id &&
+          nodes_of(db::load_run_ranks(connection, row.run_id)) == nodes &&
+          differences(place_of_run(connection, row.run_id), place_of_run(connection, like.id))
+              .empty();
     }
     known->second = known->second && is_same_network(row, costs, node_count);
   }

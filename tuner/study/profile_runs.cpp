@@ -121,6 +121,7 @@ class ProfileTrainings {
   }
 
   void keep(std::size_t first, const std::vector<JobResult>& trained, double share) {
+    how_.check_run(trained.front().run_id);
     for (std::size_t i = 0; i < trained.size(); ++i) {
       std::optional<double>& most = result_.share_of_others[first + i];
       most = std::max(most, std::optional(share));

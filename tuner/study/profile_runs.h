@@ -31,6 +31,8 @@ struct HowToProfile {
   double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
   std::function<void()> alive;
   std::function<void(const std::string&)> say;
+  /// Called with each training run before it counts; may throw.
+  std::function<void(std::int64_t run)> check_run;
 };
 
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes

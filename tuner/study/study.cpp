@@ -38,6 +38,8 @@
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/slowed_predictions.h"
+#include "tuner/study/study_outcome.h"
+#include "tuner/study/study_place.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/trial_runs.h"
 
@@ -93,15 +95,13 @@ class StudyRun {
       end_run("failed", error.what());
       throw;
     }
-    if (how_measured_.refinements > 0) {
-      const std::string line = plan_joint_by_measurement(connection_, study_.id);
-      if (!line.empty()) options_.say(line);
-    }
     for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
-    const std::string nothing_fits =
-        where_nothing_fits(db::load_trials(connection_, study_.id), options_.memory_limit_bytes);
+    const std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
+    const std::string nothing_fits = where_nothing_fits(trials, options_.memory_limit_bytes);
     if (!nothing_fits.empty()) options_.say(nothing_fits);
-    db::finish_run(connection_, run_id_, "done", warning_);
+    const std::string nothing_compares = why_nothing_compares(trials);
+    add_warning(nothing_compares);
+    db::finish_run(connection_, run_id_, nothing_compares.empty() ? "done" : "failed", warning_);
     db::bury_runs(connection_, options_.name, hostname_);
     return study_.id;
   }
@@ -127,6 +127,7 @@ class StudyRun {
     if (found) {
       study_ = *found;
       check_same_inputs(study_, options_, groups_.layout, given_);
+      warn(check_begun_here(connection_, study_, this_place(machine)));
       if (const auto pid = db::process_of_study(connection_, options_.name, hostname_)) {
         throw moe::InputError(
             fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
@@ -154,6 +155,16 @@ class StudyRun {
     run.model_json = study_.model_json;
     run.seed = options_.model.seed;
     run_id_ = db::begin_run(connection_, run, machine);
+  }
+
+  /// For the run's record.
+  void add_warning(const std::string& text) {
+    if (text.empty()) return;
+    warning_ += (warning_.empty() ? "" : "\n") + text;
+  }
+  void warn(const std::string& text) {
+    if (!text.empty()) options_.say(text);
+    add_warning(text);
   }
 
   std::string layout_text() const { return to_text(groups_.layout); }
@@ -190,7 +201,7 @@ class StudyRun {
             schedules_to_profile(program_, given_, options_.planners, options_.most_chunks),
             options_.say),
         {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
-         options_.say});
+         options_.say, [this](std::int64_t run) { warn(place_.check(run)); }});
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
     profile_costs_ = profile.machine.costs;
@@ -200,8 +211,7 @@ class StudyRun {
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
-    warning_ = profile_warning(qualities);
-    if (!warning_.empty()) options_.say(warning_);
+    warn(profile_warning(qualities));
     take(profile);
   }
 
@@ -241,13 +251,7 @@ class StudyRun {
         candidates(measured, *request.planner, planner_options(request), [](const auto&) {});
       }
     }
-    std::vector<std::int64_t> runs = micro_profile_runs(connection_, options_.name);
-    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
-      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
-        if (repeat.run_id) std::erase_if(runs, [&](auto run) { return run > *repeat.run_id; });
-      }
-    }
-    return runs;
+    return micro_profile_runs(connection_, study_);
   }
 
   void take(const Profile& profile) {
@@ -304,14 +308,11 @@ class StudyRun {
       predict_again(connection_, predicted_by(is_fitted ? without_drift : now), trial,
                     moe::schedule_from_json(stored.json), kind);
     }
-    std::vector<db::Fit> fits;
-    for (const auto& [key, fit] : machine_.costs.fits) {
-      const auto known = before.fits.find(key);
-      if (known != before.fits.end() && known->second == fit) continue;
-      fits.push_back(to_record(key, fit, options_.job.device, options_.job.ranks));
-      fits.back().run_id = run_id_;
-      fits.back().network = db::this_network();
-      fits.back().nodes = machine_.cluster.nodes;
+    std::vector<db::Fit> fits = changed_fits(before, machine_.costs, options_.job.ranks);
+    for (db::Fit& fit : fits) {
+      fit.run_id = run_id_;
+      fit.network = db::this_network();
+      fit.nodes = machine_.cluster.nodes;
     }
     db::Transaction transaction(connection_, "store a profile");
     db::insert(connection_, fits);
@@ -399,6 +400,7 @@ class StudyRun {
     };
     options.alive = [this] { stay_alive(); };
     options.say = options_.say;
+    options.check_run = [this](std::int64_t run) { warn(place_.check(run)); };
     return {connection_, std::move(options)};
   }
 
@@ -436,9 +438,9 @@ class StudyRun {
                         how_measured_.most_of_others,
                         [this](double predicted_s) { return trial_time_limit_s(predicted_s); },
                         [this] { stay_alive(); },
-                        options_.say};
-    const std::string warnings = train_trials(connection_, how);
-    if (!warnings.empty()) warning_ += (warning_.empty() ? "" : "\n") + warnings;
+                        options_.say,
+                        [this](std::int64_t run) { warn(place_.check(run)); }};
+    add_warning(train_trials(connection_, how));
   }
 
   // --- 4. refine ----------------------------------------------------------------------------
@@ -488,6 +490,7 @@ class StudyRun {
   std::vector<Given> given_;
   db::Connection connection_;
   db::Study study_;
+  StudyPlace place_{connection_, study_};
   HowMeasured how_measured_;
   std::vector<std::int64_t> profile_runs_;
   CostModel profile_costs_;  ///< of these alone, without what refinements added

@@ -193,6 +193,7 @@ class TrialTrainings {
 
   void store_repeat(const std::vector<std::size_t>& ids, int repeat,
                     const std::vector<JobResult>& results) {
+    how_.check_run(results.front().run_id);
     db::Transaction transaction(connection_, "store a repeat");
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::int64_t trial = trials_[ids[i]].trial.id;

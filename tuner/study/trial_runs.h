@@ -19,6 +19,8 @@ struct TrialRuns {
   std::function<double(double predicted_s)> time_limit_s;
   std::function<void()> alive;
   std::function<void(const std::string&)> say;
+  /// Called with each training run before it counts; may throw.
+  std::function<void(std::int64_t run)> check_run;
 };
 
 /// How many typical iterations of each repeat are kept with their spans. A refinement, and how

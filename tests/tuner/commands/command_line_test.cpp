@@ -155,7 +155,7 @@ TEST(CommandLine, SimulateTellsMemoryOverTimeAndIterationsInARow) {
 TEST(CommandLine, FitsOfAClusterFileHaveNoSamples) {
   const auto fits = moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--fits"}));
   EXPECT_EQ(fits.code, 0);
-  EXPECT_THAT(fits.errors, HasSubstr("gemm, as the cluster file says"));
+  EXPECT_THAT(fits.errors, HasSubstr("gemm_f64, as the cluster file says"));
   EXPECT_THAT(fits.errors, Not(HasSubstr("samples")));
 }
 
@@ -176,13 +176,42 @@ latency_s = 1e-4
 [intra_node]
 bandwidth_gbit_per_s = 10.0
 latency_s = 1e-5
-[fit.gemm]
+[fit.gemm_f64]
 alpha_s = 1e-6
-beta_s_per_flop = 1e-11
+beta_s_per_flop = 2e-11
 [fit.memory]
 alpha_s = 1e-6
 beta_s_per_byte = 1e-10
 )";
+
+TEST(CommandLine, FitsThatNoOpUsesAreNamedOnce) {
+  const std::string cluster =
+      file_of("unused.toml", std::string(kTwoNodes) +
+                                 "[fit.send_experts]\nlink = \"inter_node\"\n"
+                                 "alpha_s = 1e-4\nbeta_s_per_byte = 1e-9\n");
+  for (const std::string command : {"simulate", "compare"}) {
+    std::vector<std::string> arguments{command, "--model", "micro", "--cluster", cluster};
+    arguments.insert(arguments.end(),
+                     command == "compare"
+                         ? std::initializer_list<std::string>{"--planners", "tutel,fsmoe"}
+                         : std::initializer_list<std::string>{"--planner", "tutel"});
+    const auto result = moe_tune(arguments);
+    EXPECT_EQ(result.code, 0) << result.errors;
+    const std::string said = "no op uses the fit of send_experts/inter_node";
+    const auto first = result.errors.find(said);
+    ASSERT_NE(first, std::string::npos) << command << result.errors;
+    EXPECT_EQ(result.errors.find(said, first + 1), std::string::npos) << command;
+  }
+}
+
+TEST(CommandLine, AStudyOfWhichNothingIsMeasuredEndsWithOne) {
+  const db::TemporaryDirectory directory;
+  const auto study = moe_tune({"study", "s", "--model", "micro", "--db", directory.file("a.db"),
+                               "--planners", "tutel:2", "--steps", "3", "--repeats", "1",
+                               "--profile-rounds", "1", "--trial-time-limit", "0.001"});
+  EXPECT_EQ(study.code, 1);
+  EXPECT_THAT(study.errors, HasSubstr("study \"s\": no trial was measured: 2 hung"));
+}
 
 TEST(CommandLine, SaysWhetherThePlannedPeakFitsIntoTheMemoryOfARank) {
   const auto said = [](const std::string& memory, const std::string& command) {

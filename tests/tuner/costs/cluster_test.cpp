@@ -120,7 +120,7 @@ TEST(Cluster, ReadsFitsByPoints) {
   EXPECT_THAT(error_with("4096", "512"), HasSubstr("sizes must ascend"));
   EXPECT_THAT(error_with("2e-4]", "2e-5]"), HasSubstr("a larger size must not take less time"));
   EXPECT_THAT(error_with("[4096, 2e-4]", "[4096]"), HasSubstr("a size in bytes and its seconds"));
-  EXPECT_THAT(error_with("link = \"intra_node\"\n", ""), HasSubstr("name its link"));
+  EXPECT_THAT(error_with("link = \"intra_node\"\n", ""), HasSubstr("names no link"));
 }
 
 TEST(Cluster, ReadsAFitOfEachLink) {
@@ -132,6 +132,31 @@ TEST(Cluster, ReadsAFitOfEachLink) {
   EXPECT_EQ(fits.at("broadcast/intra_node").points.size(), 2u);
   EXPECT_THAT(error_of(kSound + both + "[fit.broadcast]\nalpha_s = 1e-4\n"),
               HasSubstr("fit.broadcast.alpha_s: unknown key"));
+}
+
+TEST(Cluster, FitsFollowALinkThatASettingChanges) {
+  const File file(
+      std::string(kSound) +
+      "[fit.broadcast]\nlink = \"inter_node\"\npoints = [[0, 1e-4], [1000, 3e-4]]\n"
+      "[fit.all_gather]\nlink = \"intra_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 1e-10\n");
+  const auto fits = [&](const std::vector<std::string>& settings) {
+    return load_cluster(file.path, settings).costs.fits;
+  };
+  const auto own = fits({"cluster.nodes=2"});
+  EXPECT_EQ(own, fits({}));
+  const auto faster = fits({"cluster.inter_node.bandwidth_gbit_per_s=20"});
+  EXPECT_DOUBLE_EQ(faster.at("all_to_all/inter_node").beta_s_per_unit, 4.5e-10);
+  EXPECT_DOUBLE_EQ(faster.at("all_to_all/inter_node").alpha_s, 2e-4);
+  EXPECT_DOUBLE_EQ(seconds_of(faster.at("broadcast/inter_node"), 1, 1000), 1.2e-4);
+  EXPECT_EQ(faster.at("all_gather/intra_node"), own.at("all_gather/intra_node"));
+  EXPECT_EQ(faster.at("gemm"), own.at("gemm"));
+  const auto sooner = fits({"cluster.inter_node.latency_s=30e-6"});
+  EXPECT_DOUBLE_EQ(sooner.at("all_to_all/inter_node").alpha_s, 1e-4);
+  EXPECT_DOUBLE_EQ(sooner.at("all_to_all/inter_node").beta_s_per_unit, 4.5e-9);
+  EXPECT_DOUBLE_EQ(seconds_of(sooner.at("broadcast/inter_node"), 1, 1000), 2.5e-4);
+  const auto asked = fits({"cluster.inter_node.bandwidth_gbit_per_s=20",
+                           "cluster.fit.all_to_all.beta_s_per_byte=1e-9"});
+  EXPECT_DOUBLE_EQ(asked.at("all_to_all/inter_node").beta_s_per_unit, 1e-9) << "as it is asked for";
 }
 
 TEST(Cluster, SurvivesJson) {

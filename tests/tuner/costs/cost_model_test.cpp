@@ -85,26 +85,37 @@ TEST(CostModel, SaysHowToMeasureWhatHasNoFit) {
                   AllOf(HasSubstr("no fit for gelu"), HasSubstr("with moe-bench copies"))));
 }
 
-TEST(CostModel, OpsInBf16AreNeverCostedByFitsOfOtherTypes) {
-  const Ops ops(7, moe::DType::bf16);
-  CostModel costs;
-  const auto key = [&](std::size_t i) { return fit_key(costs, ops.build.program, ops.op(i)); };
-  for (const char* other : {"gemm", "linear", "linear[8 rows, 4x6]", "memory", "gelu"}) {
-    costs.fits[other] = {};
+TEST(CostModel, OpsInBf16AndF64AreNeverCostedByFitsOfOtherTypes) {
+  for (const moe::DType type : kTypesWithFits) {
+    const std::string name(moe::name_of(type)), suffix = "_" + name;
+    const Ops ops(7, type);
+    CostModel costs;
+    const auto key = [&](std::size_t i) { return fit_key(costs, ops.build.program, ops.op(i)); };
+    for (const char* other : {"gemm", "linear", "linear[8 rows, 4x6]", "memory", "gelu"}) {
+      costs.fits[other] = {};
+    }
+    EXPECT_THAT([&] { key(0); }, ThrowsMessage<moe::Refusal>(
+                                     AllOf(HasSubstr("no fit for linear in " + name + " on cpu"),
+                                           HasSubstr("moe-bench gemm --dtype " + name),
+                                           HasSubstr("[fit.gemm" + suffix + "]"))));
+    EXPECT_EQ(key(1), "memory") << "bytes are bytes; gelu's fit is of another type";
+    costs.fits["gemm" + suffix] = costs.fits["gelu" + suffix] = {};
+    EXPECT_EQ(key(0), "gemm" + suffix);
+    EXPECT_EQ(key(1), "gelu" + suffix);
+    costs.fits["linear" + suffix] = {};
+    EXPECT_EQ(key(0), "linear" + suffix);
+    costs.fits[shape_key(ops.build.program, ops.op(0))] = {};
+    EXPECT_EQ(key(0), "linear" + suffix + "[8 rows, 4x6]");
+    EXPECT_EQ(key(2), "gemm" + suffix);
   }
-  EXPECT_THAT([&] { key(0); },
-              ThrowsMessage<moe::Refusal>(AllOf(HasSubstr("no fit for linear in bf16 on cpu"),
-                                                HasSubstr("moe-bench gemm --dtype bf16"),
-                                                HasSubstr("[fit.gemm_bf16]"))));
-  EXPECT_EQ(key(1), "memory") << "bytes are bytes; gelu's fit is of another type";
-  costs.fits["gemm_bf16"] = costs.fits["gelu_bf16"] = {};
-  EXPECT_EQ(key(0), "gemm_bf16");
-  EXPECT_EQ(key(1), "gelu_bf16");
-  costs.fits["linear_bf16"] = {};
-  EXPECT_EQ(key(0), "linear_bf16");
-  costs.fits[shape_key(ops.build.program, ops.op(0))] = {};
-  EXPECT_EQ(key(0), "linear_bf16[8 rows, 4x6]");
-  EXPECT_EQ(key(2), "gemm_bf16");
+}
+
+TEST(CostModel, FitsAreNamedAfterTheirType) {
+  EXPECT_EQ(fit_of_type("linear", "f32"), "linear");
+  EXPECT_EQ(fit_of_type("linear", "f64"), "linear_f64");
+  EXPECT_EQ(type_of_fit("linear_f64"), "f64");
+  EXPECT_EQ(type_of_fit("linear_bf16"), "bf16");
+  EXPECT_EQ(type_of_fit("linear"), "f32");
 }
 
 TEST(CostModel, HalfAsManyBytesInBf16CostHalfAsMuch) {
@@ -204,6 +215,7 @@ TEST(CostModel, ExpertsOnRingsCostWhatABroadcastOrAReduceDoes) {
   EXPECT_EQ(key_of(home), "all_to_all/inter_node");
   EXPECT_FALSE(is_of_chains(*collective_fit(costs, home, "inter_node")));
   costs.fits["broadcast/inter_node"] = costs.fits["send_experts/inter_node"] = line(2, 0);
+  costs.fits["send_experts/inter_node"].samples = 5;  // of what is sent to each rank
   EXPECT_EQ(key_of(send), "broadcast/inter_node");
   EXPECT_EQ(key_of(home), "broadcast/inter_node") << "as many bytes, the other way";
   EXPECT_TRUE(is_of_chains(*collective_fit(costs, home, "inter_node")));
@@ -211,6 +223,11 @@ TEST(CostModel, ExpertsOnRingsCostWhatABroadcastOrAReduceDoes) {
   costs.fits["reduce/inter_node"] = line(3, 0);
   EXPECT_EQ(key_of(send), "broadcast/inter_node");
   EXPECT_EQ(key_of(home), "reduce/inter_node");
+  costs.fits["send_experts/inter_node"].samples = 0;  // of a cluster's file: of any op of the kind
+  costs.fits["return_gradients/inter_node"] = line(4, 0);
+  EXPECT_EQ(key_of(send), "send_experts/inter_node");
+  EXPECT_EQ(key_of(home), "return_gradients/inter_node");
+  EXPECT_TRUE(is_of_chains(*collective_fit(costs, home, "inter_node")));
 }
 
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
@@ -227,41 +244,6 @@ TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
   EXPECT_EQ(speed("gelu", 1), 0.75);
   EXPECT_EQ(speed("gelu", 0), 0.5) << "no rows on any rank";
   EXPECT_EQ(speed("linear", 1e-3), 0.9);
-}
-
-TEST(CostModel, TellsWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
-  const Ops ops;
-  CostModel costs;
-  costs.fits["gemm"] = line(1, 1);
-  costs.fits["gemm"].r2 = 0.5;
-  costs.fits["gemm"].samples = 3;
-  costs.fits["gemm"].min_units = 300;
-  costs.fits["gemm"].max_units = 384;
-  costs.fits["memory"] = line(1, 1);
-  // linear has 384 flops; the experts 168, within half of 300; gelu's fit is the user's own.
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups),
-              ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
-                          "gelu[8 rows, 6x6]: memory, as the cluster file says",
-                          "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
-  costs.fits["gemm"].max_units = 191;
-  costs.fits["gemm"].min_units = 100;
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[2],
-              HasSubstr("3 samples, extrapolated"));
-  costs.fits["gemm"].min_units = costs.fits["gemm"].max_units = 400;
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[0],
-              HasSubstr("3 samples, extrapolated"));
-}
-
-TEST(CostModel, TellsWhereTheClustersLinksSpeakForACollective) {
-  const auto layer = small_layer();
-  const auto groups = two_nodes();
-  const auto binding = moe::bind(layer.program, small_routing({{2, 3}, {1, 4}}), groups, 0);
-  CostModel costs = small_costs();
-  costs.fits["all_to_all/inter_node"] = line(1, 1);
-  costs.fits["all_to_all/inter_node"].samples = 1;
-  const auto lines = fits_used(costs, layer.program, binding, groups);
-  EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, 1 sample")));
 }
 
 TEST(CostModelJson, KeepsEveryFigure) {

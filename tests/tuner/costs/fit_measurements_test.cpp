@@ -112,24 +112,20 @@ TEST(FitMeasurements, ThreeSlowRowsOfOneRunAreOutliers) {
   EXPECT_EQ(fits[0].verdict, "3 outliers left out");
 }
 
-TEST(FitMeasurements, LeavesOutProductsOfDoubles) {
-  std::vector<db::Measurement> rows{row("linear", 0, 1e9, 0.01, 1), row("linear", 0, 1e9, 0.02, 1)};
-  rows[1].dtype = "f64";
-  const auto fits = fit_measurements(rows, {});
-  ASSERT_EQ(fits.size(), 2u);
-  EXPECT_NEAR(fits[0].beta_s_per_unit, 1e-11, 1e-15);
-}
-
-TEST(FitMeasurements, KeepsProductsOfBf16Apart) {
+TEST(FitMeasurements, KeepsProductsOfBf16AndF64Apart) {
   std::vector<db::Measurement> rows;
   for (const double flops : {1e9, 2e9}) {
     rows.push_back(row("linear", 0, flops, flops * 1e-11, 1));
     rows.push_back(row("linear", 0, flops, flops * 4e-12, 1));
     rows.back().dtype = "bf16";
+    rows.push_back(row("linear", 0, flops, flops * 2e-11, 1));
+    rows.back().dtype = "f64";
   }
   std::map<std::string, double> rates;
   for (const db::Fit& fit : fit_measurements(rows, {})) rates[fit.op] = fit.beta_s_per_unit;
-  ASSERT_EQ(rates.size(), 4u);
+  ASSERT_EQ(rates.size(), 6u);
+  EXPECT_NEAR(rates["gemm_f64"], 2e-11, 1e-15);
+  EXPECT_NEAR(rates["linear_f64"], 2e-11, 1e-15);
   EXPECT_NEAR(rates["gemm"], 1e-11, 1e-15);
   EXPECT_NEAR(rates["linear"], 1e-11, 1e-15);
   EXPECT_NEAR(rates["gemm_bf16"], 4e-12, 1e-15);

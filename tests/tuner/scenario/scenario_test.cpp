@@ -87,6 +87,25 @@ TEST(Scenario, SettingsChangeKeysOfTheModelAndOfTheCluster) {
   EXPECT_THAT(with("cluster.nodes=2"), HasSubstr("--cluster measured has no file"));
 }
 
+TEST(Scenario, AFasterNetworkMakesExchangesFaster) {
+  const auto beta = [](const std::string& gbit) {
+    ScenarioOptions options = of("box");
+    options.settings = {"cluster.inter_node.bandwidth_gbit_per_s=" + gbit};
+    return load_scenario(options).costs.fits.at("all_to_all/inter_node").beta_s_per_unit;
+  };
+  EXPECT_DOUBLE_EQ(beta("0.75"), 1.15e-8);
+  EXPECT_DOUBLE_EQ(beta("7.5"), 1.15e-9);
+}
+
+TEST(Scenario, SaysThatALinkWhichNothingCrossesChangesNothing) {
+  ScenarioOptions options = of("box");
+  options.settings = {"cluster.intra_node.bandwidth_gbit_per_s=80"};
+  EXPECT_THAT(load_scenario(options).remarks,
+              ElementsAre("no two ranks are on one node: cluster.intra_node changes nothing"));
+  options.settings = {"cluster.inter_node.bandwidth_gbit_per_s=80"};
+  EXPECT_THAT(load_scenario(options).remarks, ElementsAre());
+}
+
 class MeasuredTest : public ::testing::Test {
  protected:
   db::TemporaryDirectory directory;
@@ -141,12 +160,12 @@ class MeasuredTest : public ::testing::Test {
     fit("memory", "", 1, 1e-10);
   }
   void study(const std::string& name, const std::string& model_json, int ranks, double gemm_s,
-             bool profiled = true) {
+             bool profiled = true, std::int64_t profile_run = 0) {
     db::Study row;
     row.name = name;
     row.model_json = model_json;
     row.settings_json = "{}";
-    row.profile_runs_json = "[]";
+    row.profile_runs_json = profile_run > 0 ? "[" + std::to_string(profile_run) + "]" : "[]";
     row.ranks = ranks;
     row.created_at = ++now;
     CostModel costs;
@@ -181,6 +200,26 @@ TEST_F(MeasuredTest, IsTheNewestProfileOfThisModelAndNumberOfRanks) {
   EXPECT_EQ(gemm(load_scenario(measured(4))), 4e-3);
   EXPECT_EQ(gemm(load_scenario(measured())), 4e-3) << "the newest of any number of ranks";
   EXPECT_EQ(load_scenario(measured()).groups.ranks, 4);
+}
+
+TEST_F(MeasuredTest, OfStudiesOnTwoNetworksOneIsToBeNamed) {
+  const auto run_on = [&](const std::string& network) {
+    db::Run run = db::sample_run(machine);
+    run.network = network;
+    return db::insert(connection, run);
+  };
+  study("fast", tiny, 2, 1e-3, true, run_on("box 1 Gbit/s"));
+  EXPECT_THAT(
+      load_scenario(measured(2)).remarks,
+      ElementsAre(AllOf(HasSubstr("costs are those of study \"fast\", measured elsewhere: "),
+                        HasSubstr("network box 1 Gbit/s, here "))));
+  study("slow", tiny, 2, 2e-3, true, run_on("box 0.05 Gbit/s"));
+  EXPECT_THAT(refusal(measured(2)), HasSubstr("choose with --cluster measured:TEXT"));
+  ScenarioOptions asked = measured(2);
+  asked.cluster = "measured:box 1 Gbit/s";
+  EXPECT_EQ(load_scenario(asked).cluster.name, "fast");
+  asked.cluster = "measured:0.05";
+  EXPECT_EQ(load_scenario(asked).cluster.name, "slow");
 }
 
 TEST_F(MeasuredTest, IsTheFitsWhereNoStudyHasThatNumberOfRanks) {
@@ -272,24 +311,43 @@ class SeveralNetworks : public MeasuredTest {
   }
 };
 
-TEST_F(SeveralNetworks, TheNewestCountsAndTheOthersAreNamed) {
+/// Of a scenario, without that it was measured elsewhere: these machines are made up.
+std::vector<std::string> remarks(const Scenario& scenario) {
+  std::vector<std::string> all = scenario.remarks;
+  std::erase_if(all, [](const std::string& remark) {
+    return remark.find("measured elsewhere") != std::string::npos;
+  });
+  return all;
+}
+
+TEST_F(SeveralNetworks, AreRefusedUnlessOneIsMeant) {
   fit_on(machine, "", "gemm", 1, 0, 1e-11);
   fit_on(machine, "", "memory", 1, 0, 1e-10);
   fit_on(machine, "box 0.3 Gbit/s", "all_to_all", 2, 2, 27e-9);
   fit_on(machine, "box 0.3 Gbit/s", "computation_beside_inter_node", 2, 2, 2);
-  EXPECT_THAT(load_scenario(measured()).remarks, ElementsAre());
+  EXPECT_THAT(load_scenario(measured()).remarks,
+              ElementsAre(HasSubstr("costs are fits measured elsewhere: machine a processor, 4 "
+                                    "cores, here ")))
+      << "the only one, wherever that is";
   fit_on(machine, "box 1 Gbit/s", "all_to_all", 2, 2, 8e-9);
-  const Scenario newest = load_scenario(measured());
-  EXPECT_EQ(all_to_all(newest), 8e-9);
-  EXPECT_EQ(newest.cluster.nodes, 2);
-  EXPECT_THAT(newest.remarks,
+  EXPECT_THAT(refusal(measured()),
+              AllOf(HasSubstr("was measured at node0 (a processor, 4 cores; box 0.3 Gbit/s"),
+                    HasSubstr(" and at node0 (a processor, 4 cores; box 1 Gbit/s"),
+                    HasSubstr("choose with --cluster measured:TEXT")));
+  ScenarioOptions asked = measured();
+  asked.cluster = "measured:box 1 Gbit/s";
+  const Scenario one = load_scenario(asked);
+  EXPECT_EQ(all_to_all(one), 8e-9);
+  EXPECT_EQ(one.cluster.nodes, 2);
+  EXPECT_THAT(remarks(one),
               ElementsAre(AllOf(HasSubstr("(box 1 Gbit/s); there are also fits of "),
-                                HasSubstr("(box 0.3 Gbit/s)"), HasSubstr("moe-tune fit --run ID")),
+                                HasSubstr("(box 0.3 Gbit/s)"), HasSubstr("measured:TEXT")),
                           HasSubstr("interference was not measured on ")));
-  EXPECT_EQ(speed_of(newest.costs.interference, Occupation::computation, Occupation::inter_node),
-            1);
-  fit_on(machine, "box 0.3 Gbit/s", "all_to_all", 2, 2, 26e-9);
-  EXPECT_EQ(all_to_all(load_scenario(measured())), 26e-9);
+  EXPECT_EQ(speed_of(one.costs.interference, Occupation::computation, Occupation::inter_node), 1);
+  asked.cluster = "measured:0.3";
+  EXPECT_EQ(all_to_all(load_scenario(asked)), 27e-9);
+  asked.cluster = "measured:25";
+  EXPECT_THAT(refusal(asked), HasSubstr("--cluster measured:25: "));
 }
 
 TEST_F(SeveralNetworks, TheNearestNumberOfRanksCountsBeforeTheNewest) {
@@ -309,12 +367,12 @@ TEST_F(SeveralNetworks, ComputationIsThatOfTheSameMachine) {
   fit_on(machine, "", "all_to_all", 2, 2, 8e-9);
   fit_on(other, "", "gemm", 1, 0, 5e-11);
   EXPECT_EQ(gemm(load_scenario(measured())), 1e-11);
-  EXPECT_THAT(load_scenario(measured()).remarks, ElementsAre());
+  EXPECT_THAT(remarks(load_scenario(measured())), ElementsAre());
   fit_on(other, "", "all_to_all", 2, 2, 9e-9);
   const Scenario scenario = load_scenario(measured());
   EXPECT_EQ(gemm(scenario), 5e-11);
   EXPECT_THAT(
-      scenario.remarks,
+      remarks(scenario),
       ElementsAre(HasSubstr("costs are the fits of other"),
                   HasSubstr("memory were not measured on other: their fits are those of ")));
 }

@@ -168,26 +168,6 @@ TEST_F(ConclusionsTest, ReplaceThoseOfBefore) {
   EXPECT_EQ(rows.next(), std::nullopt);
 }
 
-TEST_F(ConclusionsTest, JointTakesWhatWasMeasuredFasterThanItsOwn) {
-  add("sequential", 2.0, 2.0, {2.0, 2.0, 2.0});
-  const auto fsmoe = add("fsmoe", 1.1, 1.1, {1.0, 1.001, 1.002});
-  EXPECT_EQ(plan_joint_by_measurement(connection, study), "") << "no joint, which was not asked";
-  add("joint", 0.9, 0.9, {1.05, 1.052, 1.05});
-  EXPECT_EQ(plan_joint_by_measurement(connection, study),
-            "joint takes the schedule of fsmoe, which was measured 4.7% faster than what it "
-            "planned by prediction");
-  EXPECT_EQ(db::load_trials(connection, study).at(1).id, fsmoe);
-  EXPECT_EQ(db::load_trials(connection, study).at(1).also_planned_by, "joint");
-  EXPECT_EQ(plan_joint_by_measurement(connection, study), "") << "it has it already";
-}
-
-TEST_F(ConclusionsTest, JointKeepsItsOwnWhereNothingTellsThatAnotherIsFaster) {
-  add("sequential", 2.0, 2.0, {2.0, 2.0, 2.0});
-  add("fsmoe", 1.1, 1.1, {1.0, 1.001, 1.002});
-  add("joint", 1.0, 1.0, {1.003, 1.002, 1.0});
-  EXPECT_EQ(plan_joint_by_measurement(connection, study), "");
-}
-
 TEST_F(ConclusionsTest, OneRepeatTellsNothingApart) {
   EXPECT_THAT(store_conclusions(connection, study), testing::IsEmpty());
   add("sequential", 2.0, 2.0, {2.0});
@@ -195,7 +175,6 @@ TEST_F(ConclusionsTest, OneRepeatTellsNothingApart) {
   EXPECT_THAT(store_conclusions(connection, study).front(),
               HasSubstr("fastest: fsmoe; one repeat tells no trials apart"));
   add("joint", 1.1, 1.1, {1.1});
-  EXPECT_EQ(plan_joint_by_measurement(connection, study), "");
   store_conclusions(connection, study);
   db::Query rows(connection, "SELECT kendall_tau, kendall_tau_told_apart FROM study_view");
   EXPECT_EQ(rows.next(), (std::vector<db::Cell>{1.0, {}}));

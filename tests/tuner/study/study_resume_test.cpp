@@ -47,6 +47,28 @@ TEST_F(StudyTest, AnExistingNameNeedsResume) {
   EXPECT_THROW(run_study(o), moe::InputError);  // other inputs would not be comparable
 }
 
+TEST_F(StudyTest, IsNotContinuedOverAnotherNetwork) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  o.resume = true;
+  const auto measured_on = [&](const std::string& network) {
+    db::open_writer(database).database().exec("UPDATE run SET network = '" + network + "'");
+  };
+  measured_on("box 0.02 Gbit/s");
+  const auto runs = [&] { return db::load_runs(db::open_reader(database)).size(); };
+  const std::size_t before = runs();
+  o.repeats = 2;
+  try {
+    run_study(o);
+    FAIL();
+  } catch (const moe::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("was measured elsewhere: network box 0.02 Gbit/s, here "));
+  }
+  EXPECT_EQ(runs(), before) << "nothing was trained";
+}
+
 TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
   auto o = options();
   o.planners = parse_planners("sequential");

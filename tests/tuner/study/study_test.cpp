@@ -165,7 +165,7 @@ TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
   const auto groups = moe::make_groups(1, 1);
   const auto whole = moe::build_iteration(o.model, groups, 0);
   CostModel costs;
-  costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
+  costs.fits[gemm_fit("f64")].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
   Cluster cluster;
   cluster.inter_node = cluster.intra_node = {1e9, 0};
   for (const db::Trial& trial : trials()) {
@@ -341,6 +341,18 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   std::ifstream file(log);
   std::string lines((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(lines.size(), 6u) << lines;  // each once alone, after they had failed in turns
+}
+
+TEST_F(StudyTest, WhoseTrialsAllHungHasFailed) {
+  auto o = options();
+  o.trial_time_limit_s = 0.001;
+  o.repeats = 1;
+  run_study(o);
+  for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "hung");
+  const auto connection = db::open_reader(database);
+  const db::Run run = db::load_runs(connection, {.kind = "study"}).front();
+  EXPECT_EQ(run.status, "failed");
+  EXPECT_THAT(run.error, HasSubstr("no trial was measured"));
 }
 
 TEST_F(StudyTest, AWrongRoutingIsRefusedBeforeAnythingIsStored) {

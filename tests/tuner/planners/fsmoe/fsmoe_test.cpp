@@ -211,7 +211,9 @@ TEST_F(FsmoeTest, WhatItPlansTrainsToTheSameBits) {
   const moe::Groups two_by_two = groups_of(cluster, layout);
   const moe::Program iteration = moe::build_iteration(small, two_by_two, 0);
   const moe::Routing even = make_routing("uniform", iteration, two_by_two, 1);
-  const Situation one{iteration, two_by_two, even, costs, cluster};
+  CostModel of_f64 = costs;
+  of_f64.fits[gemm_fit("f64")] = costs.fits.at("gemm");
+  const Situation one{iteration, two_by_two, even, of_f64, cluster};
   const Degrees degrees{2, 3};
   for (const InNode in_node : {InNode::beside, InNode::with_the_rest}) {
     const moe::Schedule planned = fsmoe_schedule(one, degrees, in_node);

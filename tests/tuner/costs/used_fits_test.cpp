@@ -1,0 +1,96 @@
+#include "tuner/costs/used_fits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/program/row_handling.h"
+#include "tests/tuner/small_program.h"
+
+namespace tuner::used_fits_test {
+namespace {
+
+using namespace test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one
+/// rank.
+struct Ops {
+  moe::ProgramBuilder build;
+  moe::Groups groups = moe::make_groups(1, 1);
+  moe::Binding binding;
+
+  Ops() : build(moe::DType::f32) {
+    using namespace moe;
+    const TensorId x = build.activation("x", 8, 4), w = build.parameter({"w", 4, 6}),
+                   y = build.activation("y", 8, 6), z = build.activation("z", 8, 6);
+    const TensorId received = build.routed("received", Rows::received, 0, 4, 0),
+                   experts = build.parameter({"experts", 8, 3}),
+                   produced = build.routed("produced", Rows::received, 0, 3, 0);
+    build.op(Linear{}, "linear", {x, w}, {y}, -1, Phase::forward);
+    build.op(Gelu{}, "gelu", {y}, {z}, -1, Phase::forward);
+    build.op(ExpertLinear{2}, "experts", {received, experts}, {produced}, 0, Phase::forward);
+    binding.layouts.emplace(moe::RoutedLayer{0},
+                            make_row_layout({0, 2, {{7, 0}}}, groups, 0, {{0, 1}, {1, 1}}));
+  }
+};
+
+TEST(UsedFits, TellWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
+  const Ops ops;
+  CostModel costs;
+  costs.fits["gemm"] = line(1, 1);
+  costs.fits["gemm"].r2 = 0.5;
+  costs.fits["gemm"].samples = 3;
+  costs.fits["gemm"].min_units = 300;
+  costs.fits["gemm"].max_units = 384;
+  costs.fits["memory"] = line(1, 1);
+  // linear has 384 flops; the experts 168, within half of 300; gelu's fit is the user's own.
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups),
+              ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
+                          "gelu[8 rows, 6x6]: memory, as the cluster file says",
+                          "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
+  costs.fits["gemm"].max_units = 191;
+  costs.fits["gemm"].min_units = 100;
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[2],
+              HasSubstr("3 samples, extrapolated"));
+  costs.fits["gemm"].min_units = costs.fits["gemm"].max_units = 400;
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[0],
+              HasSubstr("3 samples, extrapolated"));
+}
+
+TEST(UsedFits, TellWhereTheClustersLinksSpeakForACollective) {
+  const auto layer = small_layer();
+  const auto groups = two_nodes();
+  const auto binding = moe::bind(layer.program, small_routing({{2, 3}, {1, 4}}), groups, 0);
+  CostModel costs = small_costs();
+  costs.fits["all_to_all/inter_node"] = line(1, 1);
+  costs.fits["all_to_all/inter_node"].samples = 1;
+  const auto lines = fits_used(costs, layer.program, binding, groups);
+  EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, 1 sample")));
+}
+
+TEST(UsedFits, OfACollectiveAreThoseOfTheKindThatStandsInForIt) {
+  CostModel costs = small_costs();
+  costs.fits["all_to_all/inter_node"] = line(1, 1);
+  costs.fits["send_experts/inter_node"] = line(1, 1);
+  const auto used = fit_keys_used(costs, small_layer().program);
+  EXPECT_TRUE(used.contains("all_to_all/inter_node"));
+  EXPECT_FALSE(used.contains("send_experts/inter_node"));
+}
+
+TEST(UsedFits, NameWhatAFileTellsOfAKindThatNoOpIs) {
+  CostModel costs;
+  costs.fits["gemm"] = costs.fits["gemm_f64"] = costs.fits["reduce/inter_node"] = line(1, 1);
+  EXPECT_EQ(unused_fits(costs, {"gemm"}), "") << "general fits are for other models too";
+  costs.fits["expert_linear"] = costs.fits["send_experts/inter_node"] = line(1, 1);
+  EXPECT_EQ(unused_fits(costs, {"gemm", "expert_linear"}),
+            "no op uses the fit of send_experts/inter_node in the cluster's file");
+  EXPECT_EQ(unused_fits(costs, {"gemm"}),
+            "no op uses the fits of expert_linear, send_experts/inter_node in the cluster's file");
+  costs.fits["send_experts/inter_node"].samples = 4;
+  EXPECT_EQ(unused_fits(costs, {"gemm", "expert_linear"}), "") << "it was measured";
+}
+
+}  // namespace
+}  // namespace tuner::used_fits_test

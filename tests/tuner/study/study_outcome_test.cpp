@@ -1,0 +1,40 @@
+#include "tuner/study/study_outcome.h"
+
+#include <gtest/gtest.h>
+
+namespace tuner::study_outcome_test {
+namespace {
+
+db::Trial trial(const std::string& planner, const std::string& status) {
+  db::Trial one;
+  one.planner = planner;
+  one.status = status;
+  one.error = "why";
+  return one;
+}
+
+TEST(StudyOutcome, IsAFailureWhereNothingWasMeasured) {
+  EXPECT_EQ(why_nothing_compares({trial("sequential", "hung"), trial("tutel", "hung"),
+                                  trial("fsmoe", "crashed"), trial("joint", "planned")}),
+            "no trial was measured: 1 crashed, 2 hung, 1 planned");
+  EXPECT_EQ(why_nothing_compares({}), "no trial was measured: there is none");
+}
+
+TEST(StudyOutcome, IsAFailureWhereTheBaselineFailed) {
+  for (const char* status : {"hung", "crashed", "failed"}) {
+    EXPECT_EQ(why_nothing_compares({trial("sequential", status), trial("tutel", "done")}),
+              "the sequential schedule, which all others are compared with, " +
+                  std::string(status) + ": why");
+  }
+}
+
+TEST(StudyOutcome, IsNoneWhereTrialsAreCompared) {
+  EXPECT_EQ(why_nothing_compares({trial("sequential", "done"), trial("tutel", "hung")}), "");
+  for (const char* status : {"infeasible", "out_of_memory"}) {
+    EXPECT_EQ(why_nothing_compares({trial("sequential", status), trial("tutel", "done")}), "")
+        << "then the fastest is what others are compared with";
+  }
+}
+
+}  // namespace
+}  // namespace tuner::study_outcome_test

@@ -1,0 +1,186 @@
+#include "tuner/costs/cluster_fits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "moe/input/similar.h"
+
+namespace tuner {
+namespace {
+
+constexpr double kMostSeconds = 10;
+constexpr double kShortestPoint_s = 1e-9;
+constexpr double kMostPointBytes = 1e15;
+
+/// Fits of many kinds of ops; those of computation and copies in f32.
+constexpr std::array<std::string_view, 3> kGeneralComputation{"gemm", "memory", "copy"};
+constexpr std::array<std::string_view, 6> kGeneralCommunication{
+    "all_to_all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"};
+
+/// What a fit of this name is of.
+struct FitSubject {
+  bool communicates = false;
+  std::string_view unit;  ///< "flop" | "byte"
+};
+
+template <std::size_t... index>
+const moe::OpFacts* facts_named(std::string_view name, std::index_sequence<index...>) {
+  const moe::OpFacts* found = nullptr;
+  ((std::variant_alternative_t<index, moe::AnyOpKind>::facts.name == name
+        ? void(found = &std::variant_alternative_t<index, moe::AnyOpKind>::facts)
+        : void()),
+   ...);
+  return found;
+}
+constexpr auto kEveryKind = std::make_index_sequence<std::variant_size_v<moe::AnyOpKind>>{};
+
+template <std::size_t... index>
+std::vector<std::string_view> names_of_kinds(std::index_sequence<index...>) {
+  return {std::variant_alternative_t<index, moe::AnyOpKind>::facts.name...};
+}
+
+/// The name without its type: "linear" of "linear_f64".
+std::string_view without_type(std::string_view name) {
+  const std::string_view type = type_of_fit(name);
+  if (type == moe::name_of(moe::DType::f32)) return name;
+  return name.substr(0, name.size() - type.size() - 1);
+}
+
+std::optional<FitSubject> subject_of(std::string_view name) {
+  if (std::ranges::count(kGeneralCommunication, name) > 0) return FitSubject{true, "byte"};
+  if (without_type(name) == "gemm") return FitSubject{false, "flop"};
+  if (std::ranges::count(kGeneralComputation, name) > 0) return FitSubject{false, "byte"};
+  const std::string_view kind = name.substr(0, name.find('['));  // a shape: "linear[8 rows, 4x6]"
+  const moe::OpFacts* facts = facts_named(kind, kEveryKind);
+  if (facts == nullptr) facts = facts_named(without_type(kind), kEveryKind);
+  if (facts == nullptr) return std::nullopt;
+  return FitSubject{facts->activity == moe::Activity::communication,
+                    facts->unit == moe::CostUnit::flops ? "flop" : "byte"};
+}
+
+[[noreturn]] void refuse_name(const moe::InputObject& fits, const std::string& name) {
+  std::vector<std::string_view> known = names_of_kinds(kEveryKind);
+  known.insert(known.end(), kGeneralComputation.begin(), kGeneralComputation.end());
+  known.insert(known.end(), kGeneralCommunication.begin(), kGeneralCommunication.end());
+  const auto like = moe::most_similar(name, known);
+  fits.refuse(name, fmt::format("no kind of op is called that{}; general fits are {}, {}",
+                                like ? fmt::format("; is {} meant?", *like) : "",
+                                fmt::join(kGeneralComputation, ", "),
+                                fmt::join(kGeneralCommunication, ", ")));
+}
+
+/// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes and seconds
+LinearFit read_points(const moe::InputValue& list) {
+  constexpr std::string_view expected = "a size in bytes and its seconds, as in [1024, 3.1e-4]";
+  std::vector<SizeTime> points;
+  for (const moe::InputValue& entry : list.list("a list of sizes and their times")) {
+    const std::vector<moe::InputValue> pair = entry.list(expected);
+    if (pair.size() != 2) entry.fail(expected);
+    const SizeTime point{
+        pair[0].number(0, kMostPointBytes, "bytes, from 0 to 1e15"),
+        pair[1].number(kShortestPoint_s, kMostSeconds, "seconds, from 1e-9 to 10")};
+    if (!points.empty() && point.units <= points.back().units) pair[0].refuse("sizes must ascend");
+    if (!points.empty() && point.seconds < points.back().seconds) {
+      pair[1].refuse("a larger size must not take less time");
+    }
+    points.push_back(point);
+  }
+  if (points.size() < 2) list.fail("two points or more");
+  return fit_points(std::move(points), "byte");
+}
+
+LinearFit read_line_or_points(const moe::InputObject& table, const FitSubject& subject) {
+  if (const auto points = table.optional_member("points")) {
+    if (!subject.communicates) points->refuse("points are of communication");
+    return read_points(*points);
+  }
+  LinearFit fit;
+  fit.alpha_s = table.number("alpha_s", 0, kMostSeconds, "seconds, from 0 to 10");
+  if (table.has("beta_s_per_flop") == table.has("beta_s_per_byte")) {
+    table.refuse("beta_s_per_byte", "expected either beta_s_per_byte or beta_s_per_flop");
+  }
+  fit.unit = subject.unit;
+  const std::string key = fmt::format("beta_s_per_{}", subject.unit);
+  if (!table.has(key)) {
+    table.refuse(subject.unit == "flop" ? "beta_s_per_byte" : "beta_s_per_flop",
+                 fmt::format("expected {}: such ops cost by the {}", key, subject.unit));
+  }
+  fit.beta_s_per_unit = table.number(key, 0, 1, "seconds per unit, from 0 to 1");
+  fit.r2 = table.number_or("r2", 1, -1e9, 1, "at most 1");
+  if (const auto samples = table.optional_member("samples")) {
+    fit.samples = static_cast<int>(samples->integer(0, 1'000'000'000));
+  }
+  return fit;
+}
+
+/// The link that a fit of communication is of.
+std::string link_of(const moe::InputObject& table, const moe::InputObject& fits,
+                    const std::string& op, const std::vector<std::string>& links) {
+  static const std::vector<std::string_view> kBoth{"inter_node", "intra_node"};
+  if (const auto named = table.optional_member("link")) {
+    return std::string(kBoth[named->one_of(kBoth)]);
+  }
+  if (links.size() == 1) return links.front();
+  fits.refuse(op,
+              "names no link, and this cluster has not one: expected link = \"inter_node\" or "
+              "\"intra_node\"");
+}
+
+/// The fit of an op, or, in tables of their own, its fits on both links.
+void read_fit(const moe::InputObject& fits, const std::string& op,
+              const std::vector<std::string>& links, CostModel& costs) {
+  const std::optional<FitSubject> subject = subject_of(op);
+  if (!subject) refuse_name(fits, op);
+  const moe::InputObject table = fits.object(op, "a fit");
+  if (!subject->communicates) {
+    if (table.has("link")) table.refuse("link", "links are of communication, and this computes");
+    costs.fits[op] = read_line_or_points(table, *subject);
+    return;
+  }
+  bool by_link = false;
+  for (const char* link : {"inter_node", "intra_node"}) {
+    if (!table.has(link)) continue;
+    by_link = true;
+    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), *subject);
+  }
+  if (by_link) return;
+  const std::string link = link_of(table, fits, op, links);
+  costs.fits[link_key(op, link)] = read_line_or_points(table, *subject);
+}
+
+}  // namespace
+
+void read_fits(const moe::InputObject& fits, const std::vector<std::string>& links,
+               CostModel& costs) {
+  for (const std::string& op : fits.keys()) read_fit(fits, op, links, costs);
+}
+
+LinearFit over_changed_link(const LinearFit& fit, const LinkChange& change) {
+  const auto startup_s = [&](double before_s) {
+    return change.old_latency_s > 0 ? before_s * (change.latency_s / change.old_latency_s)
+                                    : before_s + change.latency_s;
+  };
+  LinearFit changed = fit;
+  changed.alpha_s = startup_s(fit.alpha_s);
+  changed.beta_s_per_unit = fit.beta_s_per_unit / change.bandwidth_factor;
+  for (SizeTime& point : changed.points) {
+    const double before_s = std::min(fit.alpha_s, point.seconds);
+    point.seconds = startup_s(before_s) + (point.seconds - before_s) / change.bandwidth_factor;
+  }
+  return changed;
+}
+
+bool is_general_fit(std::string_view key) {
+  const std::string_view name = key.substr(0, key.find('/'));
+  return std::ranges::count(kGeneralCommunication, name) > 0 ||
+         std::ranges::count(kGeneralComputation, without_type(name)) > 0;
+}
+
+}  // namespace tuner

@@ -1,0 +1,34 @@
+#include "tuner/study/study_outcome.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace tuner {
+
+std::string why_nothing_compares(const std::vector<db::Trial>& trials) {
+  const auto is_measured = [](const db::Trial& trial) { return trial.status == "done"; };
+  if (std::ranges::none_of(trials, is_measured)) {
+    std::map<std::string, int> count;
+    for (const db::Trial& trial : trials) ++count[trial.status];
+    std::vector<std::string> parts;
+    for (const auto& [status, trials_of] : count) {
+      parts.push_back(fmt::format("{} {}", trials_of, status));
+    }
+    return fmt::format("no trial was measured: {}",
+                       parts.empty() ? "there is none" : fmt::format("{}", fmt::join(parts, ", ")));
+  }
+  for (const db::Trial& trial : trials) {
+    const bool failed =
+        trial.status == "hung" || trial.status == "crashed" || trial.status == "failed";
+    if (trial.planner == db::kSequential && failed) {
+      return fmt::format("the sequential schedule, which all others are compared with, {}: {}",
+                         trial.status, trial.error);
+    }
+  }
+  return "";
+}
+
+}  // namespace tuner
