@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <string_view>
-
 #include "db/query.h"
 
 namespace db {
@@ -33,8 +31,7 @@ Listing runs() {
        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
       "changes_results names the decisions that change losses and gradients. A table has this "
       "column where a run has such a decision.",
-      "changes_results",
-      "changes_results"};
+      {{"changes_results", "changes_results"}}};
 }
 
 Listing trials() {
@@ -58,10 +55,14 @@ Listing trials() {
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
       "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they "
       "were measured in together (comparable_s).\n"
+      "pace: how much more slowly or faster speedup_against computed the same work, where that is "
+      "more than 10%. equal_speedup is the speed-up without that, as far as predictions tell. A "
+      "table has both where a row has a pace.\n"
+      "slowed_lower_bound_s (CSV and JSON): the lower bound at the pace of the trial.\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
-      "changes_results",
-      "changes_results, last_loss, sequential_last_loss, loss_difference"};
+      {{"pace", "equal_speedup, pace"},
+       {"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
 }
 
 Listing studies() {
@@ -251,12 +252,12 @@ std::int64_t write_listing(std::FILE* file, const Style& style, const Connection
   std::string columns = "*";
   if (style.format == Format::table) {
     columns = listing.table_columns;
-    const std::string_view shown_by = listing.shown_by;
-    if (!shown_by.empty()) {
-      Query shown(connection,
-                  fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), shown_by),
-                  parameters);
-      if (shown.next()) columns += fmt::format(", {}", listing.rare_columns);
+    for (const RareColumns& rare : listing.rare) {
+      Query shown(
+          connection,
+          fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), rare.shown_by),
+          parameters);
+      if (shown.next()) columns += fmt::format(", {}", rare.columns);
     }
   }
   Query query(connection, select(columns), parameters);

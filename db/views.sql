@@ -41,7 +41,20 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- trials that the repeats do not tell from this one. prediction_error: (predicted - measured) /
 -- measured, of the trial's first prediction. own_prediction_error: what is left of it without what
 -- is common to all first predictions of the study; NULL for a trial that a refinement planned.
+-- compute_ratio: how many times as long the same computation took in the trial of speedup_against
+-- as in this one, both against the study's profile. equal_speedup: the speed-up if both had
+-- computed equally fast: speedup over what the difference in pace is predicted to make of it. That
+-- is the ratio of their predicted_slowed_s over the ratio of their first predictions, which are for
+-- one pace. NULL where a refinement planned one of the two, which has no such prediction then.
+-- min_iteration_s: the shortest iteration of all repeats, warm-up included. pace says in words how
+-- much more slowly or faster speedup_against computed; NULL where that is 10% or less, or not known.
 CREATE VIEW trial_view AS
+WITH pace AS (
+       SELECT id, compute_slowdown AS slowdown,
+              CASE WHEN json_extract(nullif(parameters_json, ''), '$.refinement') IS NULL
+                   THEN coalesce(first_predicted_s, predicted_s) END
+                / nullif(predicted_slowed_s, 0) AS predicted_gain
+       FROM trial)
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
@@ -50,63 +63,87 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
        predicted_deviation_s, also_planned_by, first_predicted_s,
-       CASE WHEN measured_s IS NULL THEN NULL
-            WHEN sequential_s IS NOT NULL THEN 'sequential'
-            ELSE (SELECT fastest.planner FROM trial AS fastest
-                  WHERE fastest.study_id = each.study_id AND fastest.status = 'done'
-                    AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
-                  ORDER BY fastest.id LIMIT 1)
-       END AS speedup_against, tied_with,
+       (SELECT planner FROM trial WHERE id = against_id) AS speedup_against, tied_with,
        CASE WHEN json_extract(nullif(parameters, ''), '$.refinement') IS NULL
             THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
               - (SELECT common_error FROM prediction_quality
                  WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
-       network, comparable_s, compute_slowdown, predicted_slowed_s
-FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
-             trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
-             trial.predicted_s, trial.measured_s,
-             CASE WHEN trial.measured_s IS NOT NULL
-                  THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
-             trial.compute_slowdown, trial.predicted_slowed_s,
-             trial.lower_bound_s, trial.predicted_peak_bytes,
-             trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
-             nullif(trial.also_planned_by, '') AS also_planned_by,
-             nullif(trial.tied_with, '') AS tied_with,
-             (SELECT sequential.measured_s FROM trial AS sequential
-              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
-                AND sequential.measured_s > 0
-              ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
-             (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s)) FROM trial AS fastest
-              WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
-                AND fastest.measured_s > 0
-                AND NOT EXISTS (SELECT 1 FROM trial AS sequential
-                                WHERE sequential.study_id = trial.study_id
-                                  AND sequential.planner = 'sequential'
-                                  AND sequential.status IN ('planned', 'running', 'done'))
-             ) AS fastest_s,
-             (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
-             (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
-             (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
-             trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id,
-             trial.schedule_id, nullif(study.layout, '') AS layout,
-             nullif(schedule.changes_results, '') AS changes_results,
-             (SELECT run_view.last_loss FROM trial_repeat
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
-             (SELECT run_view.last_loss FROM trial AS sequential
-              JOIN trial_repeat ON trial_repeat.trial_id = sequential.id
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
-                AND run_view.status = 'done'
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss,
-             (SELECT run_view.network FROM trial_repeat
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE trial_repeat.trial_id = trial.id
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
-      FROM trial
-      JOIN study ON study.id = trial.study_id
-      LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS each;
+       network, comparable_s, compute_slowdown, predicted_slowed_s,
+       against.slowdown / nullif(own.slowdown, 0) AS compute_ratio,
+       coalesce(sequential_s, fastest_s) / comparable_s * against.predicted_gain
+         / nullif(own.predicted_gain, 0) AS equal_speedup,
+       bounded_by, slowed_lower_bound_s,
+       (SELECT min(iteration.duration_s) FROM trial_repeat
+        JOIN iteration ON iteration.run_id = trial_repeat.run_id
+        WHERE trial_repeat.trial_id = trial) AS min_iteration_s,
+       (SELECT planner FROM trial WHERE id = against_id)
+         || CASE WHEN against.slowdown > 1.1 * own.slowdown
+                 THEN printf(' computed %.2f times as slowly', against.slowdown / own.slowdown)
+                 WHEN own.slowdown > 1.1 * against.slowdown
+                 THEN printf(' computed %.2f times as fast', own.slowdown / against.slowdown)
+            END AS pace
+FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
+                     WHEN sequential_id IS NOT NULL THEN sequential_id
+                     ELSE (SELECT fastest.id FROM trial AS fastest
+                           WHERE fastest.study_id = figures.study_id AND fastest.status = 'done'
+                             AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
+                           ORDER BY fastest.id LIMIT 1)
+                END AS against_id
+      FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
+                   trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
+                   trial.predicted_s, trial.measured_s,
+                   CASE WHEN trial.measured_s IS NOT NULL
+                        THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
+                   trial.compute_slowdown, trial.predicted_slowed_s,
+                   nullif(trial.bounded_by, '') AS bounded_by, trial.slowed_lower_bound_s,
+                   trial.lower_bound_s, trial.predicted_peak_bytes,
+                   trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
+                   nullif(trial.also_planned_by, '') AS also_planned_by,
+                   nullif(trial.tied_with, '') AS tied_with,
+                   (SELECT sequential.measured_s FROM trial AS sequential
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND sequential.measured_s > 0
+                    ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
+                   (SELECT sequential.id FROM trial AS sequential
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND sequential.measured_s > 0
+                    ORDER BY sequential.measured_s LIMIT 1) AS sequential_id,
+                   (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s))
+                    FROM trial AS fastest
+                    WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
+                      AND fastest.measured_s > 0
+                      AND NOT EXISTS (SELECT 1 FROM trial AS sequential
+                                      WHERE sequential.study_id = trial.study_id
+                                        AND sequential.planner = 'sequential'
+                                        AND sequential.status IN ('planned', 'running', 'done'))
+                   ) AS fastest_s,
+                   (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
+                   (SELECT min(measured_s) FROM trial_repeat
+                    WHERE trial_id = trial.id) AS min_repeat_s,
+                   (SELECT max(measured_s) FROM trial_repeat
+                    WHERE trial_id = trial.id) AS max_repeat_s,
+                   trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks,
+                   trial.study_id, trial.schedule_id, nullif(study.layout, '') AS layout,
+                   nullif(schedule.changes_results, '') AS changes_results,
+                   (SELECT run_view.last_loss FROM trial_repeat
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
+                   (SELECT run_view.last_loss FROM trial AS sequential
+                    JOIN trial_repeat ON trial_repeat.trial_id = sequential.id
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND run_view.status = 'done'
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss,
+                   (SELECT run_view.network FROM trial_repeat
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE trial_repeat.trial_id = trial.id
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
+            FROM trial
+            JOIN study ON study.id = trial.study_id
+            LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS figures) AS each
+LEFT JOIN pace AS own ON own.id = each.trial
+LEFT JOIN pace AS against ON against.id = each.against_id;
 
 -- The fastest finished trial of every study, and how good its predictions were, as the table
 -- prediction_quality has it.
