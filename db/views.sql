@@ -28,7 +28,9 @@ SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.d
        flops / nullif(iteration.duration_s * run.peak_flops_per_s, 0) AS peak_share, exposed_s,
        (SELECT max(1.0 * max_tokens * experts / nullif(balance.tokens, 0)) FROM balance
         WHERE balance.run_id = iteration.run_id
-          AND balance.iteration = iteration.iteration) AS max_over_mean
+          AND balance.iteration = iteration.iteration) AS max_over_mean,
+       exposed_waiting_s, exposed_bubble_s,
+       exposed_s - exposed_waiting_s - exposed_bubble_s AS exposed_transfer_s
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
@@ -178,14 +180,15 @@ LEFT JOIN study ON study.id = trial.study_id;
 
 -- waiting_s is how long a communication waited until the last rank of its group began it, and
 -- transfer_s the rest of it. Both are NULL for other ops, and in timelines that do not say which
--- ranks communicate.
+-- ranks communicate. bandwidth_bytes_per_s is of the transfer where that is known.
 CREATE VIEW span_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
        timeline_op.kind, timeline_op.stream, timeline_op.phase, timeline_op.layer,
        timeline_op.chunk, timeline_op.chunks, span.start_s, span.duration_s,
        span.start_s + span.duration_s AS end_s, span.bytes, span.flops,
-       span.bytes / nullif(span.duration_s, 0) AS bandwidth_bytes_per_s,
+       span.bytes / nullif(span.duration_s - coalesce(span.waiting_s, 0), 0)
+         AS bandwidth_bytes_per_s,
        span.flops / nullif(span.duration_s, 0) AS flops_per_s, timeline_op.activity,
        span.waiting_s, span.duration_s - span.waiting_s AS transfer_s
 FROM span
@@ -194,30 +197,46 @@ JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.o
 
 -- Seconds during which at least one op of an activity ran on a rank. They add up to more than the
 -- whole where activities overlap. exposed_s: the part of communication_s during which no
--- computation ran. WHERE timeline = N reads that timeline alone.
+-- computation ran. Of it exposed_waiting_s is when all communications waited for other ranks, and
+-- exposed_bubble_s when they waited for ranks of other pipeline stages; exposed_transfer_s is the
+-- rest. WHERE timeline = N reads that timeline alone.
 CREATE VIEW activity_view AS
-WITH edge AS (
-       SELECT span.timeline_id AS timeline, span.rank, span.start_s AS at_s, 1 AS step, span.op,
+WITH part AS (  -- of a communication two: the wait for the last rank of its group, and the transfer
+       SELECT span.timeline_id AS timeline, span.rank, span.op,
+              span.start_s + coalesce(span.waiting_s, 0) AS start_s,
+              span.start_s + span.duration_s AS end_s, timeline_op.activity AS does,
               timeline_op.activity
        FROM span
        JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
        UNION ALL
-       SELECT span.timeline_id, span.rank, span.start_s + span.duration_s, -1, span.op,
-              timeline_op.activity
+       SELECT span.timeline_id, span.rank, span.op, span.start_s, span.start_s + span.waiting_s,
+              CASE WHEN group_kind IN ('even_boundary', 'odd_boundary', 'ends') THEN 'bubble'
+                   ELSE 'waiting' END, timeline_op.activity
        FROM span
-       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op),
+       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
+       WHERE span.waiting_s > 0),
+     edge AS (
+       SELECT timeline, rank, start_s AS at_s, 1 AS step, op, does, activity FROM part
+       UNION ALL
+       SELECT timeline, rank, end_s, -1, op, does, activity FROM part),
      level AS (
        SELECT timeline, rank, lead(at_s) OVER ordered - at_s AS length_s,
               sum(step * (activity = 'computation')) OVER ordered AS computing,
               sum(step * (activity = 'communication')) OVER ordered AS communicating,
-              sum(step * (activity = 'copy')) OVER ordered AS copying
+              sum(step * (activity = 'copy')) OVER ordered AS copying,
+              sum(step * (does = 'communication')) OVER ordered AS transferring,
+              sum(step * (does = 'waiting')) OVER ordered AS waiting
        FROM edge
        WINDOW ordered AS
          (PARTITION BY timeline, rank ORDER BY at_s, step, op ROWS UNBOUNDED PRECEDING))
 SELECT timeline, rank, total(length_s * (computing > 0)) AS computation_s,
        total(length_s * (communicating > 0)) AS communication_s,
        total(length_s * (communicating > 0 AND computing = 0)) AS exposed_s,
-       total(length_s * (copying > 0)) AS copy_s
+       total(length_s * (copying > 0)) AS copy_s,
+       total(length_s * (transferring > 0 AND computing = 0)) AS exposed_transfer_s,
+       total(length_s * (waiting > 0 AND transferring = 0 AND computing = 0)) AS exposed_waiting_s,
+       total(length_s * (communicating > 0 AND transferring = 0 AND waiting = 0 AND computing = 0))
+         AS exposed_bubble_s
 FROM level GROUP BY timeline, rank;
 
 -- The memory that a rank sets aside for each tensor, from offset_bytes on in the memory of its pool,
