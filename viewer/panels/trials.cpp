@@ -13,11 +13,13 @@
 #include "db/load.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/scatter.h"
+#include "viewer/window/sentence.h"
 #include "viewer/window/table.h"
 
 /// The trials of studies as a dashboard: a table to sort and filter, predictions against
@@ -144,8 +146,8 @@ bool draw_dashboard_row(const TrialPanel& panel, const TrialRow& row, Session& s
   figure_cell(time_or_blank(trial.measured_s));
   figure_cell(repeats_range(panel, trial));
   error_cell(trial);
-  figure_cell(time_or_blank(trial.lower_bound_s));
-  figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
+  bound_cell(row);
+  speedup_cell(row);
   const auto peak =
       trial.measured_peak_bytes ? trial.measured_peak_bytes : trial.predicted_peak_bytes;
   figure_cell(peak ? bytes_text(static_cast<double>(*peak)) : "");
@@ -269,15 +271,6 @@ const TrialRow* draw_trial_charts(const TrialPanel& panel, const Fonts& fonts,
   return right ? weighed[*right] : nullptr;
 }
 
-// A line below the table; all of it as a tooltip where it is cut.
-void draw_verdict(const Fonts& fonts, const std::vector<const TrialRow*>& rows) {
-  const std::string text = verdict_text(rows);
-  if (text.empty()) return;
-  const std::string shown = elided(*fonts.text, text, ImGui::GetContentRegionAvail().x);
-  ImGui::TextUnformatted(shown.c_str());
-  if (shown != text && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
-}
-
 // Says what the filter hides, and shows it by a click.
 void draw_hidden(TrialPanel& panel, std::size_t hidden) {
   if (hidden == 0) return;
@@ -338,7 +331,8 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
   const TrialRow* picked =
       draw_dashboard_table(panel, rows, session, std::min(needed, room * 0.55F));
   if (rows.empty()) ImGui::TextDisabled("No trial is listed.");
-  draw_verdict(fonts, listed);
+  draw_sentence(verdict_text(session.catalog, listed));
+  draw_sentence(unequal_text(listed), theme::kWarning);
   draw_hidden(panel, hidden_planned(session.catalog, panel.filter));
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
   const float top = corner.y + fonts.text->FontSize * 0.6F;
