@@ -98,6 +98,21 @@ std::string pace_text(const TrialFigures& figures) {
   return fmt::format("{}: {:.2f}x on equal machines", figures.pace, *figures.equal_speedup);
 }
 
+std::map<std::int64_t, RunPlace> load_run_places(const Connection& connection) {
+  Statement statement(connection,
+                      "SELECT run.id, run.kind, run.machine_id, machine.hostname, run.network, "
+                      "(SELECT count(DISTINCT node) FROM run_rank WHERE run_rank.run_id = run.id) "
+                      "FROM run JOIN machine ON machine.id = run.machine_id WHERE run.id IN "
+                      "(SELECT run_id FROM measurement UNION SELECT run_id FROM fit)");
+  std::map<std::int64_t, RunPlace> places;
+  while (statement.step()) {
+    places[statement.value<std::int64_t>(0)] = {
+        statement.value<std::string>(1), statement.value<std::int64_t>(2),
+        statement.value<std::string>(3), statement.value<std::string>(4), statement.value<int>(5)};
+  }
+  return places;
+}
+
 std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection& connection,
                                                                     std::int64_t study_id) {
   Statement statement(connection,

@@ -92,6 +92,18 @@ struct TrialCommunication {
   double transfer_s = 0;  ///< the rest
 };
 
+/// On what a run ran.
+struct RunPlace {
+  std::string kind;  ///< of the run
+  std::int64_t machine_id = 0;
+  std::string machine;  ///< its name
+  std::string network;  ///< between its nodes; empty where it is not known
+  int nodes = 0;        ///< 0 where it is not known
+};
+
+/// By run, of those that measured or fitted something.
+std::map<std::int64_t, RunPlace> load_run_places(const Connection&);
+
 /// By trial, of those of a study whose timelines tell. Reads all their spans.
 std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection&,
                                                                     std::int64_t study_id);

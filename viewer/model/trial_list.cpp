@@ -167,6 +167,16 @@ std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& tr
   return front;
 }
 
+std::vector<std::string> studies_of(const std::vector<const TrialRow*>& trials) {
+  std::vector<std::string> studies;
+  for (const TrialRow* row : trials) {
+    if (std::find(studies.begin(), studies.end(), row->study) == studies.end()) {
+      studies.push_back(row->study);
+    }
+  }
+  return studies;
+}
+
 std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRow*>& trials) {
   const auto is_measured = [](const TrialRow& row) {
     return row.trial.status == "done" && row.trial.measured_s.value_or(0) > 0;

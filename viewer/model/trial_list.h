@@ -69,6 +69,9 @@ std::optional<TrialCost> cost_of(const TrialRow& trial);
 /// The trials that no other one beats in time without taking more memory: fastest first.
 std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& trials);
 
+/// The studies of these trials, in their order. Trials of one are compared with each other.
+std::vector<std::string> studies_of(const std::vector<const TrialRow*>& trials);
+
 /// Which of these trials of one study is the fastest, against what, how far from its bound, and from
 /// which others the repeats do not tell it. Says so where the study has measured others. Empty where
 /// none was measured, and for several studies.
