@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "db/load.h"
 #include "tests/db/sample.h"
 
 namespace viewer::fit_samples_test {
