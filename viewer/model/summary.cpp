@@ -49,8 +49,8 @@ std::vector<std::string> summary_facts(const Summary& summary, bool is_marked) {
   const double length_s = summary.range.length_s();
   const std::optional<double> covered = covered_share(summary.mean);
   std::vector<std::string> facts = {
-      "communication covered " + (covered ? percent_text(*covered) : "-"),
       exposed_text(summary, summary.mean),
+      "communication covered " + (covered ? percent_text(*covered) : "-"),
       "idle " + (length_s > 0 ? percent_text(summary.mean.idle_s / length_s) : "-")};
   if (is_marked) {
     for (std::string& fact : facts) fact.insert(0, "marked range: ");
