@@ -30,8 +30,8 @@ Listing runs() {
        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
       "resumes_run is the run from whose checkpoint this one goes on, and changes_results names "
-      "the "
-      "decisions that change losses and gradients. A table has these columns where a run has such.",
+      "the decisions that change losses and gradients. A table has these columns where a run has "
+      "such.",
       {{"resumes_run", "resumes_run"}, {"changes_results", "changes_results"}}};
 }
 
@@ -56,9 +56,14 @@ Listing trials() {
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
       "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they "
       "were measured in together (comparable_s).\n"
+      "pace: how much more slowly or faster speedup_against computed the same work, where that is "
+      "more than 10%. equal_speedup is the speed-up without that, as far as predictions tell. A "
+      "table has both where a row has a pace.\n"
+      "slowed_lower_bound_s (CSV and JSON): the lower bound at the pace of the trial.\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
-      {{"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
+      {{"pace", "equal_speedup, pace"},
+       {"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
 }
 
 Listing studies() {
@@ -248,7 +253,7 @@ std::int64_t write_listing(std::FILE* file, const Style& style, const Connection
   std::string columns = "*";
   if (style.format == Format::table) {
     columns = listing.table_columns;
-    for (const Listing::Rare& rare : listing.rare) {
+    for (const RareColumns& rare : listing.rare) {
       Query shown(
           connection,
           fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), rare.shown_by),

@@ -17,6 +17,12 @@ struct ListingFilter {
   const char* description;
 };
 
+/// Columns that a table has only where a row's `shown_by` is not NULL.
+struct RareColumns {
+  const char* shown_by;
+  const char* columns;
+};
+
 /// One listing of moe-db: a stable view, the columns that fit a terminal, an order, filters. CSV
 /// and JSON have every column of the view.
 struct Listing {
@@ -28,12 +34,7 @@ struct Listing {
   const char* order;
   std::vector<ListingFilter> filters;
   const char* notes = "";  ///< the meaning of columns whose names do not tell it
-  /// A table has these columns too where a row's `shown_by` is not NULL.
-  struct Rare {
-    const char* shown_by;
-    const char* columns;
-  };
-  std::vector<Rare> rare = {};
+  std::vector<RareColumns> rare = {};
 };
 
 const std::vector<Listing>& all_listings();

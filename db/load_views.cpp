@@ -1,5 +1,7 @@
 #include "db/load_views.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "db/statement.h"
@@ -67,7 +69,8 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
                       "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
                       "sequential_last_loss, loss_difference, coalesce(speedup_against, ''), "
                       "coalesce(tied_with, ''), own_prediction_error, repeats, min_repeat_s, "
-                      "max_repeat_s FROM trial_view");
+                      "max_repeat_s, compute_ratio, equal_speedup, min_iteration_s, "
+                      "coalesce(pace, '') FROM trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -82,8 +85,32 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.repeats = statement.value<int>(9);
     row.min_repeat_s = statement.value<std::optional<double>>(10);
     row.max_repeat_s = statement.value<std::optional<double>>(11);
+    row.compute_ratio = statement.value<std::optional<double>>(12);
+    row.equal_speedup = statement.value<std::optional<double>>(13);
+    row.min_iteration_s = statement.value<std::optional<double>>(14);
+    row.pace = statement.value<std::string>(15);
   }
   return figures;
+}
+
+std::string pace_text(const TrialFigures& figures) {
+  if (figures.pace.empty() || !figures.equal_speedup) return figures.pace;
+  return fmt::format("{}: {:.2f}x on equal machines", figures.pace, *figures.equal_speedup);
+}
+
+std::map<std::int64_t, RunPlace> load_run_places(const Connection& connection) {
+  Statement statement(connection,
+                      "SELECT run.id, run.kind, run.machine_id, machine.hostname, run.network, "
+                      "(SELECT count(DISTINCT node) FROM run_rank WHERE run_rank.run_id = run.id) "
+                      "FROM run JOIN machine ON machine.id = run.machine_id WHERE run.id IN "
+                      "(SELECT run_id FROM measurement UNION SELECT run_id FROM fit)");
+  std::map<std::int64_t, RunPlace> places;
+  while (statement.step()) {
+    places[statement.value<std::int64_t>(0)] = {
+        statement.value<std::string>(1), statement.value<std::int64_t>(2),
+        statement.value<std::string>(3), statement.value<std::string>(4), statement.value<int>(5)};
+  }
+  return places;
 }
 
 std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection& connection,

@@ -71,7 +71,19 @@ struct TrialFigures {
   std::optional<double> loss_difference;             ///< the difference of the two last losses
   int repeats = 0;                                   ///< measured ones
   std::optional<double> min_repeat_s, max_repeat_s;  ///< the fastest and the slowest of them
+  /// How many times as long the same computation took in the trial of speedup_against as in this
+  /// one. None until the study has ended, or where no repeat of one of the two has spans.
+  std::optional<double> compute_ratio;
+  /// The speed-up if both had computed equally fast (views.md). None where compute_ratio is, or
+  /// where a refinement planned one of the two.
+  std::optional<double> equal_speedup;
+  std::optional<double> min_iteration_s;  ///< the shortest of all its iterations
+  /// "sequential computed 1.76 times as slowly", where the two differ by more than 10%; else empty.
+  std::string pace;
 };
+
+/// "sequential computed 1.76 times as slowly: 1.43x on equal machines". Empty where `pace` is.
+std::string pace_text(const TrialFigures& figures);
 
 /// How long the communications of a rank took in a trial's measured timelines: the mean over ranks
 /// and timelines.
@@ -79,6 +91,18 @@ struct TrialCommunication {
   double waiting_s = 0;   ///< until the last rank of each had begun it
   double transfer_s = 0;  ///< the rest
 };
+
+/// On what a run ran.
+struct RunPlace {
+  std::string kind;  ///< of the run
+  std::int64_t machine_id = 0;
+  std::string machine;  ///< its name
+  std::string network;  ///< between its nodes; empty where it is not known
+  int nodes = 0;        ///< 0 where it is not known
+};
+
+/// By run, of those that measured or fitted something.
+std::map<std::int64_t, RunPlace> load_run_places(const Connection&);
 
 /// By trial, of those of a study whose timelines tell. Reads all their spans.
 std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection&,

@@ -325,13 +325,13 @@ std::int64_t find_or_insert(Connection& connection, Trial trial) {
 
 void replace_prediction(Connection& connection, const Trial& trial) {
   Transaction transaction(connection, "replace a prediction");
-  const int changed =
-      update(connection, "replace a prediction",
-             "UPDATE trial SET paper_s = ?2, predicted_s = ?3, lower_bound_s = ?4, "
-             "predicted_peak_bytes = ?5, predicted_deviation_s = ?6, "
-             "first_predicted_s = ?7 WHERE id = ?1",
-             trial.id, trial.paper_s, trial.predicted_s, trial.lower_bound_s,
-             trial.predicted_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s);
+  const int changed = update(connection, "replace a prediction",
+                             "UPDATE trial SET paper_s = ?2, predicted_s = ?3, lower_bound_s = ?4, "
+                             "predicted_peak_bytes = ?5, predicted_deviation_s = ?6, "
+                             "first_predicted_s = ?7, bounded_by = ?8 WHERE id = ?1",
+                             trial.id, trial.paper_s, trial.predicted_s, trial.lower_bound_s,
+                             trial.predicted_peak_bytes, trial.predicted_deviation_s,
+                             trial.first_predicted_s, trial.bounded_by);
   require_row(connection, changed, "trial", trial.id);
   update(connection, "remove a predicted timeline",
          "DELETE FROM timeline WHERE trial_id = ?1 AND kind = 'predicted'", trial.id);
@@ -387,13 +387,13 @@ void set_comparison(Connection& connection, std::int64_t trial_id, double measur
 }
 
 void set_slowdown(Connection& connection, std::int64_t trial_id, double compute_slowdown,
-                  double predicted_slowed_s) {
-  require_row(
-      connection,
-      update(connection, "store how slowly a trial computed",
-             "UPDATE trial SET compute_slowdown = ?2, predicted_slowed_s = ?3 WHERE id = ?1",
-             trial_id, compute_slowdown, predicted_slowed_s),
-      "trial", trial_id);
+                  double predicted_slowed_s, double slowed_lower_bound_s) {
+  require_row(connection,
+              update(connection, "store how slowly a trial computed",
+                     "UPDATE trial SET compute_slowdown = ?2, predicted_slowed_s = ?3, "
+                     "slowed_lower_bound_s = ?4 WHERE id = ?1",
+                     trial_id, compute_slowdown, predicted_slowed_s, slowed_lower_bound_s),
+              "trial", trial_id);
 }
 
 void insert(Connection& connection, const PredictionQuality& quality) {

@@ -102,8 +102,8 @@ std::int64_t find_or_insert(Connection&, Trial);
 /// unless it is the trial's own planner.
 void name_planner(Connection&, std::int64_t trial_id, const std::string& planner);
 
-/// Writes the predicted figures of `trial` (found by id): paper, predicted and lower bound, peak,
-/// deviation. Deletes its predicted timelines.
+/// Writes the predicted figures of `trial` (found by id): paper, predicted, lower bound and what
+/// bounds, peak, deviation. Deletes its predicted timelines.
 void replace_prediction(Connection&, const Trial&);
 
 /// Turns a planned trial into a running one. False where it is not planned: another process took
@@ -120,9 +120,9 @@ void finish_trial(Connection&, Trial);
 void set_comparison(Connection&, std::int64_t trial_id, double measured_s, double comparable_s,
                     const std::string& tied_with);
 
-/// Notes Trial::compute_slowdown and Trial::predicted_slowed_s.
+/// Notes Trial::compute_slowdown, Trial::predicted_slowed_s and Trial::slowed_lower_bound_s.
 void set_slowdown(Connection&, std::int64_t trial_id, double compute_slowdown,
-                  double predicted_slowed_s);
+                  double predicted_slowed_s, double slowed_lower_bound_s);
 
 /// Stores how good the predictions of a study were; replaces what was there of it.
 void insert(Connection&, const PredictionQuality&);

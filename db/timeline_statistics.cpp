@@ -18,7 +18,27 @@ void append(std::vector<TimeInterval>& to, const std::vector<TimeInterval>& from
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// Both are merged, and so is the result.
+std::vector<TimeInterval> joined(std::vector<TimeInterval> a, const std::vector<TimeInterval>& b) {
+  if (b.empty()) return a;
+  append(a, b);
+  return merged(std::move(a));
+}
+
 }  // namespace
+
+bool is_between_stages(std::string_view group_kind) {
+  return group_kind == "even_boundary" || group_kind == "odd_boundary" || group_kind == "ends";
+}
+
+void add_communication(ActivityIntervals& intervals, TimeInterval whole, double waiting_s,
+                       bool between_stages) {
+  const double met_s = std::clamp(whole.begin_s + waiting_s, whole.begin_s, whole.end_s);
+  if (met_s > whole.begin_s) {
+    (between_stages ? intervals.bubble : intervals.waiting).push_back({whole.begin_s, met_s});
+  }
+  if (whole.end_s > met_s) intervals.communication.push_back({met_s, whole.end_s});
+}
 
 std::vector<TimeInterval> merged(std::vector<TimeInterval> intervals) {
   const auto begins_before = [](const TimeInterval& a, const TimeInterval& b) {
@@ -78,7 +98,9 @@ double covered_length_s(TimeInterval interval, std::span<const TimeInterval> oth
 
 RankStatistics rank_statistics(int rank, ActivityIntervals intervals, TimeInterval range) {
   const auto computation = merged_inside(std::move(intervals.computation), range);
-  const auto communication = merged_inside(std::move(intervals.communication), range);
+  const auto transfer = merged_inside(std::move(intervals.communication), range);
+  const auto in_stage = joined(transfer, merged_inside(std::move(intervals.waiting), range));
+  const auto communication = joined(in_stage, merged_inside(std::move(intervals.bubble), range));
   const auto copy = merged_inside(std::move(intervals.copy), range);
   const auto host = merged_inside(std::move(intervals.host), range);
   std::vector<TimeInterval> anything = computation;
@@ -91,7 +113,13 @@ RankStatistics rank_statistics(int rank, ActivityIntervals intervals, TimeInterv
   statistics.rank = rank;
   statistics.computation_s = total_length_s(computation);
   statistics.communication_s = total_length_s(communication);
-  statistics.exposed_s = statistics.communication_s - common_length_s(computation, communication);
+  const auto exposed_s = [&](const std::vector<TimeInterval>& of) {
+    return total_length_s(of) - common_length_s(computation, of);
+  };
+  statistics.exposed_s = exposed_s(communication);
+  const double in_stage_s = exposed_s(in_stage);
+  statistics.exposed_bubble_s = std::max(0.0, statistics.exposed_s - in_stage_s);
+  statistics.exposed_waiting_s = std::max(0.0, in_stage_s - exposed_s(transfer));
   statistics.copy_s = total_length_s(copy);
   statistics.host_s = total_length_s(host);
   statistics.idle_s = range.length_s() - total_length_s(merged(std::move(anything)));
@@ -109,6 +137,8 @@ RankStatistics mean(std::span<const RankStatistics> ranks) {
     mean.copy_s += rank.copy_s / count;
     mean.host_s += rank.host_s / count;
     mean.idle_s += rank.idle_s / count;
+    mean.exposed_waiting_s += rank.exposed_waiting_s / count;
+    mean.exposed_bubble_s += rank.exposed_bubble_s / count;
   }
   return mean;
 }

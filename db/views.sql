@@ -29,7 +29,9 @@ SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.d
        flops / nullif(iteration.duration_s * run.peak_flops_per_s, 0) AS peak_share, exposed_s,
        (SELECT max(1.0 * max_tokens * experts / nullif(balance.tokens, 0)) FROM balance
         WHERE balance.run_id = iteration.run_id
-          AND balance.iteration = iteration.iteration) AS max_over_mean
+          AND balance.iteration = iteration.iteration) AS max_over_mean,
+       exposed_waiting_s, exposed_bubble_s,
+       exposed_s - exposed_waiting_s - exposed_bubble_s AS exposed_transfer_s
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
@@ -42,7 +44,20 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- trials that the repeats do not tell from this one. prediction_error: (predicted - measured) /
 -- measured, of the trial's first prediction. own_prediction_error: what is left of it without what
 -- is common to all first predictions of the study; NULL for a trial that a refinement planned.
+-- compute_ratio: how many times as long the same computation took in the trial of speedup_against
+-- as in this one, both against the study's profile. equal_speedup: the speed-up if both had
+-- computed equally fast: speedup over what the difference in pace is predicted to make of it. That
+-- is the ratio of their predicted_slowed_s over the ratio of their first predictions, which are for
+-- one pace. NULL where a refinement planned one of the two, which has no such prediction then.
+-- min_iteration_s: the shortest iteration of all repeats, warm-up included. pace says in words how
+-- much more slowly or faster speedup_against computed; NULL where that is 10% or less, or not known.
 CREATE VIEW trial_view AS
+WITH pace AS (
+       SELECT id, compute_slowdown AS slowdown,
+              CASE WHEN json_extract(nullif(parameters_json, ''), '$.refinement') IS NULL
+                   THEN coalesce(first_predicted_s, predicted_s) END
+                / nullif(predicted_slowed_s, 0) AS predicted_gain
+       FROM trial)
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
@@ -51,63 +66,87 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
        predicted_deviation_s, also_planned_by, first_predicted_s,
-       CASE WHEN measured_s IS NULL THEN NULL
-            WHEN sequential_s IS NOT NULL THEN 'sequential'
-            ELSE (SELECT fastest.planner FROM trial AS fastest
-                  WHERE fastest.study_id = each.study_id AND fastest.status = 'done'
-                    AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
-                  ORDER BY fastest.id LIMIT 1)
-       END AS speedup_against, tied_with,
+       (SELECT planner FROM trial WHERE id = against_id) AS speedup_against, tied_with,
        CASE WHEN json_extract(nullif(parameters, ''), '$.refinement') IS NULL
             THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
               - (SELECT common_error FROM prediction_quality
                  WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
-       network, comparable_s, compute_slowdown, predicted_slowed_s
-FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
-             trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
-             trial.predicted_s, trial.measured_s,
-             CASE WHEN trial.measured_s IS NOT NULL
-                  THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
-             trial.compute_slowdown, trial.predicted_slowed_s,
-             trial.lower_bound_s, trial.predicted_peak_bytes,
-             trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
-             nullif(trial.also_planned_by, '') AS also_planned_by,
-             nullif(trial.tied_with, '') AS tied_with,
-             (SELECT sequential.measured_s FROM trial AS sequential
-              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
-                AND sequential.measured_s > 0
-              ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
-             (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s)) FROM trial AS fastest
-              WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
-                AND fastest.measured_s > 0
-                AND NOT EXISTS (SELECT 1 FROM trial AS sequential
-                                WHERE sequential.study_id = trial.study_id
-                                  AND sequential.planner = 'sequential'
-                                  AND sequential.status IN ('planned', 'running', 'done'))
-             ) AS fastest_s,
-             (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
-             (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
-             (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
-             trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id,
-             trial.schedule_id, nullif(study.layout, '') AS layout,
-             nullif(schedule.changes_results, '') AS changes_results,
-             (SELECT run_view.last_loss FROM trial_repeat
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
-             (SELECT run_view.last_loss FROM trial AS sequential
-              JOIN trial_repeat ON trial_repeat.trial_id = sequential.id
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
-                AND run_view.status = 'done'
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss,
-             (SELECT run_view.network FROM trial_repeat
-              JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE trial_repeat.trial_id = trial.id
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
-      FROM trial
-      JOIN study ON study.id = trial.study_id
-      LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS each;
+       network, comparable_s, compute_slowdown, predicted_slowed_s,
+       against.slowdown / nullif(own.slowdown, 0) AS compute_ratio,
+       coalesce(sequential_s, fastest_s) / comparable_s * against.predicted_gain
+         / nullif(own.predicted_gain, 0) AS equal_speedup,
+       bounded_by, slowed_lower_bound_s,
+       (SELECT min(iteration.duration_s) FROM trial_repeat
+        JOIN iteration ON iteration.run_id = trial_repeat.run_id
+        WHERE trial_repeat.trial_id = trial) AS min_iteration_s,
+       (SELECT planner FROM trial WHERE id = against_id)
+         || CASE WHEN against.slowdown > 1.1 * own.slowdown
+                 THEN printf(' computed %.2f times as slowly', against.slowdown / own.slowdown)
+                 WHEN own.slowdown > 1.1 * against.slowdown
+                 THEN printf(' computed %.2f times as fast', own.slowdown / against.slowdown)
+            END AS pace
+FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
+                     WHEN sequential_id IS NOT NULL THEN sequential_id
+                     ELSE (SELECT fastest.id FROM trial AS fastest
+                           WHERE fastest.study_id = figures.study_id AND fastest.status = 'done'
+                             AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
+                           ORDER BY fastest.id LIMIT 1)
+                END AS against_id
+      FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
+                   trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
+                   trial.predicted_s, trial.measured_s,
+                   CASE WHEN trial.measured_s IS NOT NULL
+                        THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
+                   trial.compute_slowdown, trial.predicted_slowed_s,
+                   nullif(trial.bounded_by, '') AS bounded_by, trial.slowed_lower_bound_s,
+                   trial.lower_bound_s, trial.predicted_peak_bytes,
+                   trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
+                   nullif(trial.also_planned_by, '') AS also_planned_by,
+                   nullif(trial.tied_with, '') AS tied_with,
+                   (SELECT sequential.measured_s FROM trial AS sequential
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND sequential.measured_s > 0
+                    ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
+                   (SELECT sequential.id FROM trial AS sequential
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND sequential.measured_s > 0
+                    ORDER BY sequential.measured_s LIMIT 1) AS sequential_id,
+                   (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s))
+                    FROM trial AS fastest
+                    WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
+                      AND fastest.measured_s > 0
+                      AND NOT EXISTS (SELECT 1 FROM trial AS sequential
+                                      WHERE sequential.study_id = trial.study_id
+                                        AND sequential.planner = 'sequential'
+                                        AND sequential.status IN ('planned', 'running', 'done'))
+                   ) AS fastest_s,
+                   (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
+                   (SELECT min(measured_s) FROM trial_repeat
+                    WHERE trial_id = trial.id) AS min_repeat_s,
+                   (SELECT max(measured_s) FROM trial_repeat
+                    WHERE trial_id = trial.id) AS max_repeat_s,
+                   trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks,
+                   trial.study_id, trial.schedule_id, nullif(study.layout, '') AS layout,
+                   nullif(schedule.changes_results, '') AS changes_results,
+                   (SELECT run_view.last_loss FROM trial_repeat
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
+                   (SELECT run_view.last_loss FROM trial AS sequential
+                    JOIN trial_repeat ON trial_repeat.trial_id = sequential.id
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                      AND run_view.status = 'done'
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss,
+                   (SELECT run_view.network FROM trial_repeat
+                    JOIN run_view ON run_view.run = trial_repeat.run_id
+                    WHERE trial_repeat.trial_id = trial.id
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
+            FROM trial
+            JOIN study ON study.id = trial.study_id
+            LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS figures) AS each
+LEFT JOIN pace AS own ON own.id = each.trial
+LEFT JOIN pace AS against ON against.id = each.against_id;
 
 -- The fastest finished trial of every study, and how good its predictions were, as the table
 -- prediction_quality has it.
@@ -142,14 +181,15 @@ LEFT JOIN study ON study.id = trial.study_id;
 
 -- waiting_s is how long a communication waited until the last rank of its group began it, and
 -- transfer_s the rest of it. Both are NULL for other ops, and in timelines that do not say which
--- ranks communicate.
+-- ranks communicate. bandwidth_bytes_per_s is of the transfer where that is known.
 CREATE VIEW span_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
        timeline_op.kind, timeline_op.stream, timeline_op.phase, timeline_op.layer,
        timeline_op.chunk, timeline_op.chunks, span.start_s, span.duration_s,
        span.start_s + span.duration_s AS end_s, span.bytes, span.flops,
-       span.bytes / nullif(span.duration_s, 0) AS bandwidth_bytes_per_s,
+       span.bytes / nullif(span.duration_s - coalesce(span.waiting_s, 0), 0)
+         AS bandwidth_bytes_per_s,
        span.flops / nullif(span.duration_s, 0) AS flops_per_s, timeline_op.activity,
        span.waiting_s, span.duration_s - span.waiting_s AS transfer_s
 FROM span
@@ -158,30 +198,46 @@ JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.o
 
 -- Seconds during which at least one op of an activity ran on a rank. They add up to more than the
 -- whole where activities overlap. exposed_s: the part of communication_s during which no
--- computation ran. WHERE timeline = N reads that timeline alone.
+-- computation ran. Of it exposed_waiting_s is when all communications waited for other ranks, and
+-- exposed_bubble_s when they waited for ranks of other pipeline stages; exposed_transfer_s is the
+-- rest. WHERE timeline = N reads that timeline alone.
 CREATE VIEW activity_view AS
-WITH edge AS (
-       SELECT span.timeline_id AS timeline, span.rank, span.start_s AS at_s, 1 AS step, span.op,
+WITH part AS (  -- of a communication two: the wait for the last rank of its group, and the transfer
+       SELECT span.timeline_id AS timeline, span.rank, span.op,
+              span.start_s + coalesce(span.waiting_s, 0) AS start_s,
+              span.start_s + span.duration_s AS end_s, timeline_op.activity AS does,
               timeline_op.activity
        FROM span
        JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
        UNION ALL
-       SELECT span.timeline_id, span.rank, span.start_s + span.duration_s, -1, span.op,
-              timeline_op.activity
+       SELECT span.timeline_id, span.rank, span.op, span.start_s, span.start_s + span.waiting_s,
+              CASE WHEN group_kind IN ('even_boundary', 'odd_boundary', 'ends') THEN 'bubble'
+                   ELSE 'waiting' END, timeline_op.activity
        FROM span
-       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op),
+       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
+       WHERE span.waiting_s > 0),
+     edge AS (
+       SELECT timeline, rank, start_s AS at_s, 1 AS step, op, does, activity FROM part
+       UNION ALL
+       SELECT timeline, rank, end_s, -1, op, does, activity FROM part),
      level AS (
        SELECT timeline, rank, lead(at_s) OVER ordered - at_s AS length_s,
               sum(step * (activity = 'computation')) OVER ordered AS computing,
               sum(step * (activity = 'communication')) OVER ordered AS communicating,
-              sum(step * (activity = 'copy')) OVER ordered AS copying
+              sum(step * (activity = 'copy')) OVER ordered AS copying,
+              sum(step * (does = 'communication')) OVER ordered AS transferring,
+              sum(step * (does = 'waiting')) OVER ordered AS waiting
        FROM edge
        WINDOW ordered AS
          (PARTITION BY timeline, rank ORDER BY at_s, step, op ROWS UNBOUNDED PRECEDING))
 SELECT timeline, rank, total(length_s * (computing > 0)) AS computation_s,
        total(length_s * (communicating > 0)) AS communication_s,
        total(length_s * (communicating > 0 AND computing = 0)) AS exposed_s,
-       total(length_s * (copying > 0)) AS copy_s
+       total(length_s * (copying > 0)) AS copy_s,
+       total(length_s * (transferring > 0 AND computing = 0)) AS exposed_transfer_s,
+       total(length_s * (waiting > 0 AND transferring = 0 AND computing = 0)) AS exposed_waiting_s,
+       total(length_s * (communicating > 0 AND transferring = 0 AND waiting = 0 AND computing = 0))
+         AS exposed_bubble_s
 FROM level GROUP BY timeline, rank;
 
 -- The memory that a rank sets aside for each tensor, from offset_bytes on in the memory of its pool,

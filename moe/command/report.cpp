@@ -39,7 +39,8 @@ TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
   columns.emplace_back("flops_per_s");
   if (scale_.peak_flops_per_s) columns.emplace_back("peak_share");
   if (has_all_columns()) {
-    columns.insert(columns.end(), {"flops", "peak_bytes", "exposed_s", "max_over_mean"});
+    columns.insert(columns.end(), {"flops", "peak_bytes", "exposed_s", "max_over_mean",
+                                   "exposed_waiting_s", "exposed_bubble_s"});
   }
   if (only_evaluates_) columns = {"iteration", "heldout_loss"};
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
@@ -63,8 +64,13 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t sched
     const auto cell = [](const std::optional<double>& value) {
       return value ? db::Cell(*value) : db::Cell();
     };
+    const auto exposed = [&](double ExposedCommunication::*part) {
+      return step.exposed ? db::Cell((*step.exposed).*part) : db::Cell();
+    };
     cells.insert(cells.end(), {db::Cell(step.flops), db::Cell(peak_bytes(step)),
-                               cell(step.exposed_s), cell(step.max_over_mean)});
+                               exposed(&ExposedCommunication::all_s), cell(step.max_over_mean),
+                               exposed(&ExposedCommunication::waiting_s),
+                               exposed(&ExposedCommunication::bubble_s)});
   }
   return cells;
 }
@@ -171,7 +177,11 @@ std::string TrainReport::json_summary(const Summary& summary,
     }
   }
   json["dropped"] = last.dropped;
-  if (last.exposed_s) json["exposed_s"] = *last.exposed_s;
+  if (last.exposed) {
+    json["exposed_s"] = last.exposed->all_s;
+    json["exposed_waiting_s"] = last.exposed->waiting_s;
+    json["exposed_bubble_s"] = last.exposed->bubble_s;
+  }
   if (last.max_over_mean) json["max_over_mean"] = *last.max_over_mean;
   if (balanced_) {
     json["balanced_share"] = balanced_->share();

@@ -128,7 +128,11 @@ void StepLog::write(const StepReport& step, const std::string& schedule) {
                {"dropped", step.dropped},
                {"peak_bytes", peak_bytes(step)}});
   if (const auto share = peak_share(scale_, step)) line["peak_share"] = *share;
-  if (step.exposed_s) line["exposed_s"] = *step.exposed_s;
+  if (step.exposed) {
+    line["exposed_s"] = step.exposed->all_s;
+    line["exposed_waiting_s"] = step.exposed->waiting_s;
+    line["exposed_bubble_s"] = step.exposed->bubble_s;
+  }
   if (step.max_over_mean) line["max_over_mean"] = *step.max_over_mean;
   if (!schedule.empty()) line["schedule"] = schedule;
   if (step.z_loss != 0) line["z_loss"] = step.z_loss;

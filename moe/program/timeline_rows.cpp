@@ -7,62 +7,13 @@
 #include <utility>
 
 #include "db/store.h"
+#include "moe/program/last_arrivals.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/start_rule.h"
 #include "moe/program/work.h"
 
 namespace moe {
 namespace {
-
-/// [rank]: the lowest rank of its group of that kind.
-std::vector<int> first_ranks(const Groups& groups, GroupKind kind) {
-  std::vector<int> first(static_cast<std::size_t>(groups.ranks), -1);
-  for (int rank = 0; rank < groups.ranks; ++rank) {
-    if (first[rank] >= 0) continue;
-    for (const int member : members(groups, kind, rank)) first[member] = rank;
-  }
-  return first;
-}
-
-using FirstRanks = std::map<GroupKind, std::vector<int>>;
-
-FirstRanks first_ranks(const Program& program, const Groups& groups) {
-  FirstRanks first;
-  for (const Op& op : program.ops) {
-    const std::optional<GroupKind> kind = group_of(op);
-    if (kind && !first.contains(*kind)) first.emplace(*kind, first_ranks(groups, *kind));
-  }
-  return first;
-}
-
-/// When the last rank of each group began a communication: by op and the group's lowest rank.
-class LastArrivals {
- public:
-  LastArrivals(const Program& program, const Timeline& timeline, const FirstRanks& first)
-      : program_(program), first_(first) {
-    for (int rank = 0; rank < rank_count(timeline); ++rank) {
-      for (const OpSpan& span : spans_of(timeline, rank)) {
-        const std::optional<GroupKind> kind = group_of(program.ops[span.op]);
-        if (!kind) continue;
-        const auto [found, added] =
-            last_s_.try_emplace({span.op, first.at(*kind)[rank]}, span.start_s);
-        if (!added) found->second = std::max(found->second, span.start_s);
-      }
-    }
-  }
-
-  std::optional<double> waiting_s(const OpSpan& span, int rank) const {
-    const std::optional<GroupKind> kind = group_of(program_.ops[span.op]);
-    if (!kind) return std::nullopt;
-    const double last_s = last_s_.at({span.op, first_.at(*kind)[rank]});
-    return std::clamp(last_s - span.start_s, 0.0, std::max(span.duration_s, 0.0));
-  }
-
- private:
-  const Program& program_;
-  const FirstRanks& first_;
-  std::map<std::pair<int, int>, double> last_s_;
-};
 
 /// What every op waits for; of the ops of one stream and pipeline stage only the last.
 std::vector<db::OpEdge> edge_rows(const Program& program) {

@@ -92,7 +92,11 @@ void TrainStore::observe(const StepReport& report) {
   iterations_.back().learning_rate = report.learning_rate;
   iterations_.back().gradient_norm = report.gradient_norm;
   iterations_.back().flops = report.flops;
-  iterations_.back().exposed_s = report.exposed_s;
+  if (report.exposed) {
+    iterations_.back().exposed_s = report.exposed->all_s;
+    iterations_.back().exposed_waiting_s = report.exposed->waiting_s;
+    iterations_.back().exposed_bubble_s = report.exposed->bubble_s;
+  }
   schedule_of_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(

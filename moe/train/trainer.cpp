@@ -18,7 +18,6 @@
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
 #include "moe/train/change_program.h"
-#include "moe/train/exposed_communication.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
 #include "moe/train/shared_states.h"
@@ -88,8 +87,7 @@ void merge_timelines(StepReport& report, const IterationResult& mine, double my_
                              static_cast<double>(mine.touched_peak_bytes.value_or(0)),
                              static_cast<double>(mine.dropped),
                              static_cast<double>(mine.planned_host_peak_bytes),
-                             my_flops,
-                             mine.spans.empty() ? 0 : exposed_communication_s(program, mine)};
+                             my_flops};
   const std::size_t head = packed.size();
   constexpr std::size_t kPerSpan = 3;
   if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
@@ -118,8 +116,6 @@ void merge_timelines(StepReport& report, const IterationResult& mine, double my_
   report.duration_s = end - begin;
   if (mine.spans.empty()) return;
   report.timeline.duration_s = report.duration_s;
-  report.exposed_s = 0;
-  for (int r = 0; r < world.size; ++r) *report.exposed_s += at(r)[7] / world.size;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;
     std::vector<std::int64_t> sent(ops);
@@ -132,6 +128,7 @@ void merge_timelines(StepReport& report, const IterationResult& mine, double my_
     report.timeline.ranks.push_back(std::move(spans));
     report.sent_bytes.push_back(std::move(sent));
   }
+  if (world.rank == 0) report.exposed = exposed_communication(program, report.timeline, groups);
 }
 
 /// The routing of all stages; the first rank of each stage sends it.

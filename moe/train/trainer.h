@@ -16,6 +16,7 @@
 #include "moe/train/checkpoint/checkpoints.h"
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
+#include "moe/train/exposed_communication.h"
 #include "moe/train/move_experts.h"
 #include "moe/train/outliers.h"
 #include "moe/train/planning.h"
@@ -55,8 +56,9 @@ struct StepReport {
   std::int64_t skipped = 0;             ///< steps so far that made none
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   double flops = 0;       ///< of matrix products, all ranks (step_flops.h)
-  /// The mean over ranks of exposed_communication_s(); none where spans are not recorded.
-  std::optional<double> exposed_s;
+  /// Communication that no computation covered; none where spans are not recorded, and on other
+  /// ranks than 0.
+  std::optional<ExposedCommunication> exposed;
   std::int64_t dropped = 0;
   std::optional<double> max_over_mean;  ///< worst_max_over_mean() of the routing
   std::vector<EpochEnd> epoch_ends;     ///< with this iteration, where data is shuffled

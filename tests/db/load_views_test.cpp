@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "db/load.h"
@@ -75,6 +76,25 @@ TEST_F(LoadViews, CommunicationOfATrialIsTheMeanOfItsRanksAndMeasuredTimelines) 
   EXPECT_TRUE(load_trial_communication(connection, sample.study + 1).empty());
 }
 
+TEST_F(LoadViews, TheRateOfACommunicationIsThatOfItsTransfer) {
+  Timeline timeline;
+  timeline.kind = "measured";
+  std::vector<Span> spans = sample_spans();
+  spans[1].waiting_s = 0.003;  // of 4 ms, 4 MB
+  spans[4].waiting_s = 0.003;  // of 3 ms: nothing was transferred
+  const std::int64_t id = insert(connection, timeline, sample_ops(), spans);
+  Query rows(connection,
+             "SELECT bandwidth_bytes_per_s FROM span_view WHERE timeline = ?1 AND op = 1 "
+             "ORDER BY rank",
+             {Cell(id)});
+  EXPECT_NEAR(std::get<double>(rows.next().value()[0]), 4e9, 1);
+  EXPECT_EQ(rows.next(), std::vector<Cell>{Cell()});
+  Query unknown(connection,
+                "SELECT bandwidth_bytes_per_s FROM span_view WHERE timeline = ?1 AND op = 1",
+                {Cell(sample.measured)});
+  EXPECT_NEAR(std::get<double>(unknown.next().value()[0]), 1e9, 1) << "nothing tells it";
+}
+
 TEST_F(LoadViews, SpeedUpIsMeasuredSequentialOverMeasured) {
   const auto figures = load_trial_figures(connection);
   EXPECT_EQ(figures.size(), 3U);
@@ -103,6 +123,56 @@ TEST_F(LoadViews, SpeedUpIsOverTheFastestWhereSequentialIsInfeasible) {
   EXPECT_EQ(figures.at(slower.id).speedup, 0.25);
   EXPECT_EQ(figures.at(slower.id).speedup_against, "tutel");
   EXPECT_EQ(figures.at(sample.trials[0]).speedup, std::nullopt);
+}
+
+TEST_F(LoadViews, ASpeedUpOfUnequalMachinesIsMarkedWithThatOfEqualOnes) {
+  const auto pace_of = [&](std::size_t trial) {
+    return load_trial_figures(connection).at(sample.trials[trial]);
+  };
+  EXPECT_EQ(pace_of(1).compute_ratio, std::nullopt) << "no repeat tells";
+  EXPECT_EQ(pace_of(1).equal_speedup, std::nullopt);
+  EXPECT_EQ(pace_text(pace_of(1)), "");
+  // Predicted 0.21 and 0.11 s: at those paces 0.4 and 0.16 s. Of the measured 2.0 the pace made
+  // (0.4 / 0.16) / (0.21 / 0.11).
+  set_slowdown(connection, sample.trials[0], 3.85, 0.4, 0.3);
+  set_slowdown(connection, sample.trials[1], 2.19, 0.16, 0.1);
+  EXPECT_DOUBLE_EQ(pace_of(1).compute_ratio.value(), 3.85 / 2.19);
+  EXPECT_DOUBLE_EQ(pace_of(1).equal_speedup.value(), 2 / ((0.4 / 0.16) / (0.21 / 0.11)));
+  EXPECT_EQ(pace_of(1).pace, "sequential computed 1.76 times as slowly");
+  EXPECT_EQ(pace_text(pace_of(1)),
+            "sequential computed 1.76 times as slowly: 1.53x on equal machines");
+  EXPECT_EQ(pace_of(0).compute_ratio, 1);
+  EXPECT_EQ(pace_of(0).equal_speedup, 1);
+  EXPECT_EQ(pace_of(0).pace, "");
+
+  set_slowdown(connection, sample.trials[0], 2.3, 0.3, 0.2);
+  EXPECT_EQ(pace_of(1).pace, "") << "5% apart";
+  set_slowdown(connection, sample.trials[0], 1.46, 0.3, 0.2);
+  EXPECT_EQ(pace_of(1).pace, "sequential computed 1.50 times as fast");
+}
+
+TEST_F(LoadViews, WhatARefinementPlannedHasNoSpeedUpOfEqualMachines) {
+  set_slowdown(connection, sample.trials[0], 3.85, 0.4, 0.3);
+  set_slowdown(connection, sample.trials[1], 2.19, 0.16, 0.1);
+  Trial refined = load_trials(connection, sample.study)[1];
+  refined.parameters_json = R"({"refinement":1})";
+  finish_trial(connection, refined);
+  const TrialFigures figures = load_trial_figures(connection).at(refined.id);
+  EXPECT_EQ(figures.equal_speedup, std::nullopt) << "its prediction is of other costs";
+  EXPECT_EQ(pace_text(figures), "sequential computed 1.76 times as slowly");
+}
+
+TEST_F(LoadViews, TheShortestIterationOfATrialIsOfAllItsRepeats) {
+  const std::int64_t other = insert(connection, sample_run(sample.machine));
+  Iteration shortest;
+  shortest.run_id = other;
+  shortest.duration_s = 0.07;
+  insert(connection, std::span<const Iteration>(&shortest, 1));
+  insert(connection, TrialRepeat{sample.trials[1], 2, other, 0.1, 3});
+  const auto figures = load_trial_figures(connection);
+  EXPECT_EQ(figures.at(sample.trials[1]).min_iteration_s, 0.07);
+  EXPECT_EQ(figures.at(sample.trials[0]).min_iteration_s, 0.1);
+  EXPECT_EQ(figures.at(sample.trials[2]).min_iteration_s, std::nullopt);
 }
 
 TEST_F(LoadViews, LossDifferenceIsOverTheSequentialTrials) {
@@ -137,7 +207,8 @@ TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
   const std::vector<std::string> activities{"computation", "communication", "copy", "host"};
   std::vector<TimelineOp> ops;
   for (int op = 0; op < 40; ++op) {
-    ops.push_back({0, op, "op", "kind", activities[op % 4], "stream", "forward", -1, 0, 1});
+    ops.push_back({0, op, "op", "kind", activities[op % 4], "stream", "forward", -1, 0, 1,
+                   op % 8 == 1 ? "odd_boundary" : "expert"});
   }
   std::mt19937_64 engine(5);
   std::uniform_int_distribution<int> start(0, 90), length(0, 9);
@@ -145,13 +216,20 @@ TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
     std::vector<Span> spans;
     std::vector<ActivityIntervals> of_rank(2);
     for (int rank = 0; rank < 2; ++rank) {
-      std::vector<TimeInterval>* const of_activity[] = {&of_rank[rank].computation,
-                                                        &of_rank[rank].communication,
+      std::vector<TimeInterval>* const of_activity[] = {&of_rank[rank].computation, nullptr,
                                                         &of_rank[rank].copy, &of_rank[rank].host};
       for (const TimelineOp& op : ops) {
         const double begin_s = start(engine), length_s = length(engine);
+        const TimeInterval whole{begin_s, begin_s + length_s};
         spans.push_back({0, rank, op.op, begin_s, length_s, 0, 0});
-        of_activity[op.op % 4]->push_back({begin_s, begin_s + length_s});
+        if (op.activity != "communication") {
+          of_activity[op.op % 4]->push_back(whole);
+          continue;
+        }
+        const double waiting_s = std::min<double>(length_s, length(engine));
+        if (op.op % 3 > 0) spans.back().waiting_s = waiting_s;  // else it is not known
+        add_communication(of_rank[rank], whole, spans.back().waiting_s.value_or(0),
+                          is_between_stages(op.group_kind));
       }
     }
     Timeline timeline;
@@ -159,14 +237,17 @@ TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
     timeline.duration_s = 100;
     const std::int64_t id = insert(connection, timeline, ops, spans);
     Query rows(connection,
-               "SELECT rank, computation_s, communication_s, exposed_s, copy_s FROM activity_view "
+               "SELECT rank, computation_s, communication_s, exposed_s, copy_s, "
+               "exposed_transfer_s, exposed_waiting_s, exposed_bubble_s FROM activity_view "
                "WHERE timeline = ?1 ORDER BY rank",
                {Cell(id)});
     for (int rank = 0; rank < 2; ++rank) {
       const RankStatistics expected = rank_statistics(rank, of_rank[rank], {0, 100});
-      EXPECT_EQ(rows.next(),
-                (std::vector<Cell>{std::int64_t{rank}, expected.computation_s,
-                                   expected.communication_s, expected.exposed_s, expected.copy_s}));
+      EXPECT_EQ(
+          rows.next(),
+          (std::vector<Cell>{std::int64_t{rank}, expected.computation_s, expected.communication_s,
+                             expected.exposed_s, expected.copy_s, expected.exposed_transfer_s(),
+                             expected.exposed_waiting_s, expected.exposed_bubble_s}));
     }
     EXPECT_EQ(rows.next(), std::nullopt);
   }

@@ -280,6 +280,7 @@ TEST_F(Store, APredictionIsReplacedWithItsTimelineAndNothingElse) {
   trial.paper_s = 0.5;
   trial.predicted_s = 0.6;
   trial.lower_bound_s = 0.4;
+  trial.bounded_by = "rank 0 inter_node";
   trial.predicted_peak_bytes = 123;
   trial.predicted_deviation_s = 0.01;
   trial.status = "not written";
@@ -288,6 +289,7 @@ TEST_F(Store, APredictionIsReplacedWithItsTimelineAndNothingElse) {
   EXPECT_EQ(after.paper_s, 0.5);
   EXPECT_EQ(after.predicted_s, 0.6);
   EXPECT_EQ(after.lower_bound_s, 0.4);
+  EXPECT_EQ(after.bounded_by, "rank 0 inter_node");
   EXPECT_EQ(after.predicted_peak_bytes, 123);
   EXPECT_EQ(after.predicted_deviation_s, 0.01);
   EXPECT_EQ(after.status, before.status);

@@ -71,6 +71,32 @@ TEST(TimelineStatistics, CopiesAndHostWorkHideNoCommunicationAndAreNotIdle) {
   EXPECT_DOUBLE_EQ(rank.idle_s, 1);
 }
 
+// computation   0-1       6-7
+// a collective  1---5           waits until 4
+// a boundary    2-------8       waits until 6
+TEST(TimelineStatistics, ExposedTimeIsTransferOrElseWaitingOrElseABubble) {
+  ActivityIntervals intervals;
+  intervals.computation = {{0, 1}, {6, 7}};
+  add_communication(intervals, {1, 5}, 3, is_between_stages("expert"));
+  add_communication(intervals, {2, 8}, 4, is_between_stages("odd_boundary"));
+  const RankStatistics rank = rank_statistics(0, intervals, {0, 9});
+  EXPECT_DOUBLE_EQ(rank.communication_s, 7);
+  EXPECT_DOUBLE_EQ(rank.exposed_s, 6);             // 1-6 and 7-8
+  EXPECT_DOUBLE_EQ(rank.exposed_waiting_s, 3);     // 1-4, though a stage is waited for from 2 on
+  EXPECT_DOUBLE_EQ(rank.exposed_bubble_s, 1);      // 5-6
+  EXPECT_DOUBLE_EQ(rank.exposed_transfer_s(), 2);  // 4-5 and 7-8
+  EXPECT_DOUBLE_EQ(rank.idle_s, 1);
+}
+
+TEST(TimelineStatistics, WaitingIsNeverLongerThanItsCommunication) {
+  ActivityIntervals intervals;
+  add_communication(intervals, {1, 3}, 5, false);
+  add_communication(intervals, {4, 6}, -1, false);
+  const RankStatistics rank = rank_statistics(0, intervals, {0, 9});
+  EXPECT_DOUBLE_EQ(rank.exposed_waiting_s, 2);
+  EXPECT_DOUBLE_EQ(rank.exposed_transfer_s(), 2);
+}
+
 TEST(TimelineStatistics, WhatNobodyKnowsIsNotIdle) {
   const RankStatistics rank = rank_statistics(0, {{{0, 1}}, {}, {}, {}, {{2, 3}}}, {0, 4});
   EXPECT_DOUBLE_EQ(rank.computation_s, 1);
@@ -78,12 +104,14 @@ TEST(TimelineStatistics, WhatNobodyKnowsIsNotIdle) {
 }
 
 TEST(TimelineStatistics, TheMeanIsOverRanks) {
-  const std::vector<RankStatistics> ranks = {{0, 6, 4, 2, 1, 0, 2}, {1, 2, 0, 0, 1, 4, 6}};
+  const std::vector<RankStatistics> ranks = {{0, 6, 4, 2, 1, 0, 2, 1, 0.5}, {1, 2, 0, 0, 1, 4, 6}};
   const RankStatistics of = mean(ranks);
   EXPECT_EQ(of.rank, -1);
   EXPECT_DOUBLE_EQ(of.computation_s, 4);
   EXPECT_DOUBLE_EQ(of.communication_s, 2);
   EXPECT_DOUBLE_EQ(of.exposed_s, 1);
+  EXPECT_DOUBLE_EQ(of.exposed_waiting_s, 0.5);
+  EXPECT_DOUBLE_EQ(of.exposed_bubble_s, 0.25);
   EXPECT_DOUBLE_EQ(of.copy_s, 1);
   EXPECT_DOUBLE_EQ(of.host_s, 2);
   EXPECT_DOUBLE_EQ(of.idle_s, 4);

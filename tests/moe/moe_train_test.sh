@@ -324,7 +324,7 @@ expect 0 out "gradient_norm" "$moe_train" --model micro --data corpus.txt --step
   tr '\n' ' ')" = "0.0005 0.001 0.001 " ] || fail "other learning rates: $(cat rates.csv)"
 "$moe_train" --model micro --data corpus.txt --steps 2 --quiet --threads 1 --set training.clip_norm=1 --db rates.db --log rates.jsonl >out 2>err
 expect 0 out "2 of 2" "$moe_db" query --db rates.db "SELECT count(gradient_norm) || ' of ' || count(learning_rate) FROM iteration_view"
-for figure in flops_per_s peak_bytes exposed_s max_over_mean; do
+for figure in flops_per_s peak_bytes exposed_s max_over_mean exposed_waiting_s exposed_bubble_s; do
   [ "$(grep -c "\"$figure\":" rates.jsonl)" = 2 ] || fail "no $figure in the log: $(cat rates.jsonl)"
   head -n 1 rates.csv | grep -q ",$figure" || fail "no $figure in the rows: $(head -n 1 rates.csv)"
 done

@@ -58,6 +58,7 @@ const std::vector<TrialColumn>& trial_columns() {
   using T = const db::Trial&;
   using F = const RowFigures&;
   const auto changes_results = [](T, F f) { return !f.changes_results.empty(); };
+  const auto paces_differ = [](T, F f) { return !f.pace.empty(); };
   const auto communicates = [](T, F f) { return f.communication.has_value(); };
   static const std::vector<TrialColumn> columns{
       {"planner", Shown::always, [](T t, F) -> db::Cell { return t.planner; }},
@@ -77,7 +78,13 @@ const std::vector<TrialColumn>& trial_columns() {
       {"own_prediction_error", Shown::never,
        [](T, F f) { return optional_cell(f.own_prediction_error); }},
       {"lower_bound_s", Shown::never, [](T t, F) { return optional_cell(t.lower_bound_s); }},
+      {"bounded_by", Shown::never, [](T t, F) { return text_cell(t.bounded_by); }},
+      {"slowed_lower_bound_s", Shown::never,
+       [](T t, F) { return optional_cell(t.slowed_lower_bound_s); }},
       {"speedup", Shown::always, [](T, F f) { return optional_cell(f.speedup); }},
+      {"equal_speedup", Shown::where_told, [](T, F f) { return optional_cell(f.equal_speedup); },
+       paces_differ},
+      {"pace", Shown::where_told, [](T, F f) { return text_cell(f.pace); }, paces_differ},
       {"waiting_s", Shown::where_told,
        [](T, F f) { return f.communication ? db::Cell(f.communication->waiting_s) : db::Cell(); },
        communicates},

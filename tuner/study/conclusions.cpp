@@ -11,6 +11,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
+#include "db/load_views.h"
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
@@ -189,6 +190,27 @@ std::string slowdown_in_words(const db::PredictionQuality& quality) {
       percent(*quality.worst_slowed_error));
 }
 
+/// Where the machine was not as fast in both trials of a speed-up: in words for the fastest trial,
+/// and how many others there are. Else empty.
+std::string paces_in_words(const Finished& all,
+                           const std::map<std::int64_t, db::TrialFigures>& figures) {
+  const auto pace = [&](std::size_t i) { return db::pace_text(figures.at(all.trials[i].id)); };
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    if (i != all.fastest && !pace(i).empty()) ++others;
+  }
+  std::string text;
+  if (const std::string own = pace(all.fastest); !own.empty()) {
+    const double speedup = figures.at(all.trials[all.fastest].id).speedup.value_or(1);
+    text = fmt::format("speed-up of {}, {:.2f}x: {}", all.names[all.fastest], speedup, own);
+  }
+  if (others == 0) return text;
+  const std::string count =
+      fmt::format("{} {}speed-up{} {} of machines that were not equally fast (pace)", others,
+                  text.empty() ? "" : "other ", others == 1 ? "" : "s", others == 1 ? "is" : "are");
+  return text.empty() ? count : fmt::format("{}; {}", text, count);
+}
+
 }  // namespace
 
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
@@ -206,6 +228,8 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   transaction.commit();
   std::vector<std::string> lines;
   if (all.trials.size() > 1) lines.push_back(fastest_in_words(all, tied));
+  const std::string paces = paces_in_words(all, db::load_trial_figures(connection));
+  if (!paces.empty()) lines.push_back(paces);
   lines.push_back(quality_in_words(quality, regret_is_told(all)));
   if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
   return lines;

@@ -24,6 +24,7 @@ void set_figures(const Prediction& prediction, db::Trial& trial) {
   trial.paper_s = prediction.paper_s;
   trial.predicted_s = prediction.timeline.duration_s;
   trial.lower_bound_s = prediction.bound.seconds();
+  trial.bounded_by = prediction.bound.where;
   trial.predicted_peak_bytes = prediction.peak_bytes;
   trial.predicted_deviation_s = prediction.deviation_s;
 }

@@ -14,6 +14,8 @@
 #include "tuner/costs/observe.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/simulate/lower_bound.h"
+#include "tuner/simulate/simulate.h"
 #include "tuner/study/compute_slowdown.h"
 #include "tuner/study/measured_runs.h"
 #include "tuner/study/profile.h"
@@ -74,14 +76,26 @@ std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id,
 /// What is stored of a trial.
 struct SlowedTrial {
   std::int64_t id = 0;
-  double slowdown = 1, predicted_s = 0;
+  double slowdown = 1, predicted_s = 0, lower_bound_s = 0;
 };
 
-double predicted_s(const Situation& profiled, const CostModel& costs,
-                   const moe::Schedule& schedule) {
+/// Both are of the simulated iteration of median length, as those of every prediction.
+struct SlowedIteration {
+  double predicted_s = 0, lower_bound_s = 0;
+};
+
+SlowedIteration slowed_iteration(const Situation& profiled, const CostModel& costs,
+                                 const moe::Schedule& schedule) {
   Situation situation{profiled.program, profiled.groups, profiled.routing, costs, profiled.cluster};
   situation.routings = profiled.routings;
-  return simulated_s(situation, schedule);
+  const moe::Program program = moe::apply(situation.program, schedule);
+  const std::vector<ProgramCosts> iterations = judged_costs(situation, program);
+  std::vector<double> seconds;
+  for (const ProgramCosts& iteration : iterations) {
+    seconds.push_back(simulate(program, iteration, costs, situation.cluster).duration_s);
+  }
+  const std::size_t median = median_place(seconds);
+  return {seconds[median], lower_bound(program, iterations[median], situation.cluster).seconds()};
 }
 
 }  // namespace
@@ -96,20 +110,23 @@ void store_slowed_predictions(db::Connection& connection, std::int64_t study_id,
   for (const db::Trial& trial : db::load_trials(connection, study_id, "done")) {
     const moe::Schedule schedule =
         moe::schedule_from_json(db::load_schedule(connection, trial.schedule_id).json);
-    std::vector<double> slowdowns, seconds;
+    std::vector<double> slowdowns, seconds, bounds;
     for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
       if (!repeat.run_id) continue;
       const auto run = slowed_run(with, *repeat.run_id, go_on);
       if (!run) continue;
       slowdowns.push_back(run->slowdown);
-      seconds.push_back(predicted_s(profiled, run->costs, schedule));
+      const SlowedIteration iteration = slowed_iteration(profiled, run->costs, schedule);
+      seconds.push_back(iteration.predicted_s);
+      bounds.push_back(iteration.lower_bound_s);
     }
     if (slowdowns.empty()) continue;
-    slowed_trials.push_back({trial.id, db::median(slowdowns), db::median(seconds)});
+    slowed_trials.push_back(
+        {trial.id, db::median(slowdowns), db::median(seconds), db::median(bounds)});
   }
   db::Transaction transaction(connection, "store how slowly trials computed");
   for (const SlowedTrial& trial : slowed_trials) {
-    db::set_slowdown(connection, trial.id, trial.slowdown, trial.predicted_s);
+    db::set_slowdown(connection, trial.id, trial.slowdown, trial.predicted_s, trial.lower_bound_s);
   }
   transaction.commit();
 }

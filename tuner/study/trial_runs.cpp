@@ -218,6 +218,7 @@ class TrialTrainings {
     trial.comparable_s.reset();
     trial.compute_slowdown.reset();
     trial.predicted_slowed_s.reset();
+    trial.slowed_lower_bound_s.reset();
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
     const Turns turns = measured_turns(connection_, db::load_trial_repeats(connection_, trial.id));

@@ -1,5 +1,7 @@
 #include "viewer/model/activity.h"
 
+#include "db/timeline_statistics.h"
+
 namespace viewer {
 
 Activity activity_of(const db::TimelineOp& op) {
@@ -8,6 +10,10 @@ Activity activity_of(const db::TimelineOp& op) {
   if (op.activity == "copy") return Activity::copy;
   if (op.activity == "host") return Activity::host;
   return Activity::unknown;
+}
+
+OpActivity counted_as(const db::TimelineOp& op) {
+  return {activity_of(op), db::is_between_stages(op.group_kind)};
 }
 
 std::string_view activity_name(Activity activity) {

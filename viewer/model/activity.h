@@ -12,6 +12,13 @@ enum class Activity { computation, communication, copy, host, unknown };
 
 Activity activity_of(const db::TimelineOp& op);
 
+/// What the time of an op counts as.
+struct OpActivity {
+  Activity activity = Activity::unknown;
+  bool between_stages = false;  ///< a communication of ranks of different pipeline stages
+};
+OpActivity counted_as(const db::TimelineOp& op);
+
 std::string_view activity_name(Activity activity);
 
 }  // namespace viewer

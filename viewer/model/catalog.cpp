@@ -378,8 +378,10 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
   if (!trial->figures.speedup) return text;
   const std::string loss = loss_change_text(trial->figures);
   const std::string& against = trial->figures.speedup_against;
-  return text + fmt::format(", speed-up {:.2f}x{}{}", *trial->figures.speedup,
+  const std::string pace = db::pace_text(trial->figures);
+  return text + fmt::format(", speed-up {:.2f}x{}{}{}", *trial->figures.speedup,
                             against == db::kSequential ? "" : fmt::format(" against {}", against),
+                            pace.empty() ? "" : fmt::format(" ({})", pace),
                             loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
 }
 

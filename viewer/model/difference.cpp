@@ -1,5 +1,7 @@
 #include "viewer/model/difference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -97,6 +99,57 @@ std::map<std::string, Sum> sums_of(const Timeline& timeline) {
   return sums;
 }
 
+// Whether another stream of the rank ran anything meanwhile.
+bool is_alone(const Timeline& timeline, const TimeLedger& rank, std::size_t lane,
+              const LaneSpan& span) {
+  for (std::size_t l = rank.first_lane; l < rank.first_lane + rank.lanes; ++l) {
+    const Lane& other = timeline.lanes[l];
+    const std::size_t next = first_ending_after(other, span.start_s + kTouching_s);
+    if (l != lane && next < other.spans.size() &&
+        other.spans[next].start_s < span.end_s - kTouching_s) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct Work {
+  double seconds = 0, flops = 0;
+};
+
+// Computation with nothing beside it, by kind.
+std::map<std::string, Work> work_alone(const Timeline& timeline) {
+  std::map<std::string, Work> works;
+  for (const TimeLedger& rank : timeline.ledgers) {
+    for (std::size_t l = rank.first_lane; l < rank.first_lane + rank.lanes; ++l) {
+      for (const LaneSpan& span : timeline.lanes[l].spans) {
+        const auto op = static_cast<std::size_t>(span.op);
+        if (timeline.activities[op].activity != Activity::computation || !(span.flops > 0)) {
+          continue;
+        }
+        if (!is_alone(timeline, rank, l, span)) continue;
+        Work& work = works[timeline.ops[op].kind];
+        work.seconds += span.duration_s();
+        work.flops += span.flops;
+      }
+    }
+  }
+  return works;
+}
+
+std::optional<double> compute_ratio(const Timeline& first, const Timeline& second) {
+  const std::map<std::string, Work> others = work_alone(first);
+  double first_s = 0, second_s = 0;
+  for (const auto& [kind, work] : work_alone(second)) {
+    const auto other = others.find(kind);
+    if (other == others.end()) continue;
+    first_s += other->second.seconds / other->second.flops * work.flops;
+    second_s += work.seconds;
+  }
+  if (!(first_s > 0) || !(second_s > 0)) return std::nullopt;
+  return first_s / second_s;
+}
+
 template <class Difference>
 void sort_by_size(std::vector<Difference>& differences) {
   std::stable_sort(differences.begin(), differences.end(),
@@ -148,6 +201,7 @@ Differences differences(const Timeline& first, const Timeline& second) {
   Differences found;
   found.total_s = second.extent.length_s() - first.extent.length_s();
   found.parts = part_differences(first, second);
+  found.compute_ratio = compute_ratio(first, second);
   std::map<std::string, Sum> sums = sums_of(first);
   std::map<std::string, OpDifference> ops;
   for (const auto& [key, sum] : sums) {
@@ -163,6 +217,16 @@ Differences differences(const Timeline& first, const Timeline& second) {
   for (auto& [key, op] : ops) found.ops.push_back(std::move(op));
   sort_by_size(found.ops);
   return found;
+}
+
+std::string pace_text(const Differences& found) {
+  constexpr double kSamePace = 1.1;
+  const double ratio = found.compute_ratio.value_or(1);
+  if (std::max(ratio, 1 / ratio) <= kSamePace) return "";
+  return fmt::format(
+      "The {} computed {:.2f} times as slowly for each FLOP: not all of the difference is of the "
+      "schedules.",
+      ratio > 1 ? "first" : "second", std::max(ratio, 1 / ratio));
 }
 
 }  // namespace viewer

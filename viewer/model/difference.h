@@ -47,7 +47,15 @@ struct Differences {
   std::vector<PartDifference> parts;  ///< largest size first; they add up to total_s
   std::vector<OpDifference> ops;      ///< largest size first
   double total_s = 0;                 ///< the difference of the two lengths
+  /// How many times as long computation took for each FLOP in the first as in the second. Only
+  /// spans with nothing beside them on their rank count, of kinds that both timelines have so; each
+  /// kind as often as the second has it. None where no kind is left.
+  std::optional<double> compute_ratio;
 };
+
+/// Where that is off 1 by more than 10%: "The first computed 1.76 times as slowly for each FLOP: not
+/// all of the difference is of the schedules." Else empty.
+std::string pace_text(const Differences& found);
 
 /// The second timeline minus the first.
 Differences differences(const Timeline& first, const Timeline& second);

@@ -57,7 +57,7 @@ void add_sums(Lane& lane) {
 OpIndex::OpIndex(const std::vector<db::TimelineOp>& ops) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     index_.emplace(ops[i].op, static_cast<std::int32_t>(i));
-    activities_.push_back(activity_of(ops[i]));
+    activities_.push_back(counted_as(ops[i]));
     streams_.push_back(&ops[i].stream);
   }
 }
@@ -78,7 +78,7 @@ OpIndex::Place OpIndex::find_or_add(int op) {
     unnamed.stream = stream_of_unnamed();
     unnamed_.push_back(std::move(unnamed));
   }
-  return {found->second, &stream_of_unnamed(), Activity::unknown};
+  return {found->second, &stream_of_unnamed(), {}};
 }
 
 std::vector<db::TimelineOp> OpIndex::take_unnamed() {
@@ -97,7 +97,7 @@ void LaneBuilder::add(const db::Span& span) {
     op = place.op;
     stream = &streams_[{stream_order(*place.stream), *place.stream}];
     const auto at = static_cast<std::size_t>(op);
-    if (activities_.size() <= at) activities_.resize(at + 1, Activity::unknown);
+    if (activities_.size() <= at) activities_.resize(at + 1);
     activities_[at] = place.activity;
   }
   const LaneSpan placed{span.start_s, span.start_s + span.duration_s,

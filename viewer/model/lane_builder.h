@@ -22,7 +22,7 @@ class OpIndex {
   struct Place {
     std::int32_t op = 0;
     const std::string* stream = nullptr;
-    Activity activity = Activity::unknown;
+    OpActivity activity;
   };
   /// An op without a row gets a place after all others.
   Place find_or_add(int op);
@@ -30,7 +30,7 @@ class OpIndex {
   std::vector<db::TimelineOp> take_unnamed();
 
  private:
-  std::vector<Activity> activities_;
+  std::vector<OpActivity> activities_;
   std::vector<const std::string*> streams_;
   std::unordered_map<int, std::int32_t> index_;  // of the ops with a row: never changes
   std::mutex mutex_;                             // guards what follows
@@ -58,7 +58,7 @@ class LaneBuilder {
   OpIndex& index_;
   std::map<Key, Stream> streams_;
   std::unordered_map<int, std::pair<std::int32_t, Stream*>> stream_of_;  // by number of the op
-  std::vector<Activity> activities_;                                     // by place of the op
+  std::vector<OpActivity> activities_;                                   // by place of the op
   TimeRange extent_;
   std::size_t spans_ = 0;
 };

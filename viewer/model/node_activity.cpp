@@ -86,7 +86,7 @@ void add_from_spans(NodeActivity& activity, const Timeline& timeline, const Time
          s < lane.spans.size() && lane.spans[s].start_s < all.end_s; ++s) {
       const LaneSpan& span = lane.spans[s];
       const TimeRange range{std::max(span.start_s, all.begin_s), span.end_s};
-      const Activity what = timeline.activities[static_cast<std::size_t>(span.op)];
+      const Activity what = timeline.activities[static_cast<std::size_t>(span.op)].activity;
       if (what == Activity::computation) computation.push_back(range);
       if (what == Activity::computation || what == Activity::communication) {
         either.push_back(range);

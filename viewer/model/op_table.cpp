@@ -102,6 +102,42 @@ std::string op_key(const db::TimelineOp& op, OpGrouping grouping) {
   return fmt::format("{}\n{}\n{}\n{}", op.name, op.kind, op.layer, op.phase);
 }
 
+std::map<std::string, double> same_ops_s(const Timeline& timeline, const SpanIndex& index,
+                                         TimeRange range, const Timeline& other,
+                                         const SpanIndex& other_index, OpGrouping grouping) {
+  const auto chunk_key = [](const db::TimelineOp& op) {
+    return fmt::format("{}\n{}/{}", op_key(op, OpGrouping::op), op.chunk, op.chunks);
+  };
+  // By chunk of an op and rank: its spans, in the order of ops and time.
+  std::map<std::string, std::map<int, std::vector<double>>> durations;
+  for (std::size_t op = 0; op < other.ops.size(); ++op) {
+    const auto spans = other_index.of(static_cast<std::int32_t>(op));
+    if (spans.empty()) continue;
+    auto& of_chunk = durations[chunk_key(other.ops[op])];
+    for (const SpanPosition at : spans) {
+      of_chunk[rank_at(other, at)].push_back(span_at(other, at).duration_s());
+    }
+  }
+  std::map<std::string, std::map<int, std::size_t>> seen;
+  std::map<std::string, double> sums;
+  for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
+    const auto spans = index.of(static_cast<std::int32_t>(op));
+    const std::string key = spans.empty() ? "" : chunk_key(timeline.ops[op]);
+    const auto there = durations.find(key);
+    if (spans.empty() || there == durations.end()) continue;
+    for (const SpanPosition at : spans) {
+      const std::size_t place = seen[key][rank_at(timeline, at)]++;
+      const auto of_rank = there->second.find(rank_at(timeline, at));
+      if (of_rank == there->second.end() || place >= of_rank->second.size()) continue;
+      const double whole_s = span_at(timeline, at).duration_s();
+      const double share = whole_s > 0 ? inside(timeline, at, range).length_s() / whole_s
+                                       : (has_part_in(timeline, at, range) ? 1 : 0);
+      if (share > 0) sums[op_key(timeline.ops[op], grouping)] += share * of_rank->second[place];
+    }
+  }
+  return sums;
+}
+
 std::vector<OpRow> op_table(const Timeline& timeline, const SpanIndex& index, TimeRange range,
                             OpGrouping grouping) {
   std::map<std::string, OpRow> rows;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,13 @@ std::vector<OpRow> op_table(const Timeline& timeline, const SpanIndex& index, Ti
 
 /// The key by which rows of different timelines are matched.
 std::string op_key(const db::TimelineOp& op, OpGrouping grouping);
+
+/// Seconds that the ops of a range took in `other`, a timeline of the same schedule, by op_key: of
+/// every span that has a part in `range`, that share of the duration of the same op and chunk on the
+/// same rank there.
+std::map<std::string, double> same_ops_s(const Timeline& timeline, const SpanIndex& index,
+                                         TimeRange range, const Timeline& other,
+                                         const SpanIndex& other_index, OpGrouping grouping);
 
 /// The durations of a row's spans inside the range, ascending.
 std::vector<double> durations_of(const Timeline& timeline, const SpanIndex& index, const OpRow& row,

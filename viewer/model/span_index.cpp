@@ -42,7 +42,7 @@ void SpanIndexBuilder::append(const Timeline& timeline, const Lane& lane, std::s
     std::vector<SpanPosition>& of = index_.spans[op];
     if (of.empty()) of.reserve(counts_[op]);
     of.push_back({lane_, span_});
-    if (timeline.activities[op] != Activity::computation) continue;
+    if (timeline.activities[op].activity != Activity::computation) continue;
     const TimeRange range{span.start_s, span.end_s};
     if (append_merged(computation, range)) continue;
     computation.push_back(range);

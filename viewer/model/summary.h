@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "db/timeline_statistics.h"
@@ -14,6 +15,9 @@ struct Summary {
   TimeRange range;  ///< the part that was looked at
   std::vector<db::RankStatistics> ranks;
   db::RankStatistics mean;  ///< the mean over ranks
+  /// Whether the timeline tells how long communications waited for other ranks. Where it does not,
+  /// all exposed time counts as transfer.
+  bool knows_waiting = false;
 };
 
 /// Statistics of the part of `timeline` inside `range`. Of spans that cross the border, the part
@@ -23,5 +27,13 @@ Summary summarize(const Timeline& timeline, TimeRange range);
 /// Share of the communication time during which computation ran too; none where nothing was
 /// communicated.
 std::optional<double> covered_share(const db::RankStatistics& rank);
+
+/// "exposed 26.7% (12.9% transfer, 9.7% waiting, 4.1% bubble)" of the summary's range, or of `rank`
+/// in it. Parts that took nothing are left out; there are none where waiting is not known.
+std::string exposed_text(const Summary& summary, const db::RankStatistics& rank);
+
+/// How much of the range was covered, exposed and idle, mean of the ranks. Each begins with "marked
+/// range:" where the range is one that somebody marked.
+std::vector<std::string> summary_facts(const Summary& summary, bool is_marked);
 
 }  // namespace viewer

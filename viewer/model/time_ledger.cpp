@@ -27,7 +27,7 @@ std::vector<TimeRange>& intervals_of(db::ActivityIntervals& intervals, Activity 
 }
 
 // From the spans themselves.
-SpentTime spent_within(std::span<const Lane> lanes, std::span<const Activity> activities,
+SpentTime spent_within(std::span<const Lane> lanes, std::span<const OpActivity> activities,
                        TimeRange range) {
   if (!(range.length_s() > 0)) return {};
   db::ActivityIntervals intervals;
@@ -35,13 +35,25 @@ SpentTime spent_within(std::span<const Lane> lanes, std::span<const Activity> ac
     for (std::size_t s = first_ending_after(lane, range.begin_s);
          s < lane.spans.size() && lane.spans[s].start_s < range.end_s; ++s) {
       const LaneSpan& span = lane.spans[s];
-      intervals_of(intervals, activities[static_cast<std::size_t>(span.op)])
-          .push_back({span.start_s, span.end_s});
+      const OpActivity op = activities[static_cast<std::size_t>(span.op)];
+      const TimeRange whole{span.start_s, span.end_s};
+      if (op.activity == Activity::communication) {
+        db::add_communication(intervals, whole, static_cast<double>(span.waiting_s),
+                              op.between_stages);
+      } else {
+        intervals_of(intervals, op.activity).push_back(whole);
+      }
     }
   }
   const db::RankStatistics within = db::rank_statistics(0, std::move(intervals), range);
-  return {within.computation_s, within.communication_s, within.exposed_s,
-          within.copy_s,        within.host_s,          range.length_s() - within.idle_s};
+  return {within.computation_s,
+          within.communication_s,
+          within.exposed_s,
+          within.copy_s,
+          within.host_s,
+          range.length_s() - within.idle_s,
+          within.exposed_waiting_s,
+          within.exposed_bubble_s};
 }
 
 SpentTime plus(const SpentTime& a, const SpentTime& b) {
@@ -50,7 +62,9 @@ SpentTime plus(const SpentTime& a, const SpentTime& b) {
           a.exposed_s + b.exposed_s,
           a.copy_s + b.copy_s,
           a.host_s + b.host_s,
-          a.busy_s + b.busy_s};
+          a.busy_s + b.busy_s,
+          a.exposed_waiting_s + b.exposed_waiting_s,
+          a.exposed_bubble_s + b.exposed_bubble_s};
 }
 
 SpentTime minus(const SpentTime& a, const SpentTime& b) {
@@ -59,7 +73,9 @@ SpentTime minus(const SpentTime& a, const SpentTime& b) {
           a.exposed_s - b.exposed_s,
           a.copy_s - b.copy_s,
           a.host_s - b.host_s,
-          a.busy_s - b.busy_s};
+          a.busy_s - b.busy_s,
+          a.exposed_waiting_s - b.exposed_waiting_s,
+          a.exposed_bubble_s - b.exposed_bubble_s};
 }
 
 // The last moment that is not after `time_s`; the number of moments for none.
@@ -76,7 +92,7 @@ double positive(double seconds) { return std::max(seconds, 0.0); }
 }  // namespace
 
 TimeLedger build_ledger(int rank, std::span<const Lane> lanes,
-                        std::span<const Activity> activities) {
+                        std::span<const OpActivity> activities) {
   TimeLedger ledger;
   ledger.rank = rank;
   ledger.lanes = lanes.size();
@@ -127,6 +143,8 @@ db::RankStatistics statistics(const Timeline& timeline, const TimeLedger& ledger
   rank.exposed_s = positive(spent.exposed_s);
   rank.copy_s = positive(spent.copy_s);
   rank.host_s = positive(spent.host_s);
+  rank.exposed_waiting_s = positive(spent.exposed_waiting_s);
+  rank.exposed_bubble_s = positive(spent.exposed_bubble_s);
   rank.idle_s = positive(range.length_s() - spent.busy_s);
   return rank;
 }

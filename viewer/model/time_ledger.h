@@ -11,7 +11,7 @@ namespace viewer {
 
 /// The ledger of one rank. `lanes` are all of the rank's, `activities` those of the ops by place.
 TimeLedger build_ledger(int rank, std::span<const Lane> lanes,
-                        std::span<const Activity> activities);
+                        std::span<const OpActivity> activities);
 
 /// How the rank of `ledger` spent the part of its timeline inside `range`. Costs O(log n), however
 /// long the range is.

@@ -22,7 +22,7 @@ Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops) {
   Timeline timeline;
   timeline.info = std::move(info);
   timeline.ops = std::move(ops);
-  for (const db::TimelineOp& op : timeline.ops) timeline.activities.push_back(activity_of(op));
+  for (const db::TimelineOp& op : timeline.ops) timeline.activities.push_back(counted_as(op));
   timeline.extent = {0, timeline.info.duration_s};
   timeline.complete = false;
   return timeline;
@@ -30,7 +30,7 @@ Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops) {
 
 void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops) {
   for (db::TimelineOp& op : ops) {
-    timeline.activities.push_back(Activity::unknown);
+    timeline.activities.emplace_back();
     timeline.ops.push_back(std::move(op));
     if (!timeline.waits_for.empty()) timeline.waits_for.emplace_back();
   }
@@ -91,6 +91,10 @@ void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
   for (const db::RankGroup& group : groups) {
     timeline.first_rank[group.kind][group.rank] = group.first_rank;
   }
+}
+
+double transfer_s(const LaneSpan& span) {
+  return std::max(0.0, span.duration_s() - static_cast<double>(span.waiting_s));
 }
 
 std::size_t first_ending_after(const Lane& lane, double time_s) {

@@ -29,6 +29,8 @@ struct LaneSpan {
 
   double duration_s() const { return end_s - start_s; }
 };
+/// The duration of a span without its waiting: what its bytes took.
+double transfer_s(const LaneSpan& span);
 
 /// What a block of kBlockSpans spans of a lane tells without a look at each of them.
 struct LaneBlock {
@@ -58,7 +60,8 @@ struct SpentTime {
   double exposed_s = 0;  ///< the part of communication_s during which no computation ran
   double copy_s = 0;
   double host_s = 0;
-  double busy_s = 0;  ///< during which any op ran
+  double busy_s = 0;                                   ///< during which any op ran
+  double exposed_waiting_s = 0, exposed_bubble_s = 0;  ///< of exposed_s (timeline_statistics.h)
 };
 
 /// How one rank spent its time up to some moments, so that any range costs two look-ups and the
@@ -76,7 +79,7 @@ struct TimeLedger {
 struct Timeline {
   db::Timeline info;
   std::vector<db::TimelineOp> ops;
-  std::vector<Activity> activities;  ///< of each op
+  std::vector<OpActivity> activities;  ///< of each op
   std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
                             ///< others), then row
   std::vector<TimeLedger> ledgers;  ///< one per rank, by rank

@@ -10,6 +10,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 
 namespace viewer {
 
@@ -50,7 +51,8 @@ std::optional<double> figure_of(const TrialRow& row, TrialOrder order) {
     case TrialOrder::error:
       return prediction_error_of(trial);
     case TrialOrder::bound:
-      return trial.lower_bound_s;
+      if (const auto bound = bound_of(row)) return bound->seconds;
+      return std::nullopt;
     case TrialOrder::speedup:
       return row.figures.speedup;
     case TrialOrder::peak:
@@ -165,28 +167,45 @@ std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& tr
   return front;
 }
 
-std::string verdict_text(const std::vector<const TrialRow*>& trials) {
+std::vector<std::string> studies_of(const std::vector<const TrialRow*>& trials) {
+  std::vector<std::string> studies;
+  for (const TrialRow* row : trials) {
+    if (std::find(studies.begin(), studies.end(), row->study) == studies.end()) {
+      studies.push_back(row->study);
+    }
+  }
+  return studies;
+}
+
+std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRow*>& trials) {
+  const auto is_measured = [](const TrialRow& row) {
+    return row.trial.status == "done" && row.trial.measured_s.value_or(0) > 0;
+  };
   const TrialRow* fastest = nullptr;
   for (const TrialRow* row : trials) {
     if (row->study != trials.front()->study) return "";
-    const bool measured = row->trial.status == "done" && row->trial.measured_s.value_or(0) > 0;
-    if (!measured) continue;
-    if (fastest == nullptr || *row->trial.measured_s < *fastest->trial.measured_s) fastest = row;
+    if (!is_measured(*row)) continue;
+    if (fastest == nullptr || *compared_s(row->trial) < *compared_s(fastest->trial)) fastest = row;
   }
   if (fastest == nullptr) return "";
+  const bool are_all_shown =
+      std::all_of(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& row) {
+        return row.study != fastest->study || !is_measured(row) ||
+               std::find(trials.begin(), trials.end(), &row) != trials.end();
+      });
   const db::Trial& trial = fastest->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
-  std::string text = fmt::format("Fastest: {}{}, {}", trial.planner,
-                                 parameters.empty() ? "" : " (" + parameters + ")",
+  std::string text = fmt::format("Fastest{}: {}{}, {}", are_all_shown ? "" : " of those shown",
+                                 trial.planner, parameters.empty() ? "" : " (" + parameters + ")",
                                  duration_text(*trial.measured_s, 3));
   const db::TrialFigures& figures = fastest->figures;
   const bool is_compared = figures.speedup && figures.speedup_against != trial.planner;
   if (is_compared) {
     text += fmt::format(", {:.2f}x as fast as {}", *figures.speedup, figures.speedup_against);
   }
-  if (trial.lower_bound_s.value_or(0) > 0) {
-    text += fmt::format(", {:.2f}x its lower bound", *trial.measured_s / *trial.lower_bound_s);
-  }
+  const std::string compared = compared_text(trial);
+  if (is_compared && !compared.empty()) text += fmt::format(" ({})", compared);
+  if (const std::string bound = bound_text(*fastest); !bound.empty()) text += ", " + bound;
   if (figures.tied_with.empty()) return text + ".";
   return text + ". Repeats do not tell it from " + tied_text(figures.tied_with) + ".";
 }

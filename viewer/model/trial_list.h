@@ -69,9 +69,13 @@ std::optional<TrialCost> cost_of(const TrialRow& trial);
 /// The trials that no other one beats in time without taking more memory: fastest first.
 std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& trials);
 
-/// Which of the trials of one study is the fastest, against what, how far from its bound, and from
-/// which others the repeats do not tell it. Empty where none was measured, and for several studies.
-std::string verdict_text(const std::vector<const TrialRow*>& trials);
+/// The studies of these trials, in their order. Trials of one are compared with each other.
+std::vector<std::string> studies_of(const std::vector<const TrialRow*>& trials);
+
+/// Which of these trials of one study is the fastest, against what, how far from its bound, and from
+/// which others the repeats do not tell it. Says so where the study has measured others. Empty where
+/// none was measured, and for several studies.
+std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRow*>& trials);
 
 /// The `moe-train` line that trains a trial's schedule again, with the model, ranks and layout of
 /// its study. The schedule is read from `schedule_file`.

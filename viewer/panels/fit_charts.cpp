@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "viewer/model/format.h"
@@ -39,8 +37,9 @@ ScatterPoint fit_point(const FitSample& sample, Color color, bool hollow, double
   ScatterPoint point{sample.units, y};
   point.color = color;
   point.hollow = hollow;
-  point.text = fmt::format("{:.4g} in {}, {} from the line", sample.units,
-                           duration_text(sample.seconds, 3), residual_text(residual));
+  point.text = fmt::format("{:.4g} in {}, {} from the line{}", sample.units,
+                           duration_text(sample.seconds, 3), residual_text(residual),
+                           sample.is_outlier ? "; the line leaves it out" : "");
   return point;
 }
 
@@ -67,21 +66,6 @@ ScatterChart line_chart_of(const db::Fit& fit, const std::vector<FitSample>& sta
 
 }  // namespace
 
-double fitted_s(const db::Fit& fit, double units) {
-  return fit.alpha_s + fit.beta_s_per_unit * units;
-}
-
-std::vector<FitSample> measured_samples(const db::Fit& fit,
-                                        const std::vector<db::Measurement>& measurements) {
-  std::vector<FitSample> samples;
-  for (const db::Measurement& row : measurements) {
-    if (row.op != kind_of(fit) || row.device != fit.device || row.ranks != fit.ranks) continue;
-    const double units = units_of(fit, static_cast<double>(row.bytes), row.flops);
-    if (units > 0 && row.time_s > 0) samples.push_back({units, row.time_s});
-  }
-  return samples;
-}
-
 std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& session) {
   const std::string kind = kind_of(fit);
   std::map<double, FitSample> by_size;
@@ -91,12 +75,13 @@ std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& sessio
     for (const db::TimelineOp& op : timeline.ops) fitted.push_back(op.kind == kind);
     for (const Lane& lane : timeline.lanes) {
       for (const LaneSpan& span : lane.spans) {
-        if (by_size.size() >= kMostMarks) break;
         if (!fitted[static_cast<std::size_t>(span.op)]) continue;
         const double units = units_of(fit, static_cast<double>(span.bytes), span.flops);
-        if (units > 0 && span.duration_s() > 0) {
-          by_size.try_emplace(units, FitSample{units, span.duration_s()});
-        }
+        if (by_size.size() >= kMostMarks && !by_size.contains(units)) continue;
+        const double seconds = transfer_s(span);
+        if (!(units > 0) || !(seconds > 0)) continue;
+        FitSample& shortest = by_size.try_emplace(units, FitSample{units, seconds}).first->second;
+        shortest.seconds = std::min(shortest.seconds, seconds);
       }
     }
   }
@@ -105,7 +90,7 @@ std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& sessio
   return samples;
 }
 
-void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<FitSample>& measured,
+void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<FitSample>& fitted,
                      const std::vector<FitSample>& stacked, Rect area) {
   ScatterChart line = line_chart_of(fit, stacked);
   ScatterChart residuals;
@@ -113,18 +98,19 @@ void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<F
   residuals.x_label = axis_label(fit);
   residuals.log_x = true;
   residuals.marked_x = line.marked_x;
-  residuals.line_name = "filled: measured alone; hollow: in the stacked timelines";
-  residuals.empty_text = "no sample of this fit is stored";
+  residuals.line_name = "filled: what it was fitted to (red: left out); hollow: stacked timelines";
+  residuals.empty_text = "what it was fitted to is not in this file";
   const auto add = [&](const std::vector<FitSample>& samples, Color color, bool hollow) {
     for (const FitSample& sample : samples) {
       const double expected_s = fitted_s(fit, sample.units);
       if (!(expected_s > 0)) continue;
       const double residual = sample.seconds / expected_s - 1;
-      line.points.push_back(fit_point(sample, color, hollow, sample.seconds, residual));
-      residuals.points.push_back(fit_point(sample, color, hollow, residual * 100, residual));
+      const Color own = sample.is_outlier ? theme::kBad : color;
+      line.points.push_back(fit_point(sample, own, hollow, sample.seconds, residual));
+      residuals.points.push_back(fit_point(sample, own, hollow, residual * 100, residual));
     }
   };
-  add(measured, theme::kAccent, false);
+  add(fitted, theme::kAccent, false);
   add(stacked, theme::kWarning, true);
   if (line.points.empty() && !line.line.empty()) {  // the ends of the line, to have axes
     for (const auto& [x, y] : {line.line.front(), line.line.back()}) {
@@ -136,43 +122,15 @@ void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<F
   draw_scatter(fonts, residuals, {{area.min.x + width + gap, area.min.y}, area.max});
 }
 
-InterferenceMatrix interference_matrix(const std::vector<db::Measurement>& measurements) {
-  std::map<std::pair<std::string, std::string>, double> speeds;
-  std::set<std::string> names;
-  for (const db::Measurement& row : measurements) {  // the newest run first
-    const nlohmann::json parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
-    if (row.op != "interference" || !parameters.is_object() || !(row.time_s > 0)) continue;
-    const auto activity = parameters.find("activity"), beside = parameters.find("beside"),
-               alone = parameters.find("alone_s");
-    if (activity == parameters.end() || !activity->is_string() || beside == parameters.end() ||
-        !beside->is_string() || alone == parameters.end() || !alone->is_number()) {
-      continue;
-    }
-    const auto a = activity->get<std::string>(), b = beside->get<std::string>();
-    names.insert(a), names.insert(b);
-    speeds.try_emplace({a, b}, alone->get<double>() / row.time_s);
-  }
-  InterferenceMatrix matrix{{names.begin(), names.end()}, {}};
-  for (const std::string& a : matrix.activities) {
-    matrix.speed.emplace_back();
-    for (const std::string& b : matrix.activities) {
-      const auto found = speeds.find({a, b});
-      matrix.speed.back().push_back(found == speeds.end() ? std::nullopt
-                                                          : std::optional(found->second));
-    }
-  }
-  return matrix;
-}
-
 void draw_interference(const Fonts& fonts, const InterferenceMatrix& matrix, Rect area) {
   HeatMap map;
   map.title = "Share of its speed that a row keeps beside a column";
+  map.subtitle = matrix.where;
   map.x_label = "beside";
   map.y_label = "activity";
   map.rows = map.columns = matrix.activities.size();
-  map.value = [&](std::size_t row, std::size_t column) {
-    return matrix.speed[row][column].value_or(0);
-  };
+  map.value = [&](std::size_t row, std::size_t column) { return matrix.speed[row][column]; };
+  map.decimals = 2;
   map.row_name = map.column_name = [&](std::size_t i) { return matrix.activities[i]; };
   map.most = 1;
   const HeatMapCell cell = draw_heat_map(fonts, map, area);

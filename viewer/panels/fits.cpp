@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,10 +32,11 @@ struct FitPanel {
   int stack_changes = -1;    // of the session when the samples were read
   std::vector<db::Fit> fits;
   std::vector<db::Measurement> measurements;
+  std::map<std::int64_t, db::RunPlace> places;  // of the runs of both
   InterferenceMatrix interference;
   std::string op;             // part of the name of each op that is listed
   std::int64_t selected = 0;  // the fit whose samples are shown
-  std::vector<FitSample> measured, stacked;
+  std::vector<FitSample> fitted, stacked;
   std::int64_t sampled = 0;  // the fit that the samples are of
 };
 
@@ -46,7 +48,8 @@ void refresh(FitPanel& panel, Session& session) {
   try {
     panel.fits = db::load_latest_fits(session.connection);
     panel.measurements = db::load_measurements(session.connection);
-    panel.interference = interference_matrix(panel.measurements);
+    panel.places = db::load_run_places(session.connection);
+    panel.interference = interference_matrix(panel.measurements, panel.places);
     panel.sampled = 0;
   } catch (const db::Error& error) {
     session.problem = error.what();
@@ -121,6 +124,7 @@ bool draw_fit(const db::Fit& fit, bool selected) {
   figure_cell(units_text(fit.min_units, fit.unit));
   figure_cell(units_text(fit.max_units, fit.unit));
   figure_cell(fmt::format("{}", fit.samples));
+  figure_cell(fit.outliers > 0 ? fmt::format("{}", fit.outliers) : "");
   // A line that its samples could not be off of has no deviation and an R2 of 0. Older fits have no
   // deviation at all.
   const bool tested = fit.relative_deviation || (fit.samples > 2 && fit.r2 != 0);
@@ -134,9 +138,9 @@ bool draw_fit(const db::Fit& fit, bool selected) {
 void draw_fits(FitPanel& panel, float height) {
   constexpr std::array kNames = {"op",    "device",  "link",     "network", "verdict",
                                  "ranks", "nodes",   "start-up", "rate",    "from",
-                                 "to",    "samples", "R\u00b2",  "worst"};
-  constexpr std::array kWeights = {2.4F, 0.6F, 0.9F, 1.2F, 1.6F, 0.6F, 0.6F,
-                                   1.5F, 1.1F, 0.9F, 0.9F, 0.8F, 0.6F, 0.7F};
+                                 "to",    "samples", "outliers", "R\u00b2", "worst"};
+  constexpr std::array kWeights = {2.4F, 0.6F, 0.9F, 1.2F, 1.6F, 0.6F, 0.6F, 1.5F,
+                                   1.1F, 0.9F, 0.9F, 0.8F, 0.8F, 0.6F, 0.7F};
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
                                      ImGuiTableFlags_NoBordersInBody |
@@ -154,21 +158,32 @@ void draw_fits(FitPanel& panel, float height) {
   end_table();
 }
 
+// What the fit was fitted to: rows of moe-bench, or spans of a study's profile.
+void read_samples(FitPanel& panel, const db::Fit& fit, Session& session) {
+  panel.fitted = measured_samples(fit, panel.measurements, panel.places);
+  if (!panel.fitted.empty()) return;
+  try {
+    panel.fitted = profile_samples(session.connection, fit);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
+}
+
 // The charts of the selected fit, or of the first one listed with enough samples to be a line.
-void draw_charts_below(FitPanel& panel, const Session& session, const Fonts& fonts, Rect area) {
+void draw_charts_below(FitPanel& panel, Session& session, const Fonts& fonts, Rect area) {
   const auto shown = std::find_if(panel.fits.begin(), panel.fits.end(), [&](const db::Fit& fit) {
     const bool listed = fit.op.find(panel.op) != std::string::npos;
     return panel.selected != 0 ? fit.id == panel.selected : listed && fit.samples > 2;
   });
   if (shown != panel.fits.end()) {
     if (panel.sampled != shown->id) {
-      panel.measured = measured_samples(*shown, panel.measurements);
+      read_samples(panel, *shown, session);
       panel.stacked = stacked_samples(*shown, session);
       panel.sampled = shown->id;
     }
     Rect charts = area;
     if (!panel.interference.activities.empty()) charts.max.x -= area.width() * 0.32F;
-    draw_fit_charts(fonts, *shown, panel.measured, panel.stacked, charts);
+    draw_fit_charts(fonts, *shown, panel.fitted, panel.stacked, charts);
   }
   if (panel.interference.activities.empty()) return;
   const float left = area.max.x - area.width() * 0.3F;

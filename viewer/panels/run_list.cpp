@@ -11,6 +11,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 #include "viewer/window/plot.h"
 #include "viewer/window/table.h"
@@ -18,6 +19,13 @@
 namespace viewer {
 
 namespace {
+
+void explained_cell(const std::string& figure, const std::string& explanation, bool warns) {
+  if (warns) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  figure_cell(figure);
+  if (warns) ImGui::PopStyleColor();
+  if (!explanation.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", explanation.c_str());
+}
 
 std::string loss_text(const RunRow& run) {
   return run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "";
@@ -157,6 +165,18 @@ void error_cell(const db::Trial& trial) {
   figure_cell(prediction_error_text(trial));
   const std::string of = error_explanation(trial);
   if (!of.empty() && is_cell_hovered()) ImGui::SetTooltip("%s", of.c_str());
+}
+
+void bound_cell(const TrialRow& row) {
+  const std::optional<TrialBound> bound = bound_of(row);
+  explained_cell(bound ? duration_text(bound->seconds, 3) : "", bound_explanation(row),
+                 bound && bound->is_broken);
+}
+
+void speedup_cell(const TrialRow& row) {
+  const db::TrialFigures& figures = row.figures;
+  explained_cell(figures.speedup ? fmt::format("{:.2f}x", *figures.speedup) : "",
+                 figures.speedup ? speedup_explanation(row) : "", !figures.pace.empty());
 }
 
 void draw_no_runs() {

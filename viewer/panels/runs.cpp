@@ -196,9 +196,9 @@ void draw_trial_row(const TrialRow& row, bool fastest, bool shows_losses, Pick& 
   figure_cell(seconds_or_blank(trial.predicted_s));
   figure_cell(seconds_or_blank(trial.measured_s));
   error_cell(trial);
-  figure_cell(seconds_or_blank(trial.lower_bound_s));
+  bound_cell(row);
   if (fastest) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kGood));
-  figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
+  speedup_cell(row);
   if (fastest) ImGui::PopStyleColor();
   figure_cell(bytes_or_blank(trial.predicted_peak_bytes));
   figure_cell(bytes_or_blank(trial.measured_peak_bytes));

@@ -13,11 +13,13 @@
 #include "db/load.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/scatter.h"
+#include "viewer/window/sentence.h"
 #include "viewer/window/table.h"
 
 /// The trials of studies as a dashboard: a table to sort and filter, predictions against
@@ -144,8 +146,8 @@ bool draw_dashboard_row(const TrialPanel& panel, const TrialRow& row, Session& s
   figure_cell(time_or_blank(trial.measured_s));
   figure_cell(repeats_range(panel, trial));
   error_cell(trial);
-  figure_cell(time_or_blank(trial.lower_bound_s));
-  figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
+  bound_cell(row);
+  speedup_cell(row);
   const auto peak =
       trial.measured_peak_bytes ? trial.measured_peak_bytes : trial.predicted_peak_bytes;
   figure_cell(peak ? bytes_text(static_cast<double>(*peak)) : "");
@@ -193,14 +195,31 @@ const TrialRow* draw_dashboard_table(const TrialPanel& panel, std::vector<const 
   return picked;
 }
 
+// Of several studies each has a colour of its own, as its times are of another model or network.
+Color point_color(const std::vector<std::string>& studies, const TrialRow& row, Color alone) {
+  if (studies.size() < 2) return alone;
+  constexpr std::array kColors = {theme::kAccent, theme::kWarning, theme::kGood, theme::kBad,
+                                  theme::kText};
+  const auto at = std::find(studies.begin(), studies.end(), row.study) - studies.begin();
+  return kColors[static_cast<std::size_t>(at) % kColors.size()];
+}
+
+std::string study_line(const std::vector<std::string>& studies, const TrialRow& row) {
+  return studies.size() < 2 ? "" : row.study + "\n";
+}
+
+constexpr const char* kColorsAreStudies = "colours: studies";
+
 ScatterChart prediction_chart(const TrialPanel& panel, const std::vector<const TrialRow*>& rows,
                               std::vector<const TrialRow*>& shown) {
+  const std::vector<std::string> studies = studies_of(rows);
   ScatterChart chart;
   chart.title = "Predicted against measured";
   chart.x_label = "predicted, ms";
   chart.y_label = "measured, ms";
   chart.diagonal = true;
   chart.empty_text = "no trial was predicted and measured";
+  if (studies.size() > 1) chart.line_name = kColorsAreStudies;
   for (const TrialRow* row : rows) {
     const db::Trial& trial = row->trial;
     if (!trial.predicted_s || !trial.measured_s) continue;
@@ -210,9 +229,11 @@ ScatterChart prediction_chart(const TrialPanel& panel, const std::vector<const T
     if (const auto found = panel.repeats.find(trial.id); found != panel.repeats.end()) {
       point.y_range = std::pair(found->second.first / kMilli, found->second.second / kMilli);
     }
-    point.color = trial.planner == db::kSequential ? theme::kMuted : theme::kAccent;
-    point.text = fmt::format("{}\npredicted {}, measured {}", trial_name(*row),
-                             predicted_text(trial), duration_text(*trial.measured_s, 3));
+    point.color = point_color(studies, *row,
+                              trial.planner == db::kSequential ? theme::kMuted : theme::kAccent);
+    point.text =
+        fmt::format("{}{}\npredicted {}, measured {}", study_line(studies, *row), trial_name(*row),
+                    predicted_text(trial), duration_text(*trial.measured_s, 3));
     chart.points.push_back(std::move(point));
     shown.push_back(row);
   }
@@ -225,26 +246,30 @@ ScatterChart memory_chart(const std::vector<const TrialRow*>& rows,
   chart.title = "Time against peak memory";
   chart.x_label = "time of an iteration, ms";
   chart.y_label = "peak memory of a rank, MiB";
-  chart.line_name = "Pareto front";
+  const std::vector<std::string> studies = studies_of(rows);
+  // Neither is of several studies together: the trials of another train another model.
+  const bool is_of_one = studies.size() < 2;
+  chart.line_name = is_of_one ? "Pareto front" : kColorsAreStudies;
   chart.least_name = "lowest bound";
   chart.empty_text = "no trial has a time and a peak";
   for (const TrialRow* row : rows) {
     const auto cost = cost_of(*row);
-    if (row->trial.lower_bound_s) {
-      const double bound = *row->trial.lower_bound_s / kMilli;
-      chart.least_x = chart.least_x ? std::min(*chart.least_x, bound) : bound;
+    if (const auto bound = bound_of(*row); bound && is_of_one) {
+      chart.least_x =
+          std::min(chart.least_x.value_or(bound->seconds / kMilli), bound->seconds / kMilli);
     }
     if (!cost) continue;
     ScatterPoint point{cost->seconds / kMilli, cost->bytes / kMebi};
     point.hollow = !cost->measured;
-    point.color = cost->measured ? theme::kAccent : theme::kMuted;
-    point.text = fmt::format("{}\n{}, {} ({})", trial_name(*row), duration_text(cost->seconds, 3),
-                             bytes_text(cost->bytes), cost->measured ? "measured" : "predicted");
+    point.color = point_color(studies, *row, cost->measured ? theme::kAccent : theme::kMuted);
+    point.text = fmt::format("{}{}\n{}, {} ({})", study_line(studies, *row), trial_name(*row),
+                             duration_text(cost->seconds, 3), bytes_text(cost->bytes),
+                             cost->measured ? "measured" : "predicted");
     chart.points.push_back(std::move(point));
     shown.push_back(row);
   }
   // The front as steps: as little memory as that of a trial is possible from its time on.
-  for (const TrialRow* row : pareto_front(rows)) {
+  for (const TrialRow* row : is_of_one ? pareto_front(rows) : std::vector<const TrialRow*>()) {
     const auto cost = cost_of(*row);
     const double x = cost->seconds / kMilli, y = cost->bytes / kMebi;
     if (!chart.line.empty()) chart.line.emplace_back(x, chart.line.back().second);
@@ -267,15 +292,6 @@ const TrialRow* draw_trial_charts(const TrialPanel& panel, const Fonts& fonts,
   if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return nullptr;
   if (left) return compared[*left];
   return right ? weighed[*right] : nullptr;
-}
-
-// A line below the table; all of it as a tooltip where it is cut.
-void draw_verdict(const Fonts& fonts, const std::vector<const TrialRow*>& rows) {
-  const std::string text = verdict_text(rows);
-  if (text.empty()) return;
-  const std::string shown = elided(*fonts.text, text, ImGui::GetContentRegionAvail().x);
-  ImGui::TextUnformatted(shown.c_str());
-  if (shown != text && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
 }
 
 // Says what the filter hides, and shows it by a click.
@@ -338,7 +354,8 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
   const TrialRow* picked =
       draw_dashboard_table(panel, rows, session, std::min(needed, room * 0.55F));
   if (rows.empty()) ImGui::TextDisabled("No trial is listed.");
-  draw_verdict(fonts, listed);
+  draw_sentence(verdict_text(session.catalog, listed));
+  draw_sentence(unequal_text(listed), theme::kWarning);
   draw_hidden(panel, hidden_planned(session.catalog, panel.filter));
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
   const float top = corner.y + fonts.text->FontSize * 0.6F;

@@ -10,6 +10,7 @@
 #include "db/planned_by_refinement.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 
 namespace viewer {
@@ -66,6 +67,21 @@ Finding speed_up(const StudyFacts& facts) {
     }
     finding.paragraphs.push_back(spread + ".");
   }
+  const std::string pace = db::pace_text(row.figures);
+  if (!pace.empty()) {
+    finding.paragraphs.push_back(fmt::format(
+        "The two did not meet the same machine: {}. {}", pace,
+        row.figures.equal_speedup
+            ? "That is the measured speed-up over what the difference in pace is predicted to make "
+              "of it."
+            : "A refinement planned one of them, so nothing predicts what that made of the "
+              "speed-up."));
+  }
+  const std::string compared = compared_text(row.trial);
+  if (!compared.empty() && row.figures.speedup) {
+    finding.paragraphs.push_back(
+        fmt::format("{} is {}: the speed-up rests on that.", schedule_name(best), compared));
+  }
   if (!row.figures.tied_with.empty()) {
     finding.paragraphs.push_back(
         fmt::format("The repeats do not tell it from {}: any of them may be the fastest.",
@@ -87,38 +103,31 @@ Finding speed_up(const StudyFacts& facts) {
   return finding;
 }
 
-// What makes the bound as high as it is, as far as the busiest stream tells.
-std::string bound_reason(const StudyFacts& facts, double bound_s) {
-  const BusiestStream& busiest = *facts.busiest;
-  const std::string stream = fmt::format("{} of rank {}", busiest.stream, busiest.rank);
-  const double share = busiest.busy_s / bound_s;
-  if (share < 1 - kSame) {
-    return fmt::format(
-        "No single stream has that much to do: the busiest, {}, works for {}. So what bounds the "
-        "iteration is a link that several ranks share, or a chain of ops that wait for each other.",
-        stream, time_text(busiest.busy_s));
-  }
-  const std::string work =
-      fmt::format("The stream {} works for {}", stream, time_text(busiest.busy_s));
-  if (share <= 1 + kSame) {
-    return work + ", which is the bound: only less work there, or work elsewhere, lowers it.";
-  }
-  return work +
-         ", longer than the bound: ops slow each other down while they overlap, which the "
-         "bound leaves out.";
-}
-
 Finding bound(const StudyFacts& facts) {
   Finding finding{"How far from the limit", {}};
-  const db::Trial& trial = facts.best->row->trial;
-  const double bound_s = *trial.lower_bound_s;
-  finding.paragraphs.push_back(fmt::format(
-      "By the fitted costs no execution of this schedule can take less than {}. It was measured at "
-      "{}, which is {:.2f} times as long: at most {} of the iteration is left to gain.",
-      time_text(bound_s), time_text(*trial.measured_s), *trial.measured_s / bound_s,
-      percent_text(std::max(0.0, 1 - bound_s / *trial.measured_s))));
-  if (facts.busiest && facts.busiest->busy_s > 0) {
-    finding.paragraphs.push_back(bound_reason(facts, bound_s));
+  const TrialRow& row = *facts.best->row;
+  const TrialBound bound = *bound_of(row);
+  const double measured = *row.trial.measured_s;
+  const char* pace = bound.at_own_pace ? ", for computation as slow as in its repeats," : "";
+  if (bound.is_broken) {
+    finding.paragraphs.push_back(fmt::format(
+        "By the fitted costs no execution of this schedule can take less than {}{} but it has {}. "
+        "So "
+        "the costs are too slow for what those iterations met, and how much is left to gain is not "
+        "known.",
+        time_text(bound.seconds), pace, bound_text(row)));
+  } else {
+    finding.paragraphs.push_back(fmt::format(
+        "By the fitted costs{} no execution of this schedule can take less than {}. It was "
+        "measured "
+        "at {}, which is {:.2f} times as long: at most {} of the iteration is left to gain.",
+        pace, time_text(bound.seconds), time_text(measured), measured / bound.seconds,
+        percent_text(1 - bound.seconds / measured)));
+  }
+  if (!row.trial.bounded_by.empty()) {
+    finding.paragraphs.push_back(fmt::format(
+        "As predicted, what bounds it is {}: only less work there, or work elsewhere, lowers it.",
+        bounding_text(row.trial.bounded_by)));
   }
   return finding;
 }
@@ -162,10 +171,14 @@ Finding predictions(const StudyFacts& facts) {
     sum += std::abs(error.first);
     if (std::abs(error.first) > std::abs(worst->first)) worst = &error;
   }
+  const std::string of =
+      errors.size() == measured_count(facts)
+          ? counted(errors.size(), "measured schedule")
+          : fmt::format("{} of the {}, those that no refinement planned,", errors.size(),
+                        counted(measured_count(facts), "measured schedule"));
   finding.paragraphs.push_back(fmt::format(
       "The first simulated times of {} were off by {} on average; the worst was {}, by {:+.1f}%.",
-      counted(errors.size(), "measured schedule"),
-      percent_text(sum / static_cast<double>(errors.size())), schedule_name(*worst->second),
+      of, percent_text(sum / static_cast<double>(errors.size())), schedule_name(*worst->second),
       worst->first * 100));
   if (!facts.quality) return finding;
   const db::PredictionQuality& quality = *facts.quality;
@@ -210,6 +223,19 @@ std::string waiting_text(const ExposedOp& op) {
   return text + ".";
 }
 
+// "Of that ...", where the timeline tells.
+std::string exposed_parts(const Summary& summary) {
+  if (!summary.knows_waiting) return "";
+  const db::RankStatistics& mean = summary.mean;
+  const std::string bubble = mean.exposed_bubble_s > 0
+                                 ? fmt::format(", and {} of waiting for another pipeline stage",
+                                               time_text(mean.exposed_bubble_s))
+                                 : std::string();
+  return fmt::format("Of that {} was transfer, {} waiting for late ranks{}. ",
+                     time_text(mean.exposed_transfer_s()), time_text(mean.exposed_waiting_s),
+                     bubble);
+}
+
 Finding exposure(const StudyFacts& facts) {
   Finding finding{"What was exposed, and why", {}};
   const TimelineFacts* shown =
@@ -220,10 +246,11 @@ Finding exposure(const StudyFacts& facts) {
   if (!(length_s > 0)) return finding;
   finding.paragraphs.push_back(fmt::format(
       "In the {} iteration of {} that took {}, a rank computed for {} ({}) and communicated for "
-      "{}, {} of it while it computed nothing: that is exposed. For {} ({}) nothing ran.",
+      "{}, {} of it while it computed nothing: that is exposed. {}For {} ({}) nothing ran.",
       shown->timeline->info.kind, shown->title, time_text(length_s), time_text(mean.computation_s),
       percent_text(mean.computation_s / length_s), time_text(mean.communication_s),
-      time_text(mean.exposed_s), time_text(mean.idle_s), percent_text(mean.idle_s / length_s)));
+      time_text(mean.exposed_s), exposed_parts(shown->summary), time_text(mean.idle_s),
+      percent_text(mean.idle_s / length_s)));
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(kMost, facts.exposed.size()); ++i) {
     const ExposedOp& op = facts.exposed[i];
@@ -255,7 +282,8 @@ Finding memory(const StudyFacts& facts) {
       rank->rank, bytes_text(device.peak.bytes), time_text(device.peak.at_s),
       bytes_text(device.planned_bytes));
   if (rank->touched_bytes) {
-    text += fmt::format("; its training touched {}", bytes_text(*rank->touched_bytes));
+    text += fmt::format("; its training touched {}, as rows that stayed empty were not",
+                        bytes_text(*rank->touched_bytes));
   }
   text += fmt::format(". {} of that live over iterations.", bytes_text(device.persistent_bytes));
   if (rank->host.peak.bytes > 0) {
@@ -379,15 +407,14 @@ std::string headline(const StudyFacts& facts) {
     text += fmt::format(", {:.2f} times as fast as {} ({})", *facts.best->row->figures.speedup,
                         facts.against->row->trial.planner, time_text(measured_s(*facts.against)));
   }
-  return text + ".";
+  const std::string pace = db::pace_text(facts.best->row->figures);
+  return pace.empty() ? text + "." : fmt::format("{}. But {}.", text, pace);
 }
 
 std::vector<Finding> findings(const StudyFacts& facts) {
   std::vector<Finding> all;
   if (facts.best != nullptr) all.push_back(speed_up(facts));
-  if (facts.best != nullptr && facts.best->row->trial.lower_bound_s.value_or(0) > 0) {
-    all.push_back(bound(facts));
-  }
+  if (facts.best != nullptr && bound_of(*facts.best->row)) all.push_back(bound(facts));
   for (Finding& finding : std::vector<Finding>{predictions(facts), exposure(facts), memory(facts),
                                                balance(facts), not_measured(facts)}) {
     all.push_back(std::move(finding));

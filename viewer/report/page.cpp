@@ -12,6 +12,7 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 #include "viewer/report/findings.h"
 #include "viewer/report/style.h"
@@ -39,9 +40,25 @@ std::string cell(const char* tag, const std::string& text) {
   return fmt::format("<{0}>{1}</{0}>", tag, html_escaped(text));
 }
 
-std::string figure_card(const std::string& value, const std::string& name) {
-  return fmt::format("<div><dd>{}</dd><dt>{}</dt></div>\n", html_escaped(value),
-                     html_escaped(name));
+// `warns`: of figures that say less than they seem to.
+std::string figure_card(const std::string& value, const std::string& name, bool warns = false) {
+  return fmt::format("<div{}><dd>{}</dd><dt>{}</dt></div>\n", warns ? " class=\"warns\"" : "",
+                     html_escaped(value), html_escaped(name));
+}
+
+std::string exposed_card(const Summary& summary) {
+  const double length_s = summary.range.length_s();
+  const db::RankStatistics& mean = summary.mean;
+  std::string name = "of the iteration is exposed communication";
+  if (summary.knows_waiting) {
+    name +=
+        fmt::format(": {} transfer, {} waiting", percent_text(mean.exposed_transfer_s() / length_s),
+                    percent_text(mean.exposed_waiting_s / length_s));
+    if (mean.exposed_bubble_s > 0) {
+      name += fmt::format(", {} bubble", percent_text(mean.exposed_bubble_s / length_s));
+    }
+  }
+  return figure_card(percent_text(mean.exposed_s / length_s), name);
 }
 
 // The figures that a reader looks for first.
@@ -53,16 +70,21 @@ std::string key_figures(const StudyFacts& facts) {
   if (row.figures.speedup && facts.against != nullptr) {
     cards += figure_card(fmt::format("{:.2f}x", *row.figures.speedup),
                          "as fast as " + facts.against->row->trial.planner);
+    if (!row.figures.pace.empty()) {
+      cards +=
+          figure_card(row.figures.equal_speedup ? fmt::format("{:.2f}x", *row.figures.equal_speedup)
+                                                : "not known",
+                      "on equal machines: " + row.figures.pace, true);
+    }
   }
-  if (trial.lower_bound_s.value_or(0) > 0) {
-    cards += figure_card(fmt::format("{:.2f}x", *trial.measured_s / *trial.lower_bound_s),
-                         "the lower bound of " + short_time(trial.lower_bound_s));
+  if (const auto bound = bound_of(row)) {
+    cards +=
+        bound->is_broken
+            ? figure_card(short_time(bound->seconds), "lower bound, which iterations broke", true)
+            : figure_card(fmt::format("{:.2f}x", *trial.measured_s / bound->seconds),
+                          "the lower bound of " + short_time(bound->seconds));
   }
-  if (facts.best_measured != nullptr) {
-    const Summary& summary = facts.best_measured->summary;
-    cards += figure_card(percent_text(summary.mean.exposed_s / summary.range.length_s()),
-                         "of the iteration is exposed communication");
-  }
+  if (facts.best_measured != nullptr) cards += exposed_card(facts.best_measured->summary);
   if (facts.quality) {
     cards += figure_card(percent_text(facts.quality->mean_error), "mean error of the predictions");
   }
@@ -97,7 +119,7 @@ std::string bar_row(const TrialFacts& facts, bool best, const Track& track) {
                           *trial.predicted_s + *trial.predicted_deviation_s);
   }
   if (trial.predicted_s) pieces += track.line("predicted", *trial.predicted_s);
-  if (trial.lower_bound_s) pieces += track.line("bound", *trial.lower_bound_s);
+  if (const auto bound = bound_of(*facts.row)) pieces += track.line("bound", bound->seconds);
   return fmt::format(
       "<div class=\"name\">{} <span class=\"muted\">{}</span></div>"
       "<div class=\"track\">{}</div><div class=\"value\">{}</div>\n",
@@ -135,12 +157,22 @@ constexpr std::array kTrialColumns = {"schedule",  "status",     "paper",    "fi
                                       "its error", "predicted",  "measured", "bound",
                                       "speed-up",  "peak memory"};
 
+// With the one on equal machines where the two sides met unequal ones.
+std::string speedup_text(const db::TrialFigures& figures) {
+  if (!figures.speedup) return "";
+  const std::string text = fmt::format("{:.2f}x", *figures.speedup);
+  if (figures.pace.empty()) return text;
+  return figures.equal_speedup ? fmt::format("{} (equal: {:.2f}x)", text, *figures.equal_speedup)
+                               : text + " (unequal)";
+}
+
 // A cell says its column too: on a phone a row is a block, without a head above it.
 std::string trial_table_row(const TrialFacts& facts, bool best) {
   const db::Trial& trial = facts.row->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
   std::string status = trial.status;
   std::replace(status.begin(), status.end(), '_', ' ');
+  const auto bound = bound_of(*facts.row);
   std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
   const std::array<std::string, kTrialColumns.size() - 1> texts = {
       status,
@@ -149,8 +181,8 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
       prediction_error_text(trial),
       short_time(trial.predicted_s),
       short_time(trial.measured_s),
-      short_time(trial.lower_bound_s),
-      facts.row->figures.speedup ? fmt::format("{:.2f}x", *facts.row->figures.speedup) : "",
+      bound ? short_time(bound->seconds) : "",
+      speedup_text(facts.row->figures),
       short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
                                             : trial.predicted_peak_bytes)};
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -296,8 +328,11 @@ std::string report_page(const StudyFacts& facts, const std::vector<Picture>& pic
   page += key_figures(facts) + bars(facts) + words(facts) + trial_table(facts) + figures(pictures) +
           table_links(tables);
   page += fmt::format(
-      "<footer>Written by moe-view from {}{}. Iterations are medians, speed-ups "
-      "are those of trial_view, errors are (predicted - measured) / measured of the "
+      "<footer>Written by moe-view from {}{}. Iterations are medians, bounds are for computation "
+      "as "
+      "slow as in the trial's repeats, speed-ups are those of trial_view; \u201cequal\u201d: as if "
+      "both "
+      "sides had computed equally fast. Errors are (predicted - measured) / measured of the "
       "first prediction.</footer>\n</main>\n</body>\n</html>\n",
       html_escaped(std::filesystem::path(database).filename().string()),
       facts.revision.empty() ? "" : html_escaped(", measured with revision " + facts.revision));

@@ -87,16 +87,6 @@ void compare_trials(StudyFacts& facts) {
   }
 }
 
-std::optional<BusiestStream> busiest_stream(const Timeline& timeline) {
-  std::optional<BusiestStream> busiest;
-  for (const Lane& lane : timeline.lanes) {
-    const double busy_s = lane.busy_before_s.back();
-    if (!busiest || busy_s > busiest->busy_s)
-      busiest = BusiestStream{lane.rank, lane.stream, busy_s};
-  }
-  return busiest;
-}
-
 // The stack of the best trial, and what its timelines tell.
 void add_timelines(StudyFacts& facts, Session& session) {
   const TrialFacts* shown = facts.best != nullptr  ? facts.best
@@ -122,11 +112,8 @@ void add_timelines(StudyFacts& facts, Session& session) {
     if (info.kind == db::kMeasured) facts.best_measured = &timeline;
     if (info.kind == db::kPredicted) facts.best_predicted = &timeline;
   }
-  const TimelineFacts* predicted =
-      facts.best_predicted != nullptr ? facts.best_predicted : facts.best_measured;
   const TimelineFacts* measured =
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
-  if (predicted != nullptr) facts.busiest = busiest_stream(*predicted->timeline);
   if (measured != nullptr) {
     facts.memory = load_memory(session.connection, measured->timeline->info);
     facts.exposed = exposed_ops(

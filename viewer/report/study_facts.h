@@ -28,13 +28,6 @@ struct TrialFacts {
   std::optional<Spread> spread;   ///< none where nothing was measured
 };
 
-/// The stream of a rank that was busy for the longest time.
-struct BusiestStream {
-  int rank = 0;
-  std::string stream;
-  double busy_s = 0;
-};
-
 /// One timeline of the report, with the time of each rank.
 struct TimelineFacts {
   const Timeline* timeline = nullptr;  ///< of the session
@@ -53,10 +46,9 @@ struct StudyFacts {
   std::vector<TimelineFacts> timelines;          ///< those that the report draws
   const TimelineFacts* best_measured = nullptr;
   const TimelineFacts* best_predicted = nullptr;
-  std::optional<BusiestStream> busiest;  ///< of best_predicted, and of best_measured where none is
-  std::vector<ExposedOp> exposed;        ///< of best_measured, else of best_predicted
-  MemoryTable memory;                    ///< of the same timeline
-  std::int64_t loads_run = 0;            ///< the run whose losses and loads are shown
+  std::vector<ExposedOp> exposed;  ///< of best_measured, else of best_predicted
+  MemoryTable memory;              ///< of the same timeline
+  std::int64_t loads_run = 0;      ///< the run whose losses and loads are shown
   BalanceTable balances;
   LoadTable loads;  ///< the tokens of single experts; empty where they are not stored
   RankLoads ranks;  ///< where experts were

@@ -33,6 +33,7 @@ p { margin: 0 0 .7rem; max-width: 46rem; }
 .figures div { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
   padding: .8rem 1rem; }
 .figures dt { color: var(--muted); font-size: .82rem; line-height: 1.35; }
+.figures .warns { border-color: var(--bound); }
 .figures dd { margin: 0; font-size: 1.45rem; font-variant-numeric: tabular-nums; }
 .bars { display: grid; grid-template-columns: minmax(8rem, 19rem) 1fr 5.5rem; gap: .45rem .9rem;
   align-items: center; }

@@ -44,12 +44,17 @@ std::string rank_rows(const StudyFacts& facts) {
   return written([&](std::FILE* stream) {
     db::RowWriter rows(stream, kCsv,
                        {"timeline", "schedule", "kind", "rank", "computation_s", "communication_s",
-                        "exposed_s", "copy_s", "host_s", "idle_s"});
+                        "exposed_s", "exposed_transfer_s", "exposed_waiting_s", "exposed_bubble_s",
+                        "copy_s", "host_s", "idle_s"});
     for (const TimelineFacts& timeline : facts.timelines) {
+      const auto part = [&](double seconds) {
+        return timeline.summary.knows_waiting ? db::Cell(seconds) : db::Cell();
+      };
       for (const db::RankStatistics& rank : timeline.summary.ranks) {
         rows.row({timeline.timeline->info.id, timeline.title, timeline.timeline->info.kind,
                   std::int64_t{rank.rank}, rank.computation_s, rank.communication_s, rank.exposed_s,
-                  rank.copy_s, rank.host_s, rank.idle_s});
+                  part(rank.exposed_transfer_s()), part(rank.exposed_waiting_s),
+                  part(rank.exposed_bubble_s), rank.copy_s, rank.host_s, rank.idle_s});
       }
     }
     rows.finish();

@@ -28,16 +28,18 @@ std::vector<Fact> first_facts(const Timeline& timeline, SpanPosition at) {
           {"duration", duration_text(lane.spans[at.span].duration_s())}};
 }
 
-std::vector<Fact> other_facts(const Timeline& timeline, SpanPosition at) {
+// Rates are those of `transfer_s`: while a communication waits, nothing travels.
+std::vector<Fact> other_facts(const Timeline& timeline, SpanPosition at, double transfer_s) {
   const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
   const db::TimelineOp& op = op_at(timeline, at);
   std::vector<Fact> facts = {{"start", duration_text(span.start_s)},
                              {"kind", fmt::format("{} ({})", op.kind.empty() ? "-" : op.kind,
                                                   activity_name(activity_of(op)))}};
   if (span.bytes > 0) {
-    facts.push_back(
-        {"bytes", fmt::format("{}  ({})", bytes_text(static_cast<double>(span.bytes)),
-                              bandwidth_text(static_cast<double>(span.bytes), span.duration_s()))});
+    const auto bytes = static_cast<double>(span.bytes);
+    const std::string rate = bandwidth_text(bytes, transfer_s);
+    facts.push_back({"bytes", rate.empty() ? bytes_text(bytes)
+                                           : fmt::format("{}  ({})", bytes_text(bytes), rate)});
   }
   if (span.flops > 0) {
     facts.push_back(
@@ -56,6 +58,14 @@ std::vector<Fact> exposed_facts(const Timeline& timeline, SpanPosition at) {
   return {{"exposed", fmt::format("{}  ({})", duration_text(open_s), percent_text(share))}};
 }
 
+// The time of the selected span without its waiting.
+double selected_transfer_s(const TimelinePanel& panel, const Timeline& timeline) {
+  const SpanPosition at = panel.selected->at;
+  const LaneSpan& span = span_at(timeline, at);
+  if (!panel.collective) return transfer_s(span);
+  return span.duration_s() - waiting_of(timeline, *panel.collective, at).length_s();
+}
+
 // Whom the selected communication waited for.
 std::vector<Fact> waiting_facts(TimelinePanel& panel, const Timeline& timeline) {
   if (!panel.collective) return {};
@@ -63,10 +73,8 @@ std::vector<Fact> waiting_facts(TimelinePanel& panel, const Timeline& timeline) 
   const std::string waiting = waiting_text(timeline, index_of(panel, timeline), at);
   if (waiting.empty()) return {};
   std::vector<Fact> facts = {{"waiting", waiting}};
-  const double waiting_s = waiting_of(timeline, *panel.collective, at).length_s();
-  if (waiting_s > 0) {
-    const double transfer_s = span_at(timeline, at).duration_s() - waiting_s;
-    facts.push_back({"transfer", duration_text(transfer_s)});
+  if (waiting_of(timeline, *panel.collective, at).length_s() > 0) {
+    facts.push_back({"transfer", duration_text(selected_transfer_s(panel, timeline))});
   }
   return facts;
 }
@@ -158,7 +166,7 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   if (span.waiting_s > 0) {
     draw_facts({{"waiting", duration_text(static_cast<double>(span.waiting_s))}}, fonts);
   }
-  draw_facts(other_facts(timeline, at), fonts);
+  draw_facts(other_facts(timeline, at, transfer_s(span)), fonts);
   if (panel.hovered_count > 1) {
     ImGui::TextColored(ImVec4(0.95F, 0.72F, 0.29F, 1),
                        "one of %zu spans in this mark; zoom in with W", panel.hovered_count);
@@ -205,7 +213,8 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   draw_facts(exposed_facts(timeline, panel.selected->at), fonts, right);
   draw_facts(waiting_facts(panel, timeline), fonts, right);
   draw_facts(cause_facts(panel, timeline), fonts, right);
-  draw_facts(other_facts(timeline, panel.selected->at), fonts, right);
+  draw_facts(other_facts(timeline, panel.selected->at, selected_transfer_s(panel, timeline)), fonts,
+             right);
   ImGui::PopTextWrapPos();
 }
 

@@ -11,6 +11,7 @@
 #include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/tables.h"
+#include "viewer/window/sentence.h"
 #include "viewer/window/table.h"
 #include "viewer/window/table_copy.h"
 
@@ -228,6 +229,7 @@ void draw_differences(TimelinePanel& panel, const Fonts& fonts, std::span<const 
   const std::string shown = stack.size() > 2 ? signed_text(found->total_s) : text;
   ImGui::TextDisabled("%s", elided(*fonts.text, shown, ImGui::GetContentRegionAvail().x).c_str());
   if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", text.c_str());
+  draw_sentence(pace_text(*found), theme::kWarning);
   ImGui::PushFont(fonts.small);
   DifferenceLayout layout = difference_layout(ImGui::GetContentRegionAvail().x, em * 1.5F);
   layout.parts_have_sides |= TableCopy::copies_whole(kNarrowParts, kParts);

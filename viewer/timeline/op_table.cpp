@@ -246,13 +246,12 @@ const std::vector<OpRow>& op_rows(TimelinePanel& panel, std::span<const StackEnt
   if (!entry.timeline->complete) return table.rows;
   table.rows = op_table(*entry.timeline, index_of(panel, *entry.timeline), range, table.grouping);
   table.beside_s.clear();
-  if (entry.beside != nullptr) {
-    // The marked part of the other timeline: from its own begin, as on the axis.
-    const double shift_s = entry.beside->extent.begin_s - entry.timeline->extent.begin_s;
-    const TimeRange other = panel.range ? TimeRange{range.begin_s + shift_s, range.end_s + shift_s}
-                                        : entry.beside->extent;
-    for (const OpRow& row :
-         op_table(*entry.beside, index_of(panel, *entry.beside), other, table.grouping)) {
+  if (entry.beside != nullptr && panel.range) {
+    table.beside_s = same_ops_s(*entry.timeline, index_of(panel, *entry.timeline), range,
+                                *entry.beside, index_of(panel, *entry.beside), table.grouping);
+  } else if (entry.beside != nullptr) {
+    for (const OpRow& row : op_table(*entry.beside, index_of(panel, *entry.beside),
+                                     entry.beside->extent, table.grouping)) {
       table.beside_s[op_key(row.sample, table.grouping)] = row.total_s;
     }
   }

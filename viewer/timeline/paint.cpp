@@ -50,14 +50,13 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
 }
 
 // The facts after the title, the most telling first. Those that do not fit are left out.
-std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary) {
+std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary,
+                                      bool is_marked) {
   const db::Timeline& info = entry.timeline->info;
   if (!entry.timeline->complete) {
     return {fmt::format("{}, loading: {} spans so far", info.kind,
                         grouped(static_cast<double>(entry.timeline->spans), 0))};
   }
-  const double length_s = summary.range.length_s();
-  const std::optional<double> covered = covered_share(summary.mean);
   const std::string length = duration_text(entry.timeline->extent.length_s());
   std::vector<std::string> facts = {fmt::format("{} {}", info.kind, length)};
   if (!entry.comparison.empty()) facts.push_back(entry.comparison);
@@ -65,15 +64,13 @@ std::vector<std::string> header_facts(const StackEntry& entry, const Summary& su
     // The trial's figure first: that of one iteration of one repeat differs from it.
     facts = {"measured", entry.comparison, "this iteration " + length};
   }
-  facts.push_back(fmt::format("communication covered {}", covered ? percent_text(*covered) : "-"));
-  facts.push_back(fmt::format(
-      "idle {}", length_s > 0 ? percent_text(summary.mean.idle_s / length_s) : std::string("-")));
+  for (std::string& fact : summary_facts(summary, is_marked)) facts.push_back(std::move(fact));
   if (!entry.source.empty()) facts.push_back(entry.source);
   return facts;
 }
 
 void paint_header(const Canvas& canvas, const StackEntry& entry, const Summary& summary,
-                  const PlacedHeader& header, const AxisMap& map, bool own_axis) {
+                  const PlacedHeader& header, const AxisMap& map, const TimelinePanel& panel) {
   const float em = canvas.fonts.text->FontSize;
   const float top = canvas.top + header.y + em * 0.25F;
   canvas.draw.AddRectFilled({canvas.area.min.x, top},
@@ -82,7 +79,7 @@ void paint_header(const Canvas& canvas, const StackEntry& entry, const Summary& 
   const float y = top + em * 0.8F;
   const float right = canvas.area.max.x - em * 0.5F;
   float x = canvas.area.min.x + em * 0.5F;
-  const std::vector<std::string> facts = header_facts(entry, summary);
+  const std::vector<std::string> facts = header_facts(entry, summary, panel.range.has_value());
   const float needed = text_width(*canvas.fonts.text, facts.front()) + em;
   const std::string title = elided(*canvas.fonts.bold, entry.title, right - x - needed);
   draw_text(canvas.draw, *canvas.fonts.bold, x, y, 0, theme::kText, title);
@@ -95,7 +92,7 @@ void paint_header(const Canvas& canvas, const StackEntry& entry, const Summary& 
               fact);
     x += width + em * 1.5F;
   }
-  if (own_axis) paint_own_ruler(canvas, map, top + em * 1.95F);
+  if (panel.own_axis) paint_own_ruler(canvas, map, top + em * 1.95F);
 }
 
 void paint_gutter(const Canvas& canvas, const RankView& ranks, const Lane& lane,
@@ -297,7 +294,7 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
     paint_header(canvas, stack[header.stack], figures[header.stack], header,
-                 axis_map(timeline, panel.own_axis, extent), panel.own_axis);
+                 axis_map(timeline, panel.own_axis, extent), panel);
   }
   if (panel.figures == Figures::path) paint_path(canvas, panel, stack, layout);
   paint_selection(canvas, panel, stack, layout);

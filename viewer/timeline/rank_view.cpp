@@ -377,9 +377,9 @@ void draw_band_tooltip(TimelinePanel& panel, const Fonts& fonts,
   ImGui::TextUnformatted(node_name(panel, stack[in], node).c_str());
   ImGui::PopFont();
   ImGui::TextDisabled("ranks %s", ranks_text(ranks_of(*stack[in].timeline, node)).c_str());
-  ImGui::TextUnformatted(fmt::format("computing {}, exposed {}, idle {}{}",
-                                     share(mean.computation_s), share(mean.exposed_s),
-                                     share(mean.idle_s), panel.range ? " of the marked range" : "")
+  ImGui::TextUnformatted(fmt::format("computing {}, {}, idle {}{}", share(mean.computation_s),
+                                     exposed_text(summary, mean), share(mean.idle_s),
+                                     panel.range ? " of the marked range" : "")
                              .c_str());
   ImGui::TextDisabled(panel.ranks.choice.opened.contains(node.node) ? "a click closes it"
                                                                     : "a click opens it");

@@ -27,8 +27,11 @@ void bar_cell(const std::string& text, double share, Color color) {
   ImGui::TextUnformatted(text.c_str());
 }
 
-// Copies and host work have columns only where they take more than a trifle.
+// The parts of exposed time have columns where they are known; bubbles, copies and host work only
+// where they take more than a trifle.
 struct Columns {
+  bool parts = false;
+  bool bubble = false;
   bool copy = false;
   bool host = false;
 };
@@ -36,7 +39,12 @@ struct Columns {
 Columns columns_of(const Summary& summary) {
   constexpr double kTrifle = 0.01;  // of the range
   const double least_s = kTrifle * summary.range.length_s();
-  return {summary.mean.copy_s > least_s, summary.mean.host_s > least_s};
+  return {summary.knows_waiting, summary.mean.exposed_bubble_s > least_s,
+          summary.mean.copy_s > least_s, summary.mean.host_s > least_s};
+}
+
+Columns either(Columns a, Columns b) {
+  return {a.parts || b.parts, a.bubble || b.bubble, a.copy || b.copy, a.host || b.host};
 }
 
 void summary_row(const std::string& name, const db::RankStatistics& rank, double length_s,
@@ -51,6 +59,11 @@ void summary_row(const std::string& name, const db::RankStatistics& rank, double
   time_cell(rank.computation_s, activity_color(Activity::computation));
   time_cell(rank.communication_s, activity_color(Activity::communication));
   time_cell(rank.exposed_s, theme::kBad);
+  if (columns.parts) {
+    time_cell(rank.exposed_transfer_s(), theme::kBad);
+    time_cell(rank.exposed_waiting_s, theme::kBad);
+  }
+  if (columns.bubble) time_cell(rank.exposed_bubble_s, theme::kBad);
   if (columns.copy) time_cell(rank.copy_s, activity_color(Activity::copy));
   if (columns.host) time_cell(rank.host_s, activity_color(Activity::host));
   time_cell(rank.idle_s, theme::kMuted);
@@ -59,6 +72,8 @@ void summary_row(const std::string& name, const db::RankStatistics& rank, double
 // Columns of one width after that of names, so that equal bars are equal times.
 bool begin_columns(const char* names, float names_px, Columns columns) {
   std::vector<const char*> headers = {names, "computation", "communication", "exposed"};
+  if (columns.parts) headers.insert(headers.end(), {"its transfer", "its waiting"});
+  if (columns.bubble) headers.push_back("its bubble");
   if (columns.copy) headers.push_back("copy");
   if (columns.host) headers.push_back("host");
   headers.push_back("idle");
@@ -112,8 +127,7 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
   float names_px = 0;
   std::vector<std::string> facts;
   for (std::size_t s = 0; s < figures.size(); ++s) {
-    const Columns own = columns_of(figures[s]);
-    columns = {columns.copy || own.copy, columns.host || own.host};
+    columns = either(columns, columns_of(figures[s]));
     longest_s = std::max(longest_s, figures[s].range.length_s());
     facts.push_back(", " + facts_of(panel, stack[s], figures[s]));
     names_px =
@@ -153,7 +167,10 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const float gap = ImGui::GetStyle().ItemSpacing.x * 2;
   const auto count = static_cast<float>(figures.size());
   const float room = ImGui::GetContentRegionAvail().x;
-  const float width = std::max(fonts.text->FontSize * 23, (room - gap * (count - 1)) / count);
+  const bool has_parts = std::any_of(figures.begin(), figures.end(),
+                                     [](const Summary& of) { return of.knows_waiting; });
+  const float least = fonts.text->FontSize * (has_parts ? 31 : 23);
+  const float width = std::max(least, (room - gap * (count - 1)) / count);
   const auto draw_small = [&](const auto& draw_table) {
     ImGui::PushFont(fonts.small);
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {scaled_px(5), scaled_px(4)});

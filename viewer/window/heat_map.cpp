@@ -27,18 +27,6 @@ Blocks blocks(std::size_t items, float pixels) {
   return {std::min(items, fit), items};
 }
 
-double mean(const HeatMap& map, const Blocks& rows, std::size_t row, const Blocks& columns,
-            std::size_t column) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t r = rows.begin(row); r < rows.end(row); ++r) {
-    for (std::size_t c = columns.begin(column); c < columns.end(column); ++c, ++count) {
-      sum += map.value(r, c);
-    }
-  }
-  return sum / static_cast<double>(count);
-}
-
 void draw_cells(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect inner) {
   const Blocks rows = blocks(map.rows, inner.height());
   const Blocks columns = blocks(map.columns, inner.width());
@@ -49,14 +37,16 @@ void draw_cells(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect i
       width >= fonts.small->FontSize * 3.2F && height >= fonts.small->FontSize * 1.5F;
   for (std::size_t row = 0; row < rows.count; ++row) {
     for (std::size_t column = 0; column < columns.count; ++column) {
-      const double value = mean(map, rows, row, columns, column);
-      const Color color = heat(value / map.most);
+      const auto value = mean_of_cells(map, rows.begin(row), rows.end(row), columns.begin(column),
+                                       columns.end(column));
+      if (!value) continue;
+      const Color color = heat(*value / map.most);
       const ImVec2 corner{inner.min.x + width * static_cast<float>(column),
                           inner.min.y + height * static_cast<float>(row)};
       draw.AddRectFilled(corner, {corner.x + width - gap, corner.y + height - gap}, to_u32(color));
       if (labelled) {
         draw_text(draw, *fonts.small, corner.x + width / 2, corner.y + height / 2, 0.5F,
-                  text_on(color), grouped(value, 0));
+                  text_on(color), cell_text(map, *value));
       }
     }
   }
@@ -88,10 +78,33 @@ void draw_names(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect i
 
 }  // namespace
 
+std::optional<double> mean_of_cells(const HeatMap& map, std::size_t first_row, std::size_t end_row,
+                                    std::size_t first_column, std::size_t end_column) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t r = first_row; r < end_row; ++r) {
+    for (std::size_t c = first_column; c < end_column; ++c) {
+      const std::optional<double> value = map.value(r, c);
+      if (!value) continue;
+      sum += *value;
+      ++count;
+    }
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+std::string cell_text(const HeatMap& map, double value) { return grouped(value, map.decimals); }
+
 HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float line = fonts.small->FontSize;
   draw_text(draw, *fonts.bold, area.min.x, area.min.y + line * 0.7F, 0, theme::kText, map.title);
+  if (!map.subtitle.empty()) {
+    const float x = area.min.x + text_width(*fonts.bold, map.title) + line;
+    const std::string shown = elided(*fonts.small, map.subtitle, area.max.x - x);
+    draw_text(draw, *fonts.small, x, area.min.y + line * 0.7F, 0, theme::kMuted, shown);
+  }
   HeatMapCell hovered;
   const Rect inner{{area.min.x + line * 4, area.min.y + line * kTop_lines},
                    {area.max.x, area.max.y - line * kBottom_lines}};

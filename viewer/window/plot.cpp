@@ -79,7 +79,7 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
   const ImU32 color = to_u32(series.color);
   std::vector<ImVec2> points;
   const auto flush = [&] {
-    if (points.size() > 1) {
+    if (points.size() > 1 && !series.dots) {
       const std::vector<ImVec2> line = thinned(points);
       // Not as one polyline, whose joints thin out where a line turns back on itself.
       for (std::size_t i = 1; i < line.size(); ++i) {

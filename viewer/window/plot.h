@@ -43,7 +43,7 @@ struct Series {
   Color color;
   std::vector<double> x;  ///< ascending
   std::vector<double> y;  ///< a value that is not finite interrupts the line
-  bool dots = false;
+  bool dots = false;      ///< marks of single places, which no line joins
 };
 
 struct LineChart {

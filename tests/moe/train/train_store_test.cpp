@@ -106,15 +106,17 @@ TEST_F(TrainStoreTest, RatesAndSharesFollowFromWhatIsStored) {
   store.observe(1, {}, program);
   StepReport step = report(1);
   step.flops = 500;
-  step.exposed_s = 0.125;
+  step.exposed = ExposedCommunication{0.125, 0.0625, 0.03125};
   store.observe(step);
   store.observe(BalancedTurns{.usual_s = 0.5, .balanced_s = 0.4});
   store.finish();
   const db::Connection connection = reader();
   db::Query query(connection,
-                  "SELECT flops_per_s, peak_share, exposed_s, max_over_mean, balanced_share "
+                  "SELECT flops_per_s, peak_share, exposed_s, max_over_mean, balanced_share, "
+                  "exposed_waiting_s, exposed_bubble_s, exposed_transfer_s "
                   "FROM iteration_view JOIN run_view USING (run)");
-  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1000.0, 0.25, 0.125, 36.0 / 34, 0.8}));
+  EXPECT_EQ(query.next().value(),
+            (std::vector<db::Cell>{1000.0, 0.25, 0.125, 36.0 / 34, 0.8, 0.0625, 0.03125, 0.03125}));
 }
 
 TEST_F(TrainStoreTest, LoadsOfEveryMicroBatchAreStoredAndTheBalanceOfAllTogether) {

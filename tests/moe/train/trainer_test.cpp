@@ -107,9 +107,11 @@ TEST(Trainer, TellsWhatAStepComputedAndHowEvenItsLoadsWere) {
     }
     EXPECT_DOUBLE_EQ(step.flops, flops);
     EXPECT_EQ(step.max_over_mean, worst_max_over_mean(step.routing));
-    ASSERT_TRUE(step.exposed_s);
-    EXPECT_GT(*step.exposed_s, 0) << "everything runs in turn";
-    EXPECT_LT(*step.exposed_s, step.duration_s);
+    ASSERT_TRUE(step.exposed);
+    EXPECT_GT(step.exposed->all_s, 0) << "everything runs in turn";
+    EXPECT_LT(step.exposed->all_s, step.duration_s);
+    EXPECT_LE(step.exposed->waiting_s, step.exposed->all_s);
+    EXPECT_EQ(step.exposed->bubble_s, 0) << "one stage";
   }
   ASSERT_TRUE(told.balanced);
   EXPECT_GT(told.balanced->usual_s, 0);

@@ -99,5 +99,30 @@ TEST(Difference, OfATimelineAndItselfIsNothing) {
   for (const PartDifference& part : found.parts) EXPECT_EQ(part.difference_s(), 0);
 }
 
+TEST(Difference, ComputationForEachFlopIsComparedOfWhatRanAlone) {
+  const auto timeline_of = [](double linear_s) {
+    // The second product has a communication beside it, which may slow it.
+    Timeline timeline = hand_timeline({{0, "compute", "linear", 0, linear_s},
+                                       {0, "compute", "linear", 10, 19},
+                                       {0, "compute", "gelu", 20, 21},
+                                       {0, "inter_node", "all_to_all", 11, 12}});
+    for (Lane& lane : timeline.lanes) {
+      for (LaneSpan& span : lane.spans) span.flops = lane.stream == "compute" ? 1e9 : 0;
+    }
+    return timeline;
+  };
+  // 3 s + 1 s against 2 s + 1 s
+  const Differences found = differences(timeline_of(3), timeline_of(2));
+  EXPECT_DOUBLE_EQ(found.compute_ratio.value(), 4.0 / 3);
+  EXPECT_EQ(pace_text(found),
+            "The first computed 1.33 times as slowly for each FLOP: not all of the difference is "
+            "of the schedules.");
+  EXPECT_EQ(pace_text(differences(timeline_of(2), timeline_of(3))).substr(0, 19),
+            "The second computed");
+  EXPECT_EQ(pace_text(differences(timeline_of(2), timeline_of(2.1))), "");
+  EXPECT_FALSE(
+      differences(timeline_of(2), hand_timeline({{0, "compute", "other", 0, 1}})).compute_ratio);
+}
+
 }  // namespace
 }  // namespace viewer::difference_test

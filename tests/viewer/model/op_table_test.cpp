@@ -166,5 +166,22 @@ TEST(OpTable, SearchFindsNameLayerPhaseAndChunk) {
   EXPECT_EQ(found("  "), (std::vector<bool>{false, false, false}));
 }
 
+TEST(OpTable, ARangeIsComparedWithTheSameOpsElsewhere) {
+  // The range holds all of the first op and half of the third; in the other timeline all is faster,
+  // and nothing lies at the same seconds.
+  const Timeline measured = hand_timeline({{0, "compute", "linear", 0, 4},
+                                           {0, "compute", "gelu", 4, 5},
+                                           {0, "compute", "softmax", 5, 7},
+                                           {1, "compute", "linear", 8, 9}});
+  const Timeline predicted = hand_timeline({{0, "compute", "linear", 10, 11},
+                                            {0, "compute", "gelu", 11, 11.5},
+                                            {0, "compute", "softmax", 12, 13},
+                                            {1, "compute", "linear", 13, 14}});
+  const SpanIndex index = index_spans(measured), other = index_spans(predicted);
+  EXPECT_EQ(same_ops_s(measured, index, {0, 6}, predicted, other, OpGrouping::kind),
+            (std::map<std::string, double>{{"linear", 1}, {"gelu", 0.5}, {"softmax", 0.5}}));
+  EXPECT_TRUE(same_ops_s(measured, index, {7.5, 7.6}, predicted, other, OpGrouping::kind).empty());
+}
+
 }  // namespace
 }  // namespace viewer::op_table_test

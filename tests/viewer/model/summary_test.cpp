@@ -36,6 +36,24 @@ TEST(Summary, FiguresOfATimelineWorkedByHand) {
   EXPECT_DOUBLE_EQ(summary.mean.idle_s, 4.5);
 }
 
+TEST(Summary, SaysExposedTimeInItsPartsAndWhatIsOfAMarkedRange) {
+  Timeline timeline = by_hand();
+  EXPECT_EQ(exposed_text(summarize(timeline, {0, 10}), summarize(timeline, {0, 10}).mean),
+            "exposed 20.0%")
+      << "nothing tells who waits";
+  timeline.first_rank["expert"] = {{0, 0}, {1, 0}};
+  for (Lane& lane : timeline.lanes) {
+    if (lane.stream == "inter_node" && lane.rank == 1) lane.spans.front().waiting_s = 1;
+  }
+  Summary summary = summarize(timeline, {0, 10});
+  EXPECT_EQ(exposed_text(summary, summary.mean), "exposed 20.0% (15.0% transfer, 5.0% waiting)");
+  EXPECT_EQ(exposed_text(summary, summary.ranks[0]), "exposed 20.0% (20.0% transfer)");
+  EXPECT_EQ(summary_facts(summary, false)[1], "communication covered 33.3%");
+  for (const std::string& fact : summary_facts(summary, true)) {
+    EXPECT_EQ(fact.rfind("marked range: ", 0), 0U) << fact;
+  }
+}
+
 TEST(Summary, ARangeCountsOnlyWhatIsInside) {
   const Summary summary = summarize(by_hand(), {3, 7});
   EXPECT_DOUBLE_EQ(summary.ranks[0].computation_s, 2);    // 3-4 and 6-7

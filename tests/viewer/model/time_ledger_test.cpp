@@ -39,7 +39,9 @@ db::RankStatistics summed(const Timeline& timeline, int rank, TimeRange range) {
       const TimeRange time{span.start_s, span.end_s};
       const Activity activity = activity_of(timeline.ops[static_cast<std::size_t>(span.op)]);
       if (activity == Activity::computation) intervals.computation.push_back(time);
-      if (activity == Activity::communication) intervals.communication.push_back(time);
+      if (activity == Activity::communication) {
+        db::add_communication(intervals, time, static_cast<double>(span.waiting_s), false);
+      }
       if (activity == Activity::copy) intervals.copy.push_back(time);
       if (activity == Activity::host) intervals.host.push_back(time);
     }
@@ -62,6 +64,7 @@ TEST(TimeLedger, GivesWhatTheSpansOfAnyRangeAddUpTo) {
         EXPECT_NEAR(given.computation_s, wanted.computation_s, 1e-9);
         EXPECT_NEAR(given.communication_s, wanted.communication_s, 1e-9);
         EXPECT_NEAR(given.exposed_s, wanted.exposed_s, 1e-9);
+        EXPECT_NEAR(given.exposed_waiting_s, wanted.exposed_waiting_s, 1e-9);
         EXPECT_NEAR(given.copy_s, wanted.copy_s, 1e-9);
         EXPECT_NEAR(given.host_s, wanted.host_s, 1e-9);
         EXPECT_NEAR(given.idle_s, wanted.idle_s, 1e-9);

@@ -108,7 +108,11 @@ TEST_F(TrialListTest, TellsTheErrorOfTheFirstPrediction) {
 
 TEST_F(TrialListTest, SaysWhichIsTheFastestAndWhatItIsNotToldFrom) {
   std::vector<const TrialRow*> rows = listed_trials(catalog, {});
+  const auto verdict_text = [&](const std::vector<const TrialRow*>& of) {
+    return viewer::verdict_text(catalog, of);
+  };
   EXPECT_EQ(verdict_text(rows), "Fastest: tutel, 1.00 s.");
+  EXPECT_EQ(verdict_text({rows[1], rows[2]}), "Fastest of those shown: joint, 1.10 s.");
   catalog.trials[0].trial.lower_bound_s = 0.8;
   catalog.trials[0].figures.speedup = 1.5;
   catalog.trials[0].figures.speedup_against = "sequential";
@@ -120,6 +124,16 @@ TEST_F(TrialListTest, SaysWhichIsTheFastestAndWhatItIsNotToldFrom) {
   catalog.trials[2].study = "another";
   EXPECT_EQ(verdict_text(rows), "") << "of two studies";
   EXPECT_EQ(verdict_text({}), "");
+  EXPECT_EQ(studies_of(rows), (std::vector<std::string>{"a study", "another"}));
+}
+
+TEST_F(TrialListTest, TheFastestIsThatByTheRepeatsInCommon) {
+  catalog.trials[2].trial.comparable_s = 0.9;
+  catalog.trials[2].figures.speedup = 2;
+  catalog.trials[2].figures.speedup_against = "sequential";
+  EXPECT_EQ(verdict_text(catalog, listed_trials(catalog, {})),
+            "Fastest: joint, 1.10 s, 2.00x as fast as sequential (compared as 900 ms, in the "
+            "repeats that it has in common with others).");
 }
 
 }  // namespace

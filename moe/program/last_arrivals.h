@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "moe/program/program.h"
+#include "moe/program/timeline.h"
+#include "moe/rows/groups.h"
+
+namespace moe {
+
+/// By kind of group in which ops of a Program communicate, [rank]: the lowest rank of its group.
+using FirstRanks = std::map<GroupKind, std::vector<int>>;
+FirstRanks first_ranks(const Program& program, const Groups& groups);
+
+/// When the last rank of each group began a communication. Keeps references to its arguments.
+class LastArrivals {
+ public:
+  LastArrivals(const Program& program, const Timeline& timeline, const FirstRanks& first);
+
+  /// How long the span of a rank waited for the last rank of its group to begin; none where it does
+  /// not communicate.
+  std::optional<double> waiting_s(const OpSpan& span, int rank) const;
+
+ private:
+  const Program& program_;
+  const FirstRanks& first_;
+  std::map<std::pair<int, int>, double> last_s_;  ///< by op and the group's lowest rank
+};
+
+}  // namespace moe

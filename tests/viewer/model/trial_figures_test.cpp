@@ -1,0 +1,75 @@
+#include "viewer/model/trial_figures.h"
+
+#include <gtest/gtest.h>
+
+namespace viewer::trial_figures_test {
+namespace {
+
+TrialRow measured_trial() {
+  TrialRow row;
+  row.trial.planner = "joint";
+  row.trial.status = "done";
+  row.trial.measured_s = 0.7;
+  row.trial.lower_bound_s = 0.638;
+  row.figures.min_iteration_s = 0.65;
+  return row;
+}
+
+TEST(TrialFigures, TheBoundIsThatAtThePaceOfTheTrial) {
+  TrialRow row = measured_trial();
+  EXPECT_EQ(bound_of(row)->seconds, 0.638);
+  EXPECT_FALSE(bound_of(row)->at_own_pace);
+  row.trial.slowed_lower_bound_s = 0.56;
+  EXPECT_EQ(bound_of(row)->seconds, 0.56);
+  EXPECT_TRUE(bound_of(row)->at_own_pace);
+  EXPECT_FALSE(bound_of(row)->is_broken);
+  EXPECT_EQ(bound_text(row), "1.25x its lower bound");
+  row.trial.lower_bound_s.reset();
+  row.trial.slowed_lower_bound_s.reset();
+  EXPECT_FALSE(bound_of(row));
+  EXPECT_EQ(bound_text(row), "");
+}
+
+TEST(TrialFigures, ABoundNeverContradictsTheIterations) {
+  TrialRow row = measured_trial();
+  row.figures.min_iteration_s = 0.509;
+  EXPECT_TRUE(bound_of(row)->is_broken);
+  EXPECT_EQ(bound_text(row), "iterations from 509 ms on, below its lower bound of 638 ms");
+  row.figures.min_iteration_s.reset();
+  row.trial.measured_s = 0.6;
+  EXPECT_TRUE(bound_of(row)->is_broken);
+}
+
+TEST(TrialFigures, WhatBoundsIsSaidInWords) {
+  EXPECT_EQ(bounding_text("rank 0 inter_node"), "the stream inter_node of rank 0");
+  EXPECT_EQ(bounding_text("rank 12 out"), "the link out of rank 12");
+  EXPECT_EQ(bounding_text("node 1 in"), "the link into node 1");
+  EXPECT_EQ(bounding_text("chain to op 7 of rank 3"),
+            "a chain of ops that wait for each other, up to op 7 of rank 3");
+  EXPECT_EQ(bounding_text("2 processors of 4 ranks"), "2 processors of 4 ranks");
+  EXPECT_EQ(bounding_text(""), "");
+}
+
+TEST(TrialFigures, ASpeedUpSaysWhatItRestsOn) {
+  TrialRow row = measured_trial();
+  row.figures.speedup = 2.08;
+  row.figures.speedup_against = "sequential";
+  EXPECT_EQ(speedup_explanation(row), "over the time of sequential");
+  EXPECT_EQ(unequal_text({&row}), "");
+  row.figures.pace = "sequential computed 1.76 times as slowly";
+  row.figures.equal_speedup = 1.43;
+  row.trial.comparable_s = 0.72;
+  EXPECT_EQ(speedup_explanation(row),
+            "over the time of sequential\n"
+            "sequential computed 1.76 times as slowly: 1.43x on equal machines\n"
+            "compared as 720 ms, in the repeats that it has in common with others");
+  TrialRow slower = row;
+  slower.trial.planner = "tutel";
+  slower.trial.comparable_s = 0.8;
+  EXPECT_EQ(unequal_text({&slower, &row}),
+            "Unequal machines: for joint, sequential computed 1.76 times as slowly: 1.43x on equal "
+            "machines. 1 other speed-up too.");
+}
+
+}  // namespace
+}  // namespace viewer::trial_figures_test

@@ -1,0 +1,115 @@
+#include "viewer/model/trial_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/model/format.h"
+
+namespace viewer {
+
+namespace {
+
+std::string three_digits(double seconds) { return duration_text(seconds, 3); }
+
+}  // namespace
+
+std::optional<double> compared_s(const db::Trial& trial) {
+  if (!trial.measured_s) return std::nullopt;
+  return trial.comparable_s ? trial.comparable_s : trial.measured_s;
+}
+
+std::string compared_text(const db::Trial& trial) {
+  const auto seconds = compared_s(trial);
+  if (!seconds || three_digits(*seconds) == three_digits(*trial.measured_s)) return "";
+  return fmt::format("compared as {}, in the repeats that it has in common with others",
+                     three_digits(*seconds));
+}
+
+std::optional<TrialBound> bound_of(const TrialRow& row) {
+  const db::Trial& trial = row.trial;
+  TrialBound bound;
+  bound.at_own_pace = trial.slowed_lower_bound_s.value_or(0) > 0;
+  bound.seconds = bound.at_own_pace ? *trial.slowed_lower_bound_s : trial.lower_bound_s.value_or(0);
+  if (!(bound.seconds > 0)) return std::nullopt;
+  const double least_s = std::min(row.figures.min_iteration_s.value_or(bound.seconds),
+                                  trial.measured_s.value_or(bound.seconds));
+  bound.is_broken = least_s < bound.seconds;
+  return bound;
+}
+
+std::string bounding_text(const std::string& bounded_by) {
+  const auto word_after = [&](std::string_view before) {
+    return bounded_by.substr(before.size(), bounded_by.find(' ', before.size()) - before.size());
+  };
+  for (const std::string_view of : {"rank ", "node "}) {
+    if (!bounded_by.starts_with(of)) continue;
+    const std::string number = word_after(of);
+    const std::size_t at = of.size() + number.size() + 1;
+    const std::string what = at < bounded_by.size() ? bounded_by.substr(at) : std::string();
+    if (what == "in" || what == "out") {
+      return fmt::format("the link {} of {}{}", what == "in" ? "into" : "out", of, number);
+    }
+    return fmt::format("the stream {} of {}{}", what, of, number);
+  }
+  constexpr std::string_view kChain = "chain to ";
+  if (bounded_by.starts_with(kChain)) {
+    return fmt::format("a chain of ops that wait for each other, up to {}",
+                       bounded_by.substr(kChain.size()));
+  }
+  return bounded_by;
+}
+
+std::string bound_text(const TrialRow& row) {
+  const auto bound = bound_of(row);
+  if (!bound || !row.trial.measured_s) return "";
+  if (!bound->is_broken) {
+    return fmt::format("{:.2f}x its lower bound", *row.trial.measured_s / bound->seconds);
+  }
+  const double least_s =
+      std::min(row.figures.min_iteration_s.value_or(bound->seconds), *row.trial.measured_s);
+  return fmt::format("iterations from {} on, below its lower bound of {}", three_digits(least_s),
+                     three_digits(bound->seconds));
+}
+
+std::string bound_explanation(const TrialRow& row) {
+  const auto bound = bound_of(row);
+  if (!bound) return "";
+  std::string text = bound->at_own_pace ? "for computation as slow as in the trial's repeats"
+                                        : "at the pace that was predicted";
+  if (!row.trial.bounded_by.empty()) {
+    text += fmt::format("\nas predicted, what bounds is {}", bounding_text(row.trial.bounded_by));
+  }
+  if (bound->is_broken) text += fmt::format("\n{}: the costs are too slow", bound_text(row));
+  return text;
+}
+
+std::string speedup_explanation(const TrialRow& row) {
+  std::string text;
+  const auto add = [&](const std::string& line) {
+    if (!line.empty()) text += (text.empty() ? "" : "\n") + line;
+  };
+  if (row.figures.speedup && !row.figures.speedup_against.empty()) {
+    add("over the time of " + row.figures.speedup_against);
+  }
+  add(db::pace_text(row.figures));
+  add(compared_text(row.trial));
+  return text;
+}
+
+std::string unequal_text(const std::vector<const TrialRow*>& trials) {
+  const TrialRow* fastest = nullptr;
+  int others = 0;
+  for (const TrialRow* row : trials) {
+    if (row->figures.pace.empty() || !compared_s(row->trial)) continue;
+    if (fastest != nullptr) ++others;
+    if (fastest == nullptr || *compared_s(row->trial) < *compared_s(fastest->trial)) fastest = row;
+  }
+  if (fastest == nullptr) return "";
+  std::string text = fmt::format("Unequal machines: for {}, {}.", fastest->trial.planner,
+                                 db::pace_text(fastest->figures));
+  if (others == 0) return text;
+  return text + fmt::format(" {} other speed-up{} too.", others, others == 1 ? "" : "s");
+}
+
+}  // namespace viewer
