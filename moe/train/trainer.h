@@ -53,15 +53,16 @@ struct StepReport {
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
   std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
   std::int64_t skipped = 0;             ///< steps so far that made none
-  double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
-  double flops = 0;       ///< of matrix products, all ranks (step_flops.h)
+  double duration_s = 0;                ///< of the rank that took longest, by its own clock
+  double flops = 0;                     ///< of matrix products, all ranks (step_flops.h)
   /// The mean over ranks of exposed_communication_s(); none where spans are not recorded.
   std::optional<double> exposed_s;
   std::int64_t dropped = 0;
   std::optional<double> max_over_mean;  ///< worst_max_over_mean() of the routing
   std::vector<EpochEnd> epoch_ends;     ///< with this iteration, where data is shuffled
   Routing routing;
-  Timeline timeline;                                  ///< empty where spans are not recorded
+  /// Of all ranks, on rank 0's clock. Empty where spans are not recorded.
+  Timeline timeline;
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
   std::vector<std::int64_t> planned_host_peak_bytes;  ///< [rank], of offloaded activations
   /// By rank: how far the arena was written to. Measured in the first iterations, which every
