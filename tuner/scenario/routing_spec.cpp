@@ -6,17 +6,18 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "db/console/shown_text.h"
+#include "db/error.h"
 #include "db/load.h"
 #include "moe/errors.h"
-#include "moe/input/read_file.h"
-#include "moe/input/value.h"
 #include "moe/program/row_handling.h"
 #include "tuner/scenario/drift.h"
+#include "tuner/scenario/gated_layers.h"
+#include "tuner/scenario/routing_of_file.h"
 
 namespace tuner {
 namespace {
@@ -25,63 +26,6 @@ namespace {
 constexpr double kMostExponent = 20;
 constexpr int kMostIterations = 1000;
 constexpr std::string_view kDrift = "drift:";
-
-struct GatedLayer {
-  moe::RoutedLayer at;
-  int experts = 0;
-  std::int64_t copies = 0;  ///< copies that are asked for on each rank
-  int choices = 1;          ///< the most choices of a token
-  /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for,
-  /// just so many.
-  std::optional<std::int64_t> capacity{};
-  bool full = false;
-};
-
-std::optional<GatedLayer> gated_layer(const moe::Program& program, const moe::Op& op) {
-  const auto tokens = [&] { return program.tensors[op.reads.at(0).tensor].rows; };
-  if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
-    GatedLayer layer{moe::routed_layer(op), gate->experts, tokens() * gate->choices, gate->choices};
-    if (gate->capacity) layer.capacity = *gate->capacity * gate->capacity_groups;
-    return layer;
-  }
-  const auto full = [&](const auto& gate) {
-    const std::int64_t rows = gate.slots * gate.groups;
-    return GatedLayer{moe::routed_layer(op), gate.experts, rows * gate.experts,
-                      gate.experts,          rows,         true};
-  };
-  if (const auto* gate = std::get_if<moe::ChooseTokens>(&op.kind)) return full(*gate);
-  if (const auto* gate = std::get_if<moe::SoftSlots>(&op.kind)) return full(*gate);
-  return std::nullopt;
-}
-
-std::vector<GatedLayer> gated_layers(const moe::Program& program) {
-  std::vector<GatedLayer> layers;
-  for (const moe::Op& op : program.ops) {
-    if (const auto layer = gated_layer(program, op)) layers.push_back(*layer);
-  }
-  return layers;
-}
-
-/// A gate that fills every expert leaves nothing to ask for.
-[[noreturn]] void refuse_for_full(const std::string& asked, const GatedLayer& layer,
-                                  const std::string& instead) {
-  throw moe::InputError(fmt::format(
-      "routing \"{}\": the gate of layer {} gives every expert {} copies from every rank whatever "
-      "its tokens are{}: expected uniform",
-      db::shortened(asked, 200), layer.at.layer, layer.capacity.value_or(0), instead));
-}
-
-void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer, const std::string& asked) {
-  if (!layer.capacity) return;
-  for (std::size_t rank = 0; rank < routing.tokens.size(); ++rank) {
-    for (std::int64_t& tokens : routing.tokens[rank]) {
-      if (layer.full && tokens != *layer.capacity) {
-        refuse_for_full(asked, layer, fmt::format(", not {} from rank {}", tokens, rank));
-      }
-      tokens = std::min(tokens, *layer.capacity);
-    }
-  }
-}
 
 /// The number that is all of `text`, from 0 to `most`; none for anything else.
 std::optional<double> number_in(std::string_view text, double most) {
@@ -121,76 +65,6 @@ Drift parse_drift(std::string_view text) {
   }
   return {*exponent, *share, static_cast<int>(*iterations)};
 }
-
-/// A routing for `micro_batches`: the same where it has as many, else that of the whole iteration
-/// shared among them.
-moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
-  int found = 1;
-  for (const moe::LayerRouting& layer : routing.layers) {
-    found = std::max(found, layer.micro_batch + 1);
-  }
-  if (found == micro_batches) return routing;
-  return moe::share_among_micro_batches(moe::add_micro_batches(routing), micro_batches);
-}
-
-moe::Routing read_routing(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    throw moe::InputError(fmt::format(
-        "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a file "
-        "or a folder",
-        db::shortened(path, 200)));
-  }
-  return moe::routing_from_json(moe::read_file(path), path);
-}
-
-/// Takes the counts of the program's layers, in its order.
-moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
-                    const moe::Groups& groups, const std::string& path) {
-  moe::Routing result;
-  for (const GatedLayer& wanted : layers) {
-    const auto found = std::find_if(
-        routing.layers.begin(), routing.layers.end(), [&](const moe::LayerRouting& layer) {
-          return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
-        });
-    if (found == routing.layers.end()) {
-      throw moe::InputError(fmt::format(
-          "{}: no routing for layer {}{}", path, wanted.at.layer,
-          wanted.at.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.at.micro_batch) : ""));
-    }
-    if (found->experts != wanted.experts ||
-        found->tokens.size() != static_cast<std::size_t>(moe::stage_ranks(groups))) {
-      throw moe::InputError(
-          fmt::format("{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks",
-                      path, wanted.at.layer, wanted.experts, moe::stage_ranks(groups),
-                      found->experts, found->tokens.size()));
-    }
-    result.layers.push_back(*found);
-    if (wanted.full) continue;  // fit_capacity checks these
-    const std::int64_t tokens = wanted.copies / wanted.choices;
-    for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
-      const auto& row = found->tokens[rank];
-      const std::int64_t sent = std::accumulate(row.begin(), row.end(), std::int64_t{0});
-      if (sent > wanted.copies) {
-        throw moe::InputError(fmt::format(
-            "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
-            wanted.at.layer, rank, sent, wanted.copies, wanted.choices));
-      }
-      const auto most = std::max_element(row.begin(), row.end());
-      if (*most > tokens) {
-        throw moe::InputError(
-            fmt::format("{}: layer {}: rank {} sends expert {} {} copies, expected at most {}, one "
-                        "of each of its tokens",
-                        path, wanted.at.layer, rank, most - row.begin(), *most, tokens));
-      }
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
-namespace {
 
 /// The *.json files of a folder by the numbers in their names, then by name.
 std::vector<std::string> files_in_order(const std::string& folder) {
@@ -240,7 +114,7 @@ std::vector<moe::Routing> drifting(const std::string& text, const std::vector<Ga
 
 moe::Routing one_routing(const std::string& text, const moe::Program& program,
                          const std::vector<GatedLayer>& layers, const moe::Groups& groups,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, const SayRouting& say) {
   constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
   if (text == "uniform" || text.starts_with(zipf)) {
@@ -260,8 +134,14 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
       routing.layers.back().alike = moe::stage_ranks(groups);
     }
   } else {
-    routing =
-        fitted(of_micro_batches(read_routing(text), program.micro_batches), layers, groups, text);
+    std::error_code ignored;
+    if (!std::filesystem::exists(text, ignored)) {
+      throw moe::InputError(fmt::format(
+          "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a "
+          "file or a folder",
+          db::shortened(text, 200)));
+    }
+    routing = routing_of_file(text, program, layers, groups, say);
   }
   return routing;
 }
@@ -269,7 +149,8 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
 }  // namespace
 
 std::vector<moe::Routing> make_routings(const std::string& text, const moe::Program& program,
-                                        const moe::Groups& groups, std::uint64_t seed) {
+                                        const moe::Groups& groups, std::uint64_t seed,
+                                        const SayRouting& say) {
   const std::vector<GatedLayer> layers = gated_layers(program);
   std::vector<moe::Routing> routings;
   std::error_code ignored;
@@ -277,10 +158,10 @@ std::vector<moe::Routing> make_routings(const std::string& text, const moe::Prog
     routings = drifting(text, layers, groups, seed);
   } else if (std::filesystem::is_directory(text, ignored)) {
     for (const std::string& file : files_in_order(text)) {
-      routings.push_back(one_routing(file, program, layers, groups, seed));
+      routings.push_back(one_routing(file, program, layers, groups, seed, say));
     }
   } else {
-    routings.push_back(one_routing(text, program, layers, groups, seed));
+    routings.push_back(one_routing(text, program, layers, groups, seed, say));
   }
   for (moe::Routing& routing : routings) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -296,38 +177,87 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
   return std::move(make_routings(text, program, groups, seed).front());
 }
 
+namespace {
+
+/// [rank of the stage][expert] of a layer, as a run stored it.
+using StoredRows = std::map<int, std::map<int, db::Load>>;
+
+/// Throws db::Error (invalid) where the rows are not those of the layer.
+moe::LayerRouting stored_layer(const StoredRows& rows, const GatedLayer& wanted, int ranks,
+                               const std::string& source) {
+  moe::LayerRouting layer;
+  layer.layer = wanted.at.layer;
+  layer.micro_batch = wanted.at.micro_batch;
+  layer.experts = wanted.experts;
+  const auto refuse = [&](const std::string& why) {
+    throw db::Error(db::ErrorKind::invalid,
+                    fmt::format("{}, loads of {}: {}", source, in_words(wanted.at), why));
+  };
+  if (rows.size() != static_cast<std::size_t>(ranks)) {
+    refuse(fmt::format("of {} ranks, expected {}", rows.size(), ranks));
+  }
+  bool tells_asked = true;
+  for (const auto& [rank, experts] : rows) {
+    // Ranks are counted within the layer's stage, whose first may be any rank of the world.
+    const int place = static_cast<int>(layer.tokens.size());
+    if (rank != rows.begin()->first + place) refuse(fmt::format("none of rank {}", rank - 1));
+    auto& tokens = layer.tokens.emplace_back();
+    auto& asked = layer.asked.emplace_back();
+    for (const auto& [expert, load] : experts) {
+      if (expert != static_cast<int>(tokens.size())) break;
+      tokens.push_back(load.tokens);
+      asked.push_back(load.asked_tokens.value_or(load.tokens));
+      tells_asked = tells_asked && load.asked_tokens.has_value();
+    }
+    if (static_cast<int>(tokens.size()) != wanted.experts || experts.size() != tokens.size()) {
+      refuse(fmt::format("rank {} has {} experts, expected 0 to {}", rank, experts.size(),
+                         wanted.experts - 1));
+    }
+  }
+  // Where copies may have been dropped and nobody stored how many, what travelled is all there is.
+  if (!wanted.full && (tells_asked || !wanted.capacity)) {
+    const std::string wrong = other_copies(layer.asked, wanted);
+    if (!wrong.empty()) refuse(wrong);
+  }
+  layer.asked.clear();
+  return layer;
+}
+
+}  // namespace
+
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
-                              int micro_batches) {
-  std::map<std::pair<int, int>, moe::LayerRouting> parts;  // by micro-batch and layer
+                              const moe::Program& program, const moe::Groups& groups) {
+  std::map<std::pair<int, int>, StoredRows> stored;  // by micro-batch and layer
   db::LoadFilter filter;
   filter.run_id = run_id;
   filter.first_iteration = iteration;
   filter.last_iteration = iteration;
+  int found = 1;
   for (const db::Load& load : db::load_loads(connection, filter)) {
     const int micro_batch = std::max(load.micro_batch, 0);
-    moe::LayerRouting& layer = parts[{micro_batch, load.layer}];
-    layer.layer = load.layer;
-    layer.micro_batch = micro_batch;
-    const auto rank = static_cast<std::size_t>(load.rank);
-    const auto expert = static_cast<std::size_t>(load.expert);
-    if (layer.tokens.size() <= rank) layer.tokens.resize(rank + 1);
-    if (layer.tokens[rank].size() <= expert) layer.tokens[rank].resize(expert + 1);
-    layer.tokens[rank][expert] = load.tokens;
-    layer.experts = std::max(layer.experts, load.expert + 1);
+    stored[{micro_batch, load.layer}][load.rank][load.expert] = load;
+    found = std::max(found, micro_batch + 1);
   }
-  if (parts.empty()) {
+  if (stored.empty()) {
     throw db::Error(db::ErrorKind::not_found,
                     fmt::format("run {}: no loads of iteration {}", run_id, iteration));
   }
+  const std::string source = fmt::format("run {}, iteration {}", run_id, iteration);
   moe::Routing routing;
-  // Ranks are counted within the layer's stage, whose first may be any rank of the world.
-  for (auto& [key, layer] : parts) {
-    const auto first = std::find_if(layer.tokens.begin(), layer.tokens.end(),
-                                    [](const auto& row) { return !row.empty(); });
-    layer.tokens.erase(layer.tokens.begin(), first);
-    routing.layers.push_back(std::move(layer));
+  const auto add = [&](const GatedLayer& wanted) {
+    routing.layers.push_back(stored_layer(stored[{wanted.at.micro_batch, wanted.at.layer}], wanted,
+                                          moe::stage_ranks(groups), source));
+  };
+  for (const GatedLayer& wanted : gated_layers(program)) {
+    if (found == program.micro_batches) {
+      add(wanted);
+    } else if (wanted.at.micro_batch == 0) {  // as many copies in all, in other micro-batches
+      GatedLayer one = wanted;
+      one.copies = wanted.copies * program.micro_batches / found;
+      for (; one.at.micro_batch < found; ++one.at.micro_batch) add(one);
+    }
   }
-  return of_micro_batches(std::move(routing), micro_batches);
+  return of_micro_batches(std::move(routing), program.micro_batches);
 }
 
 }  // namespace tuner

@@ -38,7 +38,7 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
   return result;
 }
 
-bool add_run(const db::Connection& connection, const moe::Model& model, const moe::Groups& groups,
+bool add_run(const db::Connection& connection, const moe::Model&, const moe::Groups& groups,
              const moe::Program& whole, const db::Run& run, MeasuredRuns& measured) {
   db::TimelineFilter filter;
   filter.run_id = run.id;
@@ -55,7 +55,7 @@ bool add_run(const db::Connection& connection, const moe::Model& model, const mo
   for (const db::Timeline& timeline : timelines) {
     moe::Routing routing;
     if (routes) {
-      routing = recorded_routing(connection, run.id, timeline.iteration, model.micro_batches);
+      routing = recorded_routing(connection, run.id, timeline.iteration, whole, groups);
     }
     measured.iterations.push_back(
         {&program, bind_all(program, groups, routing),
