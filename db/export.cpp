@@ -44,38 +44,77 @@ std::optional<Timeline> prediction_beside(const Connection& connection, const Ti
   return found.front();
 }
 
-void export_routing(const Connection& connection, std::int64_t run_id, int iteration,
-                    const std::string& path) {
-  refuse_database_as_output(path, connection.path());
-  struct Layer {
-    int first_rank = 0;
-    std::vector<std::vector<std::int64_t>> tokens;  // by rank of the stage, then by expert
-  };
-  std::map<std::pair<int, int>, Layer> layers;  // by micro-batch and layer
+namespace {
+
+/// A MoE layer in a micro-batch: [rank of the stage][expert].
+struct StoredLayer {
+  int first_rank = 0;
+  std::vector<std::vector<std::int64_t>> tokens;
+  std::vector<std::vector<std::int64_t>> asked;  ///< as tokens, where that was not stored
+};
+
+/// By micro-batch and layer. Throws Error (invalid) where a row is missing.
+std::map<std::pair<int, int>, StoredLayer> stored_layers(const Connection& connection,
+                                                         std::int64_t run_id, int iteration) {
+  std::map<std::pair<int, int>, StoredLayer> layers;
   // Ascending by layer, rank, expert.
   for (const Load& load :
        load_loads(connection,
                   {.run_id = run_id, .first_iteration = iteration, .last_iteration = iteration})) {
     const auto [found, is_new] = layers.try_emplace({std::max(load.micro_batch, 0), load.layer});
-    Layer& layer = found->second;
+    StoredLayer& layer = found->second;
     if (is_new) layer.first_rank = load.rank;
-    layer.tokens.resize(static_cast<std::size_t>(load.rank - layer.first_rank) + 1);
+    if (load.expert == 0) {
+      layer.tokens.emplace_back();
+      layer.asked.emplace_back();
+    }
+    const auto ranks = static_cast<std::int64_t>(layer.tokens.size());
+    if (load.rank - std::int64_t{layer.first_rank} + 1 != ranks ||
+        load.expert != static_cast<std::int64_t>(layer.tokens.back().size())) {
+      throw Error(
+          ErrorKind::invalid,
+          fmt::format("{}: run {}, iteration {}, layer {}: rank {}, expert {} does not "
+                      "follow on the loads before it: some are missing",
+                      connection.path(), run_id, iteration, load.layer, load.rank, load.expert));
+    }
     layer.tokens.back().push_back(load.tokens);
+    layer.asked.back().push_back(load.asked_tokens.value_or(load.tokens));
   }
+  return layers;
+}
+
+}  // namespace
+
+void export_routing(const Connection& connection, std::int64_t run_id, int iteration,
+                    const std::string& path) {
+  refuse_database_as_output(path, connection.path());
+  const auto layers = stored_layers(connection, run_id, iteration);
   if (layers.empty()) {
     throw Error(ErrorKind::not_found,
                 fmt::format("{}: run {} has no loads of iteration {}; moe-db loads lists what is "
                             "stored, moe-train --loads-every 1 stores all",
                             connection.path(), run_id, iteration));
   }
-  nlohmann::json entries = nlohmann::json::array();
+  nlohmann::json routing;
   for (const auto& [key, layer] : layers) {
     const auto [micro_batch, index] = key;
-    entries.push_back({{"layer", index}, {"tokens", layer.tokens}});
-    if (micro_batch > 0) entries.back()["micro_batch"] = micro_batch;
+    nlohmann::json entry{{"layer", index}, {"tokens", layer.tokens}};
+    if (micro_batch > 0) entry["micro_batch"] = micro_batch;
+    if (layer.asked != layer.tokens) entry["asked"] = layer.asked;
+    routing["layers"].push_back(std::move(entry));
+  }
+  // Under which capacity copies were dropped, by the keys of model files.
+  const auto model = nlohmann::json::parse(load_run(connection, run_id).model_json, nullptr, false);
+  if (model.is_object()) {
+    for (const char* key : {"capacity_factor", "capacity_groups"}) {
+      const auto value = model.find(key);
+      if (value != model.end() && model.value("capacity_factor", nlohmann::json()).is_number()) {
+        routing[key] = *value;
+      }
+    }
   }
   OutputFile file(path);
-  file.write(nlohmann::json{{"layers", entries}}.dump() + "\n");
+  file.write(routing.dump() + "\n");
   file.commit();
 }
 

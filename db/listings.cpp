@@ -142,19 +142,20 @@ Listing balance() {
       "balance --db results.db --run 7 --layer 1",
       "balance_view",
       "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
-      "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
+      "asked_max_over_mean, unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
       "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
       "run, iteration, layer",
       {kByRun, kByIteration, kByLayer},
       "tokens: copies that travelled, to all experts.\n"
       "max_tokens: to the fullest expert.\n"
-      "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts is the "
-      "worst.\n"
+      "max_over_mean: the fullest expert over the mean, of what travelled. 1x is even; the number "
+      "of experts is the worst.\n"
+      "asked_max_over_mean: the same of what gates asked for, before copies were dropped.\n"
       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
       "rank_...: the same for the tokens whose expert, or share of it, belongs to a rank.\n"
       "placed_rank_...: for those that a rank computed. A dash: no expert was replicated.\n"
       "balance_ratio: the standard deviation over ranks without replicas, over that with them.\n"
-      "locality: cosine similarity to the experts' tokens in the iteration before; 1 is the same "
+      "locality: cosine similarity of what gates asked for to the iteration before; 1 is the same "
       "distribution."};
 }
 
@@ -173,7 +174,8 @@ Listing iterations() {
           "flops: the FLOPs of the matrix products of all ranks.\n"
           "peak_share: their rate over that of the fastest product that moe-bench measured here.\n"
           "exposed_s: how long a rank communicated and computed nothing, mean of the ranks.\n"
-          "max_over_mean: the fullest expert's tokens over the mean, in the least even layer."};
+          "max_over_mean: copies that gates asked the fullest expert for over the mean, in the least "
+          "even layer."};
 }
 
 Listing timelines() {

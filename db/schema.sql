@@ -135,7 +135,7 @@ CREATE TABLE load (
 -- How even the loads of a MoE layer were in an iteration. Every iteration has a row, also those
 -- whose loads are not stored. Tokens are copies that travelled. An expert's tokens are those from
 -- all source ranks. A rank's are those whose expert, or whose share of it, belongs to the rank; NULL
--- where that is not known. Columns that begin with placed_ tell of the tokens that ranks computed;
+-- where that is not known. locality compares what gates asked for. Columns that begin with placed_ tell of the tokens that ranks computed;
 -- NULL where no expert was replicated. max_asked_tokens is the number of tokens of the fullest
 -- expert before those over capacity were dropped.
 CREATE TABLE balance (

@@ -20,14 +20,20 @@ LEFT JOIN schedule ON schedule.id = run.schedule_id;
 
 -- schedule_id is the schedule in force in the iteration. peak_share is flops_per_s over the rate of
 -- the fastest matrix product that moe-bench measured on this machine; NULL where it did not.
--- max_over_mean is that of the MoE layer whose experts are the least even.
+-- max_over_mean is that of the MoE layer whose experts are the least even, of the copies that gates
+-- asked for (asked_max_over_mean of balance_view).
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
        coalesce(iteration.schedule_id, run.schedule_id) AS schedule_id, z_loss,
        learning_rate, gradient_norm, flops, flops / nullif(iteration.duration_s, 0) AS flops_per_s,
        flops / nullif(iteration.duration_s * run.peak_flops_per_s, 0) AS peak_share, exposed_s,
-       (SELECT max(1.0 * max_tokens * experts / nullif(balance.tokens, 0)) FROM balance
+       (SELECT max(CASE WHEN max_asked_tokens IS NOT NULL
+                        THEN 1.0 * max_asked_tokens * experts
+                             / nullif(balance.tokens + balance.dropped_tokens, 0)
+                        WHEN coalesce(balance.dropped_tokens, 0) = 0
+                        THEN 1.0 * max_tokens * experts / nullif(balance.tokens, 0) END)
+        FROM balance
         WHERE balance.run_id = iteration.run_id
           AND balance.iteration = iteration.iteration) AS max_over_mean,
        exposed_waiting_s, exposed_bubble_s,
@@ -288,8 +294,9 @@ FROM rank_load;
 
 -- max_over_mean: 1 is even, the number of experts (ranks) is the worst. standard_deviation: of the
 -- tokens of the experts, in tokens: Pro-Prophet's balance degree. locality: the cosine of the angle
--- between the experts' tokens and those of the iteration before: 1 is the same distribution, 0 one
--- without an expert in common. rank_: of the tokens whose expert belongs to a rank. placed_rank_:
+-- between what gates asked for and what they did in the iteration before: 1 is the same
+-- distribution, 0 one without an expert in common. max_over_mean and standard_deviation are of what
+-- was kept. rank_: of the tokens whose expert belongs to a rank. placed_rank_:
 -- of those that the rank computed, where experts were replicated. balance_ratio: the two standard
 -- deviations over ranks, before over after (Pro-Prophet's RB). asked_: before tokens over capacity
 -- were dropped, of the experts; tokens and max_tokens are what was kept.

@@ -30,20 +30,29 @@ bool places_otherwise(const ExpertPlacement& placement) {
   return !placement.replicas.empty() || !placement.homes.empty();
 }
 
-}  // namespace
-
-std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
+/// Sums over the source ranks; `rows` are the routing's, as they travelled or as asked for.
+std::vector<std::int64_t> tokens_of_experts(const std::vector<std::vector<std::int64_t>>& rows,
+                                            const LayerRouting& routing) {
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(routing.experts));
-  for (const auto& row : routing.tokens) {
+  for (const auto& row : rows) {
     for (std::size_t e = 0; e < tokens.size(); ++e) tokens[e] += row[e] * routing.alike;
   }
   return tokens;
 }
 
+}  // namespace
+
+std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
+  return tokens_of_experts(routing.tokens, routing);
+}
+std::vector<std::int64_t> asked_expert_tokens(const LayerRouting& routing) {
+  return tokens_of_experts(routing.asked.empty() ? routing.tokens : routing.asked, routing);
+}
+
 std::optional<double> worst_max_over_mean(const Routing& routing) {
   std::optional<double> worst;
   for (const LayerRouting& layer : add_micro_batches(routing).layers) {
-    const std::vector<std::int64_t> tokens = expert_tokens(layer);
+    const std::vector<std::int64_t> tokens = asked_expert_tokens(layer);
     if (tokens.empty() || sum_of_tokens(tokens) == 0) continue;
     const auto most = static_cast<double>(*std::ranges::max_element(tokens));
     worst = std::max(worst.value_or(0), most / mean_tokens(tokens));
@@ -129,6 +138,7 @@ std::vector<db::ExpertPlace> expert_places(int layer, int experts, const Groups&
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
                        std::span<const std::int64_t> before, const ExpertPlacement& placement) {
   const std::vector<std::int64_t> of_experts = expert_tokens(routing);
+  const std::vector<std::int64_t> asked_of = asked_expert_tokens(routing);
   const std::vector<std::int64_t> of_ranks = rank_tokens(routing, groups);
   db::Balance row;
   row.layer = routing.layer;
@@ -136,12 +146,6 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.unused_experts = static_cast<int>(std::count(of_experts.begin(), of_experts.end(), 0));
   row.tokens = sum_of_tokens(of_experts);
   if (!routing.asked.empty()) {
-    std::vector<std::int64_t> asked_of(of_experts.size());
-    for (const auto& asked : routing.asked) {
-      for (std::size_t expert = 0; expert < asked.size(); ++expert) {
-        asked_of[expert] += asked[expert];
-      }
-    }
     row.dropped_tokens = sum_of_tokens(asked_of) - row.tokens;
     row.max_asked_tokens = *std::max_element(asked_of.begin(), asked_of.end());
   }
@@ -155,7 +159,7 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
     row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
     row.placed_rank_standard_deviation = deviation_of_tokens(placed);
   }
-  row.locality = cosine_similarity(of_experts, before);
+  row.locality = cosine_similarity(asked_of, before);
   return row;
 }
 

@@ -15,6 +15,10 @@ namespace moe {
 /// [expert]: token copies from all source ranks.
 std::vector<std::int64_t> expert_tokens(const LayerRouting& routing);
 
+/// The same of the copies that gates asked for, before those over capacity were dropped; of those
+/// that travelled where only they were recorded.
+std::vector<std::int64_t> asked_expert_tokens(const LayerRouting& routing);
+
 /// [rank in the layer's pipeline stage]: token copies that the rank computes, under `placement`.
 /// Ranks that share an expert (esp) all compute every one of its tokens, so each of them counts
 /// all.
@@ -22,7 +26,8 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
                                       const ExpertPlacement& placement = {});
 
 /// Tokens of the fullest expert over the mean of the layer's experts, in the MoE layer where that
-/// is the most, all micro-batches together; 1 where loads are even. None where nothing was routed.
+/// is the most, all micro-batches together; 1 where loads are even. Of the copies that gates asked
+/// for: a capacity drops what is uneven. None where nothing was routed.
 std::optional<double> worst_max_over_mean(const Routing& routing);
 
 /// a.b / (|a| |b|): how alike two distributions of tokens over experts are. It is 1 where they are
@@ -32,12 +37,13 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
                                         std::span<const std::int64_t> b);
 
 /// The balance of one layer's loads: a row of the database, its run and iteration not yet set.
-/// `before` is expert_tokens() of the previous iteration, empty where there is none. `placement` is
+/// `before` is asked_expert_tokens() of the previous iteration, empty where there is none. `placement` is
 /// that of the layer's experts in this iteration; the balance of ranks under it stands beside the
 /// balance without it.
 /// The standard deviation over experts is Pro-Prophet's balance degree ("the standard deviation of
 /// the input distribution tensor", VI). Pro-Prophet calls the similarity of neighbouring
-/// iterations' loads locality and gives no measure of it. Here it is their cosine similarity.
+/// iterations' loads locality and gives no measure of it. Here it is the cosine similarity of what
+/// gates asked for.
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
                        std::span<const std::int64_t> before, const ExpertPlacement& placement = {});
 

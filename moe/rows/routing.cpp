@@ -4,22 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
-#include "moe/input/json.h"
-
 namespace moe {
 namespace {
-
-constexpr int kMostLayer = 9999;  // far more than models have blocks
-constexpr int kMostMicroBatch = 9999;
-constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
 
 void check_sizes(int ranks, int experts, std::int64_t copies) {
   if (ranks < 1 || experts < 1 || copies < 0) {
@@ -43,26 +35,6 @@ std::vector<std::int64_t> apportion(const std::vector<double>& weights, std::int
   std::sort(remainders.begin(), remainders.end());
   for (std::size_t i = 0; given < copies; ++i, ++given) ++result[remainders[i].second];
   return result;
-}
-
-/// [rank][expert]
-std::vector<std::vector<std::int64_t>> read_counts(const InputObject& layer, std::string_view key) {
-  std::vector<std::vector<std::int64_t>> counts;
-  std::int64_t copies = 0;
-  for (const InputValue& row : layer.list(key, "a list per rank, of a count per expert")) {
-    counts.push_back(row.integers(0, kMostCopies));
-    const auto& of_rank = counts.back();
-    if (of_rank.empty() || of_rank.size() != counts.front().size()) {
-      row.fail(fmt::format("as many experts as of rank 0, {}, at least 1", counts.front().size()));
-    }
-    // At most 2^20 of at most 2^32 each.
-    copies += std::accumulate(of_rank.begin(), of_rank.end(), std::int64_t{0});
-    if (copies > kMostCopies) {
-      layer.refuse(key, fmt::format("expected at most {} copies in a layer", kMostCopies));
-    }
-  }
-  if (counts.empty()) layer.refuse(key, "expected at least one rank, got none");
-  return counts;
 }
 
 /// Deals out copy after copy to part after part, so that part `index` of `count` has its share of
@@ -195,46 +167,6 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
     std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
   }
   return weighted_routing(layer, ranks, std::move(weights), copies, most);
-}
-
-std::string to_json(const Routing& routing) {
-  nlohmann::json layers = nlohmann::json::array();
-  for (const LayerRouting& layer : with_all_rows(routing).layers) {
-    layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
-    if (layer.micro_batch > 0) layers.back()["micro_batch"] = layer.micro_batch;
-    if (!layer.asked.empty()) layers.back()["asked"] = layer.asked;
-  }
-  return nlohmann::json{{"layers", layers}}.dump();
-}
-
-Routing routing_from_json(std::string_view text, const std::string& name) {
-  const InputDocument document = parse_json(text, name);
-  Routing routing;
-  std::set<RoutedLayer> layers;
-  for (const InputValue& entry : document.object().list("layers", "a list of layers")) {
-    const InputObject object = entry.object();
-    LayerRouting layer;
-    layer.layer = static_cast<int>(object.integer("layer", 0, kMostLayer));
-    if (object.has("micro_batch")) {
-      layer.micro_batch = static_cast<int>(object.integer("micro_batch", 0, kMostMicroBatch));
-    }
-    if (!layers.insert({layer.layer, layer.micro_batch}).second) {
-      object.refuse("layer", "this layer is there twice");
-    }
-    layer.tokens = read_counts(object, "tokens");
-    if (object.has("asked")) {
-      layer.asked = read_counts(object, "asked");
-      if (layer.asked.size() != layer.tokens.size() ||
-          layer.asked.front().size() != layer.tokens.front().size()) {
-        object.refuse("asked", fmt::format("expected {} ranks of {} experts, as in tokens",
-                                           layer.tokens.size(), layer.tokens.front().size()));
-      }
-    }
-    layer.experts = static_cast<int>(layer.tokens.front().size());
-    routing.layers.push_back(std::move(layer));
-  }
-  document.no_other_keys();
-  return routing;
 }
 
 }  // namespace moe

@@ -112,7 +112,8 @@ class TrainStore {
   std::vector<int> schedule_of_;  ///< [iteration of iterations_]: its schedule in schedules_
   Loads loads_;
   std::vector<db::Balance> balances_;
-  std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< [layer], of the last iteration
+  /// [layer]: what gates asked for in the last iteration
+  std::map<int, std::vector<std::int64_t>> expert_tokens_;
   struct Recent {
     StepReport report;
     int program = 0;  ///< the number of its Program in programs_

@@ -20,6 +20,8 @@
 #include "moe/train/change_program.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
+#include "moe/train/merge_timelines.h"
+#include "moe/train/rank_clocks.h"
 #include "moe/train/shared_states.h"
 #include "moe/train/step_flops.h"
 #include "moe/train/turns.h"
@@ -27,24 +29,13 @@
 namespace moe {
 namespace {
 
-/// Gathers `mine` from every rank, in rank order.
-std::vector<double> gather(Communicator& world, const std::vector<double>& mine, const char* what,
-                           double time_limit_s) {
-  std::vector<double> all(mine.size() * world.size);
-  CallContext call;
-  call.time_limit_s = time_limit_s;
-  call.what = what;
-  world.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::f64,
-                   call);
-  return all;
-}
-
-/// So that an iteration's time does not include the wait for a late rank.
-void wait_for_others(Communicator& world, double time_limit_s) {
-  CallContext call;
-  call.time_limit_s = time_limit_s;
-  call.what = "barrier before an iteration";
+/// So that an iteration's time does not include the wait for a late rank. Where spans are recorded
+/// a second barrier, which waits for nobody, tells how the clocks stand.
+BarrierTimes wait_for_others(Communicator& world, const RunOptions& options) {
+  const CallContext call{.time_limit_s = options.time_limit_s,
+                         .what = "barrier before an iteration"};
   world.barrier(call);
+  return options.record_spans ? timed_barrier(world, options.time_limit_s) : BarrierTimes{};
 }
 
 /// Reads samples of the global batch.
@@ -72,63 +63,6 @@ void load_batch(Runner& runner, const Model& model, const Groups& groups, int ra
     write(tokens, batch.tokens);
     write(targets, batch.targets);
   }
-}
-
-/// The spans of all ranks on rank 0's clock, counted from the first begin, and what they add up to.
-/// `program` is the whole one that was run.
-void merge_timelines(StepReport& report, const IterationResult& mine, double my_flops,
-                     const Program& program, const Groups& groups, Communicator& world,
-                     const std::vector<RankInfo>& ranks, double time_limit_s) {
-  const std::size_t ops = program.ops.size();
-  constexpr double kNotRun = -1;  // no op lasts so long
-  std::vector<double> packed{mine.begin_s,
-                             mine.end_s,
-                             static_cast<double>(mine.planned_peak_bytes),
-                             static_cast<double>(mine.touched_peak_bytes.value_or(0)),
-                             static_cast<double>(mine.dropped),
-                             static_cast<double>(mine.planned_host_peak_bytes),
-                             my_flops};
-  const std::size_t head = packed.size();
-  constexpr std::size_t kPerSpan = 3;
-  if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
-  for (const OpSpan& span : mine.spans) {
-    const auto op = static_cast<std::size_t>(span.op);
-    double* const place = packed.data() + head + kPerSpan * op;
-    place[0] = span.start_s;
-    place[1] = span.duration_s;
-    place[2] = static_cast<double>(mine.sent_bytes[op]);
-  }
-  const std::vector<double> all = gather(world, packed, "gathering of spans", time_limit_s);
-  const auto at = [&](int rank) {
-    return all.data() + static_cast<std::size_t>(rank) * packed.size();
-  };
-
-  double begin = at(0)[0] + ranks[0].clock.offset_s, end = at(0)[1] + ranks[0].clock.offset_s;
-  for (int r = 0; r < world.size; ++r) {
-    begin = std::min(begin, at(r)[0] + ranks[r].clock.offset_s);
-    end = std::max(end, at(r)[1] + ranks[r].clock.offset_s);
-    report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
-    report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
-    report.planned_host_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[5]));
-    report.flops += at(r)[6];
-    if (rank_in_stage(groups, r) == 0) report.dropped += static_cast<std::int64_t>(at(r)[4]);
-  }
-  report.duration_s = end - begin;
-  if (mine.spans.empty()) return;
-  report.timeline.duration_s = report.duration_s;
-  for (int r = 0; r < world.size; ++r) {
-    std::vector<OpSpan> spans;
-    std::vector<std::int64_t> sent(ops);
-    for (std::size_t op = 0; op < ops; ++op) {
-      const double* span = at(r) + head + kPerSpan * op;
-      if (span[1] == kNotRun) continue;
-      spans.push_back({static_cast<int>(op), span[0] + ranks[r].clock.offset_s - begin, span[1]});
-      sent[op] = static_cast<std::int64_t>(span[2]);
-    }
-    report.timeline.ranks.push_back(std::move(spans));
-    report.sent_bytes.push_back(std::move(sent));
-  }
-  if (world.rank == 0) report.exposed = exposed_communication(program, report.timeline, groups);
 }
 
 /// The routing of all stages; the first rank of each stage sends it.
@@ -194,8 +128,8 @@ std::optional<double> gradient_norm(const Runner& runner, int step) {
 /// A training on one rank: what is under way between one iteration and the next.
 class Training {
  public:
-  /// Keeps references to all arguments but the schedule, which is the one that the training begins
-  /// with.
+  /// Keeps references to all arguments but the ranks and the schedule, which is the one that the
+  /// training begins with.
   Training(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,
@@ -206,7 +140,6 @@ class Training {
         groups_(groups),
         backend_(backend),
         world_(world),
-        ranks_(ranks),
         options_(options),
         observer_(observer),
         schedule_(std::move(schedule)),
@@ -215,6 +148,7 @@ class Training {
         states_(groups, world, options.run.time_limit_s),
         flops_(std::in_place, runner_.program(), groups, world.rank),
         batches_(corpus, model.seed, model.global_batch, options.data),
+        clocks_{RankClocks(ranks)},
         planning_(options.replan, options.planning, options.steps) {
     announced("makes the first parameters", [&] { initialize_parameters(runner_, model.seed); });
     if (options.resume) {
@@ -347,7 +281,7 @@ class Training {
     load([this](SampleRange samples) { return batches_.read(samples); });
     write_step(step);
     write_norm_limit(runner_, outliers_, model_);
-    wait_for_others(world_, options_.run.time_limit_s);
+    const BarrierTimes barrier = wait_for_others(world_, options_.run);
     IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), report.warms_up);
 
     report.learning_rate = rate_at(learning_rate(model_), step);
@@ -359,8 +293,8 @@ class Training {
     report.skipped = outliers_.skipped;
     report.auxiliary_loss = agreement_.auxiliary;
     report.z_loss = agreement_.z_loss;
-    merge_timelines(report, mine, flops_->under(mine.routing), scheduled_, groups_, world_, ranks_,
-                    options_.run.time_limit_s);
+    merge_timelines(report, {mine, flops_->under(mine.routing), barrier}, scheduled_, groups_,
+                    world_, clocks_, options_.run.time_limit_s);
     report.routing =
         routing_of_stages(std::move(mine.routing), groups_, world_, options_.run.time_limit_s);
     report.max_over_mean = worst_max_over_mean(report.routing);
@@ -413,11 +347,11 @@ class Training {
     load([this](SampleRange samples) { return batches_.read(samples); });
     const BalancedTurns turns =
         take_balanced_turns(runner_, scheduled_, options_.balanced_steps, [this] {
-          wait_for_others(world_, options_.run.time_limit_s);
+          const BarrierTimes barrier = wait_for_others(world_, options_.run);
           const IterationResult mine = iterate("a step beside those with even routing", false);
           if (agreement_.asks_to_end()) stop("");
           StepReport report;
-          merge_timelines(report, mine, 0, scheduled_, groups_, world_, ranks_,
+          merge_timelines(report, {mine, 0, barrier}, scheduled_, groups_, world_, clocks_,
                           options_.run.time_limit_s);
           return report.duration_s;
         });
@@ -430,7 +364,6 @@ class Training {
   const Groups& groups_;
   Backend& backend_;
   Communicator& world_;
-  const std::vector<RankInfo>& ranks_;
   const TrainOptions& options_;
   const TrainObserver& observer_;
   Schedule schedule_;  ///< in force
@@ -440,6 +373,7 @@ class Training {
   SharedStates states_;
   std::optional<StepFlops> flops_;
   Batches batches_;
+  KnownClocks clocks_;
   Planning planning_;
   Agreement agreement_;  ///< of the last iteration or held-out batch
   OutlierHistory outliers_;

@@ -54,8 +54,8 @@ struct StepReport {
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
   std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
   std::int64_t skipped = 0;             ///< steps so far that made none
-  double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
-  double flops = 0;       ///< of matrix products, all ranks (step_flops.h)
+  double duration_s = 0;                ///< of the rank that took longest, by its own clock
+  double flops = 0;                     ///< of matrix products, all ranks (step_flops.h)
   /// Communication that no computation covered; none where spans are not recorded, and on other
   /// ranks than 0.
   std::optional<ExposedCommunication> exposed;
@@ -63,7 +63,8 @@ struct StepReport {
   std::optional<double> max_over_mean;  ///< worst_max_over_mean() of the routing
   std::vector<EpochEnd> epoch_ends;     ///< with this iteration, where data is shuffled
   Routing routing;
-  Timeline timeline;                                  ///< empty where spans are not recorded
+  /// Of all ranks, on rank 0's clock. Empty where spans are not recorded.
+  Timeline timeline;
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
   std::vector<std::int64_t> planned_host_peak_bytes;  ///< [rank], of offloaded activations
   /// By rank: how far the arena was written to. Measured in the first iterations, which every

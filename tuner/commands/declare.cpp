@@ -64,8 +64,8 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   command
       .add_option("--routing", arguments.scenario.routing,
                   "how tokens spread over experts: uniform, zipf:EXPONENT, a JSON file, as moe-db "
-                  "export routing writes it, or several iterations: a folder of such files, or "
-                  "drift:EXPONENT:SHARE:ITERATIONS")
+                  "export routing writes it or a list of counts for each layer, or several "
+                  "iterations: a folder of such files, or drift:EXPONENT:SHARE:ITERATIONS")
       ->capture_default_str()
       ->type_name("ROUTING")
       ->group("Scenario");

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "db/console/shown_text.h"
+#include "db/error.h"
 #include "db/load.h"
 #include "moe/errors.h"
-#include "moe/input/read_file.h"
-#include "moe/input/value.h"
 #include "moe/program/row_handling.h"
 #include "tuner/scenario/drift.h"
+#include "tuner/scenario/gated_layers.h"
+#include "tuner/scenario/routing_of_file.h"
 
 namespace tuner {
 namespace {
@@ -26,63 +26,6 @@ namespace {
 constexpr double kMostExponent = 20;
 constexpr int kMostIterations = 1000;
 constexpr std::string_view kDrift = "drift:";
-
-struct GatedLayer {
-  moe::RoutedLayer at;
-  int experts = 0;
-  std::int64_t copies = 0;  ///< copies that are asked for on each rank
-  int choices = 1;          ///< the most choices of a token
-  /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for,
-  /// just so many.
-  std::optional<std::int64_t> capacity{};
-  bool full = false;
-};
-
-std::optional<GatedLayer> gated_layer(const moe::Program& program, const moe::Op& op) {
-  const auto tokens = [&] { return program.tensors[op.reads.at(0).tensor].rows; };
-  if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
-    GatedLayer layer{moe::routed_layer(op), gate->experts, tokens() * gate->choices, gate->choices};
-    if (gate->capacity) layer.capacity = *gate->capacity * gate->capacity_groups;
-    return layer;
-  }
-  const auto full = [&](const auto& gate) {
-    const std::int64_t rows = gate.slots * gate.groups;
-    return GatedLayer{moe::routed_layer(op), gate.experts, rows * gate.experts,
-                      gate.experts,          rows,         true};
-  };
-  if (const auto* gate = std::get_if<moe::ChooseTokens>(&op.kind)) return full(*gate);
-  if (const auto* gate = std::get_if<moe::SoftSlots>(&op.kind)) return full(*gate);
-  return std::nullopt;
-}
-
-std::vector<GatedLayer> gated_layers(const moe::Program& program) {
-  std::vector<GatedLayer> layers;
-  for (const moe::Op& op : program.ops) {
-    if (const auto layer = gated_layer(program, op)) layers.push_back(*layer);
-  }
-  return layers;
-}
-
-/// A gate that fills every expert leaves nothing to ask for.
-[[noreturn]] void refuse_for_full(const std::string& asked, const GatedLayer& layer,
-                                  const std::string& instead) {
-  throw moe::InputError(fmt::format(
-      "routing \"{}\": the gate of layer {} gives every expert {} copies from every rank whatever "
-      "its tokens are{}: expected uniform",
-      db::shortened(asked, 200), layer.at.layer, layer.capacity.value_or(0), instead));
-}
-
-void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer, const std::string& asked) {
-  if (!layer.capacity) return;
-  for (std::size_t rank = 0; rank < routing.tokens.size(); ++rank) {
-    for (std::int64_t& tokens : routing.tokens[rank]) {
-      if (layer.full && tokens != *layer.capacity) {
-        refuse_for_full(asked, layer, fmt::format(", not {} from rank {}", tokens, rank));
-      }
-      tokens = std::min(tokens, *layer.capacity);
-    }
-  }
-}
 
 /// The number that is all of `text`, from 0 to `most`; none for anything else.
 std::optional<double> number_in(std::string_view text, double most) {
@@ -122,87 +65,6 @@ Drift parse_drift(std::string_view text) {
   }
   return {*exponent, *share, static_cast<int>(*iterations)};
 }
-
-/// A routing for `micro_batches`: the same where it has as many, else that of the whole iteration
-/// shared among them.
-moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
-  int found = 1;
-  for (const moe::LayerRouting& layer : routing.layers) {
-    found = std::max(found, layer.micro_batch + 1);
-  }
-  if (found == micro_batches) return routing;
-  return moe::share_among_micro_batches(moe::add_micro_batches(routing), micro_batches);
-}
-
-moe::Routing read_routing(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    throw moe::InputError(fmt::format(
-        "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a file "
-        "or a folder",
-        db::shortened(path, 200)));
-  }
-  return moe::routing_from_json(moe::read_file(path), path);
-}
-
-/// The counts of a layer. Throws what `failure` makes of a text that begins with `name`, where there
-/// are none, or of other ranks or experts.
-template <class Failure>
-const moe::LayerRouting& found_layer(const moe::Routing& routing, const GatedLayer& wanted,
-                                     const moe::Groups& groups, const std::string& name,
-                                     const Failure& failure) {
-  const auto found = std::find_if(
-      routing.layers.begin(), routing.layers.end(), [&](const moe::LayerRouting& layer) {
-        return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
-      });
-  if (found == routing.layers.end()) {
-    throw failure(fmt::format(
-        "{}: no routing for layer {}{}", name, wanted.at.layer,
-        wanted.at.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.at.micro_batch) : ""));
-  }
-  const auto ranks = static_cast<std::size_t>(moe::stage_ranks(groups));
-  if (found->experts != wanted.experts || found->tokens.size() != ranks) {
-    throw failure(fmt::format(
-        "{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", name,
-        wanted.at.layer, wanted.experts, ranks, found->experts, found->tokens.size()));
-  }
-  return *found;
-}
-
-/// Takes the counts of the program's layers, in its order.
-moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
-                    const moe::Groups& groups, const std::string& path) {
-  moe::Routing result;
-  for (const GatedLayer& wanted : layers) {
-    const moe::LayerRouting& found =
-        found_layer(routing, wanted, groups, path,
-                    [](const std::string& text) { return moe::InputError(text); });
-    result.layers.push_back(found);
-    if (wanted.full) continue;  // fit_capacity checks these
-    const std::int64_t tokens = wanted.copies / wanted.choices;
-    for (std::size_t rank = 0; rank < found.tokens.size(); ++rank) {
-      const auto& row = found.tokens[rank];
-      const std::int64_t sent = std::accumulate(row.begin(), row.end(), std::int64_t{0});
-      if (sent > wanted.copies) {
-        throw moe::InputError(fmt::format(
-            "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
-            wanted.at.layer, rank, sent, wanted.copies, wanted.choices));
-      }
-      const auto most = std::max_element(row.begin(), row.end());
-      if (*most > tokens) {
-        throw moe::InputError(
-            fmt::format("{}: layer {}: rank {} sends expert {} {} copies, expected at most {}, one "
-                        "of each of its tokens",
-                        path, wanted.at.layer, rank, most - row.begin(), *most, tokens));
-      }
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
-namespace {
 
 /// The *.json files of a folder by the numbers in their names, then by name.
 std::vector<std::string> files_in_order(const std::string& folder) {
@@ -252,14 +114,14 @@ std::vector<moe::Routing> drifting(const std::string& text, const std::vector<Ga
 
 moe::Routing one_routing(const std::string& text, const moe::Program& program,
                          const std::vector<GatedLayer>& layers, const moe::Groups& groups,
-                         std::uint64_t seed) {
+                         std::uint64_t seed, const SayRouting& say) {
   constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
   if (text == "uniform" || text.starts_with(zipf)) {
-    std::optional<double> exponent;
-    if (text != "uniform") {
-      exponent = parse_exponent(std::string_view(text).substr(zipf.size()));
-    }
+    const std::optional<double> exponent =
+        text == "uniform"
+            ? std::nullopt
+            : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
       if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");
@@ -272,8 +134,14 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
       routing.layers.back().alike = moe::stage_ranks(groups);
     }
   } else {
-    routing =
-        fitted(of_micro_batches(read_routing(text), program.micro_batches), layers, groups, text);
+    std::error_code ignored;
+    if (!std::filesystem::exists(text, ignored)) {
+      throw moe::InputError(fmt::format(
+          "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a "
+          "file or a folder",
+          db::shortened(text, 200)));
+    }
+    routing = routing_of_file(text, program, layers, groups, say);
   }
   return routing;
 }
@@ -281,7 +149,8 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
 }  // namespace
 
 std::vector<moe::Routing> make_routings(const std::string& text, const moe::Program& program,
-                                        const moe::Groups& groups, std::uint64_t seed) {
+                                        const moe::Groups& groups, std::uint64_t seed,
+                                        const SayRouting& say) {
   const std::vector<GatedLayer> layers = gated_layers(program);
   std::vector<moe::Routing> routings;
   std::error_code ignored;
@@ -289,10 +158,10 @@ std::vector<moe::Routing> make_routings(const std::string& text, const moe::Prog
     routings = drifting(text, layers, groups, seed);
   } else if (std::filesystem::is_directory(text, ignored)) {
     for (const std::string& file : files_in_order(text)) {
-      routings.push_back(one_routing(file, program, layers, groups, seed));
+      routings.push_back(one_routing(file, program, layers, groups, seed, say));
     }
   } else {
-    routings.push_back(one_routing(text, program, layers, groups, seed));
+    routings.push_back(one_routing(text, program, layers, groups, seed, say));
   }
   for (moe::Routing& routing : routings) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -308,75 +177,87 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
   return std::move(make_routings(text, program, groups, seed).front());
 }
 
+namespace {
+
+/// [rank of the stage][expert] of a layer, as a run stored it.
+using StoredRows = std::map<int, std::map<int, db::Load>>;
+
+/// Throws db::Error (invalid) where the rows are not those of the layer.
+moe::LayerRouting stored_layer(const StoredRows& rows, const GatedLayer& wanted, int ranks,
+                               const std::string& source) {
+  moe::LayerRouting layer;
+  layer.layer = wanted.at.layer;
+  layer.micro_batch = wanted.at.micro_batch;
+  layer.experts = wanted.experts;
+  const auto refuse = [&](const std::string& why) {
+    throw db::Error(db::ErrorKind::invalid,
+                    fmt::format("{}, loads of {}: {}", source, in_words(wanted.at), why));
+  };
+  if (rows.size() != static_cast<std::size_t>(ranks)) {
+    refuse(fmt::format("of {} ranks, expected {}", rows.size(), ranks));
+  }
+  bool tells_asked = true;
+  for (const auto& [rank, experts] : rows) {
+    // Ranks are counted within the layer's stage, whose first may be any rank of the world.
+    const int place = static_cast<int>(layer.tokens.size());
+    if (rank != rows.begin()->first + place) refuse(fmt::format("none of rank {}", rank - 1));
+    auto& tokens = layer.tokens.emplace_back();
+    auto& asked = layer.asked.emplace_back();
+    for (const auto& [expert, load] : experts) {
+      if (expert != static_cast<int>(tokens.size())) break;
+      tokens.push_back(load.tokens);
+      asked.push_back(load.asked_tokens.value_or(load.tokens));
+      tells_asked = tells_asked && load.asked_tokens.has_value();
+    }
+    if (static_cast<int>(tokens.size()) != wanted.experts || experts.size() != tokens.size()) {
+      refuse(fmt::format("rank {} has {} experts, expected 0 to {}", rank, experts.size(),
+                         wanted.experts - 1));
+    }
+  }
+  // Where copies may have been dropped and nobody stored how many, what travelled is all there is.
+  if (!wanted.full && (tells_asked || !wanted.capacity)) {
+    const std::string wrong = other_copies(layer.asked, wanted);
+    if (!wrong.empty()) refuse(wrong);
+  }
+  layer.asked.clear();
+  return layer;
+}
+
+}  // namespace
+
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
-                              int micro_batches) {
-  std::map<std::pair<int, int>, moe::LayerRouting> parts;  // by micro-batch and layer
+                              const moe::Program& program, const moe::Groups& groups) {
+  std::map<std::pair<int, int>, StoredRows> stored;  // by micro-batch and layer
   db::LoadFilter filter;
   filter.run_id = run_id;
   filter.first_iteration = iteration;
   filter.last_iteration = iteration;
+  int found = 1;
   for (const db::Load& load : db::load_loads(connection, filter)) {
     const int micro_batch = std::max(load.micro_batch, 0);
-    moe::LayerRouting& layer = parts[{micro_batch, load.layer}];
-    layer.layer = load.layer;
-    layer.micro_batch = micro_batch;
-    const auto rank = static_cast<std::size_t>(load.rank);
-    const auto expert = static_cast<std::size_t>(load.expert);
-    if (layer.tokens.size() <= rank) layer.tokens.resize(rank + 1);
-    if (layer.tokens[rank].size() <= expert) layer.tokens[rank].resize(expert + 1);
-    layer.tokens[rank][expert] = load.tokens;
-    layer.experts = std::max(layer.experts, load.expert + 1);
+    stored[{micro_batch, load.layer}][load.rank][load.expert] = load;
+    found = std::max(found, micro_batch + 1);
   }
-  if (parts.empty()) {
+  if (stored.empty()) {
     throw db::Error(db::ErrorKind::not_found,
                     fmt::format("run {}: no loads of iteration {}", run_id, iteration));
   }
-  // Ranks are counted within the layer's stage, whose first may be any rank of the world.
-  struct Extent {
-    std::size_t first_rank = std::numeric_limits<std::size_t>::max(), end_rank = 0;
-    int experts = 0;
-  };
-  std::map<int, Extent> extents;  // by layer
-  for (const auto& [key, layer] : parts) {
-    Extent& extent = extents[layer.layer];
-    const auto first =
-        std::ranges::find_if(layer.tokens, [](const auto& row) { return !row.empty(); });
-    extent.first_rank =
-        std::min(extent.first_rank, static_cast<std::size_t>(first - layer.tokens.begin()));
-    extent.end_rank = std::max(extent.end_rank, layer.tokens.size());
-    extent.experts = std::max(extent.experts, layer.experts);
-  }
+  const std::string source = fmt::format("run {}, iteration {}", run_id, iteration);
   moe::Routing routing;
-  for (auto& [key, layer] : parts) {
-    const Extent& extent = extents.at(layer.layer);
-    layer.tokens.resize(extent.end_rank);
-    for (std::size_t rank = extent.first_rank; rank < extent.end_rank; ++rank) {
-      const auto experts = static_cast<int>(layer.tokens[rank].size());
-      if (experts == extent.experts) continue;
-      throw db::Error(db::ErrorKind::invalid,
-                      fmt::format("{}: run {}: loads of iteration {}, layer {}, micro-batch {}: "
-                                  "rank {} has {} experts: expected {}, as others have",
-                                  connection.path(), run_id, iteration, layer.layer,
-                                  layer.micro_batch, rank, experts, extent.experts));
-    }
-    layer.experts = extent.experts;
-    layer.tokens.erase(layer.tokens.begin(),
-                       layer.tokens.begin() + static_cast<std::ptrdiff_t>(extent.first_rank));
-    routing.layers.push_back(std::move(layer));
-  }
-  return of_micro_batches(std::move(routing), micro_batches);
-}
-
-moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
-                              const moe::Program& program, const moe::Groups& groups) {
-  moe::Routing routing = recorded_routing(connection, run_id, iteration, program.micro_batches);
-  const std::string name =
-      fmt::format("{}: run {}: loads of iteration {}", connection.path(), run_id, iteration);
+  const auto add = [&](const GatedLayer& wanted) {
+    routing.layers.push_back(stored_layer(stored[{wanted.at.micro_batch, wanted.at.layer}], wanted,
+                                          moe::stage_ranks(groups), source));
+  };
   for (const GatedLayer& wanted : gated_layers(program)) {
-    found_layer(routing, wanted, groups, name,
-                [](const std::string& text) { return db::Error(db::ErrorKind::invalid, text); });
+    if (found == program.micro_batches) {
+      add(wanted);
+    } else if (wanted.at.micro_batch == 0) {  // as many copies in all, in other micro-batches
+      GatedLayer one = wanted;
+      one.copies = wanted.copies * program.micro_batches / found;
+      for (; one.at.micro_batch < found; ++one.at.micro_batch) add(one);
+    }
   }
-  return routing;
+  return of_micro_batches(std::move(routing), program.micro_batches);
 }
 
 }  // namespace tuner

@@ -100,8 +100,13 @@ Scenario load_scenario(const ScenarioOptions& options) {
                     slowdowns.front().size(), ranks));
   }
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
-  scenario.routings = make_routings(options.routing, scenario.program, scenario.groups,
-                                    static_cast<std::uint64_t>(scenario.model.seed));
+  scenario.routings = make_routings(
+      options.routing, scenario.program, scenario.groups,
+      static_cast<std::uint64_t>(scenario.model.seed), [&](const std::string& remark) {
+        if (std::ranges::find(scenario.remarks, remark) == scenario.remarks.end()) {
+          scenario.remarks.push_back(remark);
+        }
+      });
   scenario.routing = scenario.routings.front();
   if (scenario.routings.size() == 1) scenario.routings.clear();
   return scenario;

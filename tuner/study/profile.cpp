@@ -41,7 +41,7 @@ std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
 /// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
 /// stored.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
-                                          const moe::Program& program) {
+                                          const moe::Program& program, const moe::Groups& groups) {
   std::vector<int> iterations = db::load_recorded_iterations(connection, run_id);
   if (!iterations.empty() && iterations.back() > moe::kWarmupIterations) {
     std::erase_if(iterations, [](int iteration) { return iteration <= moe::kWarmupIterations; });
@@ -51,7 +51,7 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   for (std::size_t i = 0; i < kept; ++i) {
     routings.push_back(moe::exchanged_rows(
         program, recorded_routing(connection, run_id, iterations[i * iterations.size() / kept],
-                                  program, program.groups)));
+                                  program, groups)));
   }
   return routings;
 }
@@ -272,7 +272,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   if (moe::row_handling(whole).empty()) {
     profile.routings.emplace_back();
   } else {
-    profile.routings = routings_of_run(connection, first.id, whole);
+    profile.routings = routings_of_run(connection, first.id, whole, profile.groups);
   }
 
   StoredRuns fitted(connection, profile.groups, whole, first);

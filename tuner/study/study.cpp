@@ -57,7 +57,7 @@ std::vector<moe::Routing> routings_asked_for(const StudyOptions& options,
                                              const moe::Groups& groups) {
   if (options.routing.empty()) return {};
   return make_routings(options.routing, program, groups,
-                       static_cast<std::uint64_t>(options.model.seed));
+                       static_cast<std::uint64_t>(options.model.seed), options.say);
 }
 
 class StudyRun {

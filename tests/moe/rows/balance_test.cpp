@@ -121,6 +121,17 @@ TEST(Balance, DroppedIsWhatWasAskedForAndDidNotTravel) {
   EXPECT_EQ(row.max_asked_tokens, most) << "of all source ranks";
 }
 
+// 40 of 64 copies ask for an expert of four that has room for 16.
+TEST(Balance, WhatGatesAskedForIsAsUnevenAsItWasBeforeDrops) {
+  const LayerRouting capped{1, 4, {{16, 8, 8, 8}}, 0, {{40, 8, 8, 8}}};
+  EXPECT_EQ(worst_max_over_mean({{capped}}), 2.5);
+  EXPECT_EQ(asked_expert_tokens(capped), (Tokens{40, 8, 8, 8}));
+  EXPECT_EQ(asked_expert_tokens(routing()), expert_tokens(routing()));
+  EXPECT_DOUBLE_EQ(balance_of(capped, make_groups(1, 1), Tokens{8, 40, 8, 8}).locality.value(),
+                   (2 * 320.0 + 128) / (1600 + 3 * 64))
+      << "not alike, though drops make both even";
+}
+
 TEST(Balance, LocalityIsTheCosineOfTheExpertsTokens) {
   EXPECT_DOUBLE_EQ(cosine_similarity(Tokens{3, 4}, Tokens{4, 3}).value(), 24.0 / 25);
   EXPECT_DOUBLE_EQ(cosine_similarity(Tokens{3, 4}, Tokens{6, 8}).value(), 1);

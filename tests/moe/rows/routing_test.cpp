@@ -72,10 +72,11 @@ std::string tokens_error(const std::string& tokens) {
 }
 
 TEST(Routing, SaysWhatJsonItExpected) {
-  EXPECT_EQ(error_of("[]"), "r.json:1: expected an object, got a list of 0");
+  EXPECT_THAT(error_of("[]"), HasSubstr("expected a list per MoE layer, of a count per expert"));
+  EXPECT_THAT(error_of("3"), HasSubstr("expected an object, got 3"));
   EXPECT_EQ(error_of("{}"), "r.json:1: layers: missing; expected a list of layers");
   EXPECT_THAT(tokens_error("[[1, 2], [3]]"),
-              HasSubstr("layers[0].tokens[1]: expected as many experts as of rank 0, 2"));
+              HasSubstr("layers[0].tokens[1]: expected as many experts as in the first row, 2"));
   EXPECT_THAT(tokens_error("[[]]"), HasSubstr("layers[0].tokens[0]: expected"));
   EXPECT_THAT(tokens_error("[]"), HasSubstr("layers[0].tokens: expected at least one rank"));
   EXPECT_THAT(tokens_error("[[1, -2]]"), HasSubstr("tokens[0][1]: expected an integer from 0"));

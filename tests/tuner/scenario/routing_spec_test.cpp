@@ -1,5 +1,6 @@
 #include "tuner/scenario/routing_spec.h"
 
+#include <SQLiteCpp/Database.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "tuner/scenario/gated_layers.h"
 
 namespace tuner::routing_spec_test {
 namespace {
@@ -202,7 +204,7 @@ TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
   write(wrong);
   EXPECT_THAT(
       error_of(path),
-      HasSubstr("layer 1: rank 1 sends 513 copies, expected at most 512 (2 of each token)"));
+      HasSubstr("layer 1: rank 1 asks for 513 copies, expected 512: 2 of each of its 256 tokens"));
   std::ofstream(path) << "{";
   EXPECT_THAT(error_of(path), HasSubstr(path));
   std::remove(path.c_str());
@@ -223,6 +225,134 @@ TEST_F(RoutingSpecTest, AFileOfOtherMicroBatchesIsOfTheWholeIteration) {
     }
   }
   std::remove(path.c_str());
+}
+
+/// A file of one test, gone after it.
+struct RoutingFile {
+  std::string path = ::testing::TempDir() + "/routing_file_test.json" + std::to_string(getpid());
+  explicit RoutingFile(const std::string& text) { std::ofstream(path) << text; }
+  ~RoutingFile() { std::remove(path.c_str()); }
+  RoutingFile(const RoutingFile&) = delete;
+  RoutingFile& operator=(const RoutingFile&) = delete;
+};
+
+std::int64_t copies_in(const std::vector<std::int64_t>& row) {
+  return std::accumulate(row.begin(), row.end(), std::int64_t{0});
+}
+
+TEST_F(RoutingSpecTest, AFileThatLacksCopiesIsRefusedWithWhatLacks) {
+  auto lacking = moe::with_all_rows(make_routing("uniform", program, groups, 1));
+  lacking.layers[1].tokens[0][2] -= 7;
+  EXPECT_THAT(error_of(RoutingFile(moe::to_json(lacking)).path),
+              HasSubstr("layer 3: rank 0 asks for 505 copies, expected 512: 2 of each of its 256 "
+                        "tokens. \"asked\" beside \"tokens\""));
+  for (auto& row : lacking.layers[0].tokens) std::ranges::fill(row, 0);
+  EXPECT_THAT(error_of(RoutingFile(moe::to_json(lacking)).path),
+              HasSubstr("layer 1: rank 0 asks for 0 copies, expected 512"));
+  // With a capacity too: what it dropped is not to be guessed.
+  model.capacity_factor = 1.0;
+  program = moe::build_iteration(model, groups, 0);
+  const auto dropped = make_routing("zipf:2", program, groups, 1);
+  EXPECT_THAT(error_of(RoutingFile(moe::to_json(dropped)).path), HasSubstr("expected 512"));
+  model.micro_batches = 2;
+  model.capacity_factor.reset();
+  program = moe::build_iteration(model, groups, 0);
+  EXPECT_THAT(
+      error_of(RoutingFile(moe::to_json(lacking)).path),
+      HasSubstr("layer 1, all micro-batches together: rank 0 asks for 0 copies, expected 512"));
+}
+
+TEST_F(RoutingSpecTest, WhatTravelsFollowsFromTheCopiesAskedForAndTheCapacity) {
+  moe::Routing recorded = moe::with_all_rows(make_routing("zipf:2", program, groups, 1));
+  const moe::Routing asked = recorded;
+  model.capacity_factor = 1.0;
+  model.capacity_groups = 4;  // two of a rank, of 32 rows each
+  program = moe::build_iteration(model, groups, 0);
+  for (auto& layer : recorded.layers) {
+    layer.asked = layer.tokens;
+    for (auto& row : layer.tokens) {
+      for (auto& tokens : row) tokens = std::min<std::int64_t>(tokens, 61);  // 32 and 29
+    }
+  }
+  std::string text = moe::to_json(recorded);
+  const std::string capacity = R"({"capacity_factor": 1.0, "capacity_groups": 4, )";
+  text = capacity + text.substr(1);
+  EXPECT_EQ(moe::to_json(make_routing(RoutingFile(text).path, program, groups, 1)),
+            moe::to_json(moe::Routing{[&] {
+              auto kept = recorded.layers;
+              for (auto& layer : kept) layer.asked.clear();
+              return kept;
+            }()}))
+      << "as it was recorded, where the capacity is the same";
+
+  for (const double factor : {0.5, 2.0}) {
+    model.capacity_factor = factor;
+    program = moe::build_iteration(model, groups, 0);
+    EXPECT_EQ(moe::to_json(make_routing(RoutingFile(text).path, program, groups, 1)),
+              moe::to_json(make_routing("zipf:2", program, groups, 1)))
+        << factor;
+  }
+  model.capacity_factor.reset();
+  program = moe::build_iteration(model, groups, 0);
+  EXPECT_EQ(moe::to_json(make_routing(RoutingFile(text).path, program, groups, 1)),
+            moe::to_json(asked))
+      << "dropless: all of them";
+}
+
+TEST_F(RoutingSpecTest, CountsOfAnyTotalAreScaledToTheCopiesOfTokensAndThatIsSaid) {
+  const RoutingFile file("[[6, 2, 0, 0, 0, 4, 4, 0], [1, 1, 1, 1, 1, 1, 1, 1]]");
+  std::vector<std::string> said;
+  const auto routing = make_routings(file.path, program, groups, 1, [&](const std::string& text) {
+                         said.push_back(text);
+                       }).front();
+  ASSERT_EQ(routing.layers.size(), 2u);
+  EXPECT_EQ(routing.layers[0].layer, 1) << "the MoE layers in their order";
+  EXPECT_EQ(moe::tokens_from(routing.layers[0], 1),
+            (std::vector<std::int64_t>{192, 64, 0, 0, 0, 128, 128, 0}));
+  EXPECT_EQ(moe::tokens_from(routing.layers[1], 0), std::vector<std::int64_t>(8, 64));
+  EXPECT_EQ(moe::source_ranks(routing.layers[0]), 2);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_THAT(said.front(), HasSubstr("counts of 2 layers are scaled to the copies that tokens ask "
+                                      "for: of layer 1 from 16 to 512 of each of 2 ranks, alike"));
+
+  // By rank, and of numbered layers.
+  const RoutingFile by_rank(
+      R"({"layers": [{"layer": 3, "counts": [[1,1,0,0,0,0,0,1], [1,1,1,1,1,1,1,1]]},
+                                           {"layer": 1, "counts": [[5000000000,1,1,1,1,1,1,5000000000]]}]})");
+  const auto other = make_routing(by_rank.path, program, groups, 1);
+  EXPECT_EQ(other.layers[1].tokens[0], (std::vector<std::int64_t>{171, 171, 0, 0, 0, 0, 0, 170}));
+  for (const auto& layer : other.layers) {
+    for (const auto& row : layer.tokens) EXPECT_EQ(copies_in(row), 512);
+  }
+}
+
+TEST_F(RoutingSpecTest, CountsThatNoTokensCouldHaveAreRefused) {
+  EXPECT_THAT(error_of(RoutingFile("[[0,0,0,0,0,0,0,0], [1,1,1,1,1,1,1,1]]").path),
+              HasSubstr("layer 1: all 8 counts are 0: expected one above 0"));
+  EXPECT_THAT(error_of(RoutingFile("[[1,1,1,1,1,1,1,1]]").path),
+              HasSubstr("counts of 1 layers: expected 2, one list for each MoE layer"));
+  EXPECT_THAT(error_of(RoutingFile("[[1,1,1], [1,1,1]]").path), HasSubstr("8 experts"));
+  EXPECT_THAT(error_of(RoutingFile("[[9,1,1,1,0,0,0,0], [1,1,1,1,1,1,1,1]]").path),
+              HasSubstr("layer 1: expert 0 has 9 of 12 counts: expected at most one in 2, since a "
+                        "token chooses 2 different experts"));
+  EXPECT_THAT(error_of(RoutingFile("[[1,1,1,1,1,1,1,-1], [1,1,1,1,1,1,1,1]]").path),
+              HasSubstr("expected an integer from 0"));
+}
+
+TEST_F(RoutingSpecTest, TheGateOfEachModelAsksForTheCopiesThatFilesAreCheckedAgainst) {
+  for (const char* gate : {"softmax", "gshard", "sigmoid", "x_moe", "batch_prioritized",
+                           "bias_adjusted", "hash", "random", "expert_choice", "soft_moe"}) {
+    model.gate = gate;
+    model.auxiliary_weight = 0;
+    model.capacity_factor = 1.25;
+    model.order = model.gate == "soft_moe" ? "einsum" : "sparse";
+    program = moe::build_iteration(model, groups, 0);
+    const auto layers = gated_layers(program);
+    ASSERT_EQ(layers.size(), 2u) << gate;
+    const bool full = model.gate == "expert_choice" || model.gate == "soft_moe";
+    EXPECT_EQ(layers[0].full, full) << gate;
+    EXPECT_EQ(layers[0].copies, full ? 8 * 80 : 2 * 256) << gate;
+  }
 }
 
 /// A run in whose iteration 5 this travelled.
@@ -248,19 +378,20 @@ struct RecordedRun {
     }
     db::insert(connection, loads);
   }
-  std::string read(int micro_batches) const {
-    return moe::to_json(recorded_routing(connection, id, 5, micro_batches));
+  std::string read(const moe::Program& program, const moe::Groups& groups) const {
+    return moe::to_json(recorded_routing(connection, id, 5, program, groups));
   }
 };
 
 TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
   const auto routing = make_routing("zipf:1", program, groups, 1);
   const RecordedRun run(routing);
-  EXPECT_EQ(run.read(1), moe::to_json(routing));
-  EXPECT_THROW(recorded_routing(run.connection, run.id, 6, 1), db::Error);
+  EXPECT_EQ(run.read(program, groups), moe::to_json(routing));
+  EXPECT_THROW(recorded_routing(run.connection, run.id, 6, program, groups), db::Error);
 }
 
 TEST_F(RoutingSpecTest, ReadsWhatEveryMicroBatchRecorded) {
+  const moe::Program alone = program;
   model.micro_batches = 2;
   program = moe::build_iteration(model, groups, 0);
   auto routing = make_routing("zipf:1", program, groups, 1);
@@ -271,14 +402,37 @@ TEST_F(RoutingSpecTest, ReadsWhatEveryMicroBatchRecorded) {
     }
   }
   const RecordedRun run(routing);
-  EXPECT_EQ(run.read(2), moe::to_json(routing));
-  EXPECT_EQ(run.read(1), moe::to_json(moe::add_micro_batches(routing)));
+  EXPECT_EQ(run.read(program, groups), moe::to_json(routing));
+  EXPECT_EQ(run.read(alone, groups), moe::to_json(moe::add_micro_batches(routing)));
 }
 
 TEST_F(RoutingSpecTest, SharesOutWhatARunRecordedOfAllMicroBatchesTogether) {
   const auto whole = make_routing("zipf:1", program, groups, 1);
   const RecordedRun run(whole, false);
-  EXPECT_EQ(run.read(2), moe::to_json(moe::share_among_micro_batches(whole, 2)));
+  model.micro_batches = 2;
+  program = moe::build_iteration(model, groups, 0);
+  EXPECT_EQ(run.read(program, groups), moe::to_json(moe::share_among_micro_batches(whole, 2)));
+}
+
+TEST_F(RoutingSpecTest, ARecordThatLacksRowsOrCopiesIsRefused) {
+  const auto error_without = [&](const std::string& sql) -> std::string {
+    RecordedRun run(make_routing("zipf:1", program, groups, 1));
+    run.connection.database().exec(sql);
+    try {
+      run.read(program, groups);
+    } catch (const db::Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error_without("DELETE FROM load WHERE layer = 1 AND rank = 1"),
+              HasSubstr("iteration 5, loads of layer 1: of 1 ranks, expected 2"));
+  EXPECT_THAT(error_without("DELETE FROM load WHERE layer = 3 AND rank = 0 AND expert = 2"),
+              HasSubstr("loads of layer 3: rank 0 has 7 experts, expected 0 to 7"));
+  EXPECT_THAT(error_without("UPDATE load SET rank = 9 WHERE layer = 3 AND rank = 1"),
+              HasSubstr("loads of layer 3: none of rank 8"));
+  EXPECT_THAT(error_without("UPDATE load SET tokens = 0"),
+              HasSubstr("loads of layer 1: rank 0 asks for 0 copies, expected 512"));
 }
 
 }  // namespace

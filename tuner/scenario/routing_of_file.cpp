@@ -1,0 +1,219 @@
+#include "tuner/scenario/routing_of_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "moe/errors.h"
+#include "moe/input/read_file.h"
+#include "moe/model/capacity.h"
+#include "moe/rows/routing_file.h"
+
+namespace tuner {
+namespace {
+
+using Rows = std::vector<std::vector<std::int64_t>>;
+
+const Rows& asked_of(const moe::LayerRouting& layer) {
+  return layer.asked.empty() ? layer.tokens : layer.asked;
+}
+
+const moe::LayerRouting& layer_in_file(const moe::Routing& routing, moe::RoutedLayer at,
+                                       const std::string& path) {
+  const auto found = std::ranges::find_if(routing.layers, [&](const moe::LayerRouting& layer) {
+    return layer.layer == at.layer && layer.micro_batch == at.micro_batch;
+  });
+  if (found == routing.layers.end()) {
+    throw moe::InputError(fmt::format("{}: no routing for {}", path, in_words(at)));
+  }
+  return *found;
+}
+
+void check_size(const moe::LayerRouting& found, const GatedLayer& wanted, int ranks,
+                const std::string& path) {
+  if (found.experts == wanted.experts && found.tokens.size() == static_cast<std::size_t>(ranks)) {
+    return;
+  }
+  throw moe::InputError(
+      fmt::format("{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", path,
+                  wanted.at.layer, wanted.experts, ranks, found.experts, found.tokens.size()));
+}
+
+void check_asked(const moe::LayerRouting& found, const GatedLayer& wanted, int micro_batches,
+                 const std::string& path) {
+  const std::string wrong = other_copies(asked_of(found), wanted, micro_batches);
+  if (wrong.empty()) return;
+  // Files that were written after drops have too few.
+  const std::string_view way_out = found.asked.empty()
+                                       ? ". \"asked\" beside \"tokens\" has what a capacity "
+                                         "dropped, too (moe-db export routing); "
+                                         "\"counts\" in place of \"tokens\" may have any total"
+                                       : "";
+  throw moe::InputError(fmt::format(
+      "{}: {}: {}{}", path,
+      micro_batches == 1 ? in_words(wanted.at)
+                         : fmt::format("layer {}, all micro-batches together", wanted.at.layer),
+      wrong, way_out));
+}
+
+/// Whether the file's copies were kept under the capacity of this layer.
+bool has_its_capacity(const moe::RoutingFile& file, const GatedLayer& layer, int ranks,
+                      int micro_batches) {
+  const int parts = ranks * micro_batches;
+  if (!file.capacity_factor || !layer.capacity || file.capacity_groups % parts != 0) return false;
+  const int groups = file.capacity_groups == 0 ? 1 : file.capacity_groups / parts;
+  if (groups != layer.capacity_groups || layer.tokens() % groups != 0) return false;
+  return moe::expert_capacity(layer.choices, *file.capacity_factor, layer.tokens() / groups,
+                              layer.experts) *
+             groups ==
+         *layer.capacity;
+}
+
+/// The layers of a file of exact copies.
+moe::Routing copies_of_file(const moe::RoutingFile& file, const std::vector<GatedLayer>& layers,
+                            int ranks, int micro_batches, const std::string& path) {
+  const bool same = micro_batches_of(file.routing) == micro_batches;
+  moe::Routing routing = file.routing;
+  if (!same) {
+    for (moe::LayerRouting& layer : routing.layers) {
+      if (!layer.asked.empty()) layer.tokens = std::exchange(layer.asked, {});
+    }
+    routing = moe::add_micro_batches(routing);
+  }
+  for (const GatedLayer& wanted : layers) {
+    if (!same && wanted.at.micro_batch > 0) continue;
+    const moe::LayerRouting& found = layer_in_file(routing, wanted.at, path);
+    check_size(found, wanted, ranks, path);
+    if (!wanted.full) check_asked(found, wanted, same ? 1 : micro_batches, path);
+  }
+  if (!same) routing = moe::share_among_micro_batches(routing, micro_batches);
+  moe::Routing result;
+  for (const GatedLayer& wanted : layers) {
+    moe::LayerRouting& layer = result.layers.emplace_back(layer_in_file(routing, wanted.at, path));
+    if (!layer.asked.empty() && !has_its_capacity(file, wanted, ranks, micro_batches)) {
+      layer.tokens = layer.asked;
+    }
+    layer.asked.clear();
+  }
+  return result;
+}
+
+/// One row of counts as so many copies as a rank asks for.
+std::vector<std::int64_t> scaled(const std::vector<std::int64_t>& counts, const GatedLayer& wanted,
+                                 const std::string& path) {
+  const std::vector<double> weights(counts.begin(), counts.end());
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (total == 0) {
+    throw moe::InputError(fmt::format("{}: layer {}: all {} counts are 0: expected one above 0",
+                                      path, wanted.at.layer, counts.size()));
+  }
+  std::vector<std::int64_t> copies =
+      moe::weighted_routing(wanted.at.layer, 1, weights, wanted.copies).tokens.front();
+  const auto most = std::ranges::max_element(copies);
+  if (!wanted.full && *most > wanted.tokens()) {
+    throw moe::InputError(fmt::format(
+        "{}: layer {}: expert {} has {} of {} counts: expected at most one in {}, since a token "
+        "chooses {} different experts",
+        path, wanted.at.layer, most - copies.begin(), counts[most - copies.begin()], total,
+        wanted.choices, wanted.choices));
+  }
+  return copies;
+}
+
+/// The MoE layers of a Program, in their order.
+std::vector<int> moe_layers(const std::vector<GatedLayer>& layers) {
+  std::set<int> numbers;
+  for (const GatedLayer& layer : layers) numbers.insert(layer.at.layer);
+  return {numbers.begin(), numbers.end()};
+}
+
+/// The layers of a file of counts of any total.
+moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<GatedLayer>& layers,
+                           int ranks, int micro_batches, const std::string& path,
+                           const std::function<void(const std::string&)>& say) {
+  const bool same = micro_batches_of(file.routing) == micro_batches;
+  moe::Routing counts = same ? file.routing : moe::add_micro_batches(file.routing);
+  const std::vector<int> numbers = moe_layers(layers);
+  if (file.by_place) {
+    if (counts.layers.size() != numbers.size()) {
+      throw moe::InputError(
+          fmt::format("{}: counts of {} layers: expected {}, one list for each "
+                      "MoE layer",
+                      path, counts.layers.size(), numbers.size()));
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) counts.layers[i].layer = numbers[i];
+  }
+  moe::Routing result;
+  for (const GatedLayer& wanted : layers) {
+    const moe::RoutedLayer at{wanted.at.layer, same ? wanted.at.micro_batch : 0};
+    const moe::LayerRouting& found = layer_in_file(counts, at, path);
+    const bool alike = found.tokens.size() == 1;
+    check_size(found, wanted, alike ? 1 : ranks, path);
+    moe::LayerRouting& layer = result.layers.emplace_back();
+    layer.layer = wanted.at.layer;
+    layer.micro_batch = wanted.at.micro_batch;
+    layer.experts = wanted.experts;
+    layer.alike = alike ? ranks : 1;
+    for (const auto& row : found.tokens) layer.tokens.push_back(scaled(row, wanted, path));
+  }
+  const moe::LayerRouting& first = counts.layers.front();
+  std::int64_t total = 0;
+  for (const auto& row : first.tokens)
+    total += std::accumulate(row.begin(), row.end(), std::int64_t{0});
+  say(
+      fmt::format("{}: counts of {} layers are scaled to the copies that tokens ask for: of layer "
+                  "{} from {} to {} of each of {} ranks{}",
+                  path, numbers.size(), first.layer, total, layers.front().copies, ranks,
+                  first.tokens.size() == 1 ? ", alike" : ""));
+  return result;
+}
+
+}  // namespace
+
+std::string other_copies(const Rows& asked, const GatedLayer& layer, int micro_batches) {
+  const std::int64_t copies = layer.copies * micro_batches, tokens = layer.tokens() * micro_batches;
+  for (std::size_t rank = 0; rank < asked.size(); ++rank) {
+    const auto& row = asked[rank];
+    const std::int64_t sum = std::accumulate(row.begin(), row.end(), std::int64_t{0});
+    if (sum != copies) {
+      return fmt::format("rank {} asks for {} copies, expected {}: {} of each of its {} tokens",
+                         rank, sum, copies, layer.choices, tokens);
+    }
+    const auto most = std::ranges::max_element(row);
+    if (*most > tokens) {
+      return fmt::format(
+          "rank {} sends expert {} {} copies, expected at most {}, one of each of its tokens", rank,
+          most - row.begin(), *most, tokens);
+    }
+  }
+  return "";
+}
+
+int micro_batches_of(const moe::Routing& routing) {
+  int found = 1;
+  for (const moe::LayerRouting& layer : routing.layers) {
+    found = std::max(found, layer.micro_batch + 1);
+  }
+  return found;
+}
+
+moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
+  if (micro_batches_of(routing) == micro_batches) return routing;
+  return moe::share_among_micro_batches(moe::add_micro_batches(routing), micro_batches);
+}
+
+moe::Routing routing_of_file(const std::string& path, const moe::Program& program,
+                             const std::vector<GatedLayer>& layers, const moe::Groups& groups,
+                             const std::function<void(const std::string&)>& say) {
+  const moe::RoutingFile file = moe::routing_file_from_json(moe::read_file(path), path);
+  if (layers.empty()) return {};
+  const int ranks = moe::stage_ranks(groups);
+  return file.any_total ? scaled_counts(file, layers, ranks, program.micro_batches, path, say)
+                        : copies_of_file(file, layers, ranks, program.micro_batches, path);
+}
+
+}  // namespace tuner
