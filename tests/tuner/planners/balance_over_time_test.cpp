@@ -1,7 +1,11 @@
 // The gain of a placement one iteration after the loads from which it was planned, and how even it
 // makes the loads.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
 
 #include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
@@ -112,6 +116,64 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
   EXPECT_GT(ratio_sum / layers, 1) << line;
   EXPECT_LT(pro_prophet_s, fastermoe_s) << line;
   EXPECT_LT(pro_prophet_s, home_s) << line;
+}
+
+/// What Pro-Prophet's planner alone and FasterMoE's rule do with four experts on four devices, each
+/// of which has a quarter of every expert's rows. Everything costs 1 a row; an expert 50 to send and
+/// 50 to bring home.
+struct Stops {
+  std::vector<int> fastermoe, searched;  ///< the experts that are sent
+  double fastermoe_s = 0, searched_s = 0;
+  double fastermoe_deviation = 0, searched_deviation = 0;
+};
+
+Stops stops_of(const std::vector<std::int64_t>& totals) {
+  const moe::Groups groups = moe::make_groups(4, 4);
+  std::vector<std::int64_t> row;
+  for (const std::int64_t total : totals) row.push_back(total / 4);
+  const moe::LayerRouting routing{0, 4, {4, row}, 0};
+  ProProphetCosts costs{{0, 1}, {0, 1}};
+  test::set_transfers(costs, {0, 0, 50}, {0, 0, 50}, 0);
+  costs.node_of = test::nodes_apart(4);
+  Stops stops;
+  stops.fastermoe = shadowed_experts(totals, costs.exchange, costs.experts, {100});
+  moe::ExpertPlacement shadows = on_all_members(stops.fastermoe, moe::homes_in_order(4, 4), 4);
+  shadows.route = moe::ExpertRoute::ring;
+  const GreedyPlacement found =
+      greedy_placement(grouped_rows(routing, groups), costs, {Transfers::blocking, 0.1, 0});
+  for (const moe::ReplicatedExpert& replica : found.placement.replicas) {
+    stops.searched.push_back(replica.expert);
+  }
+  stops.searched_s = found.seconds;
+  stops.fastermoe_s = placed_layer_s(routing, groups, shadows, costs, Transfers::blocking);
+  stops.fastermoe_deviation = 1 / balance_ratio(routing, groups, shadows);
+  stops.searched_deviation = 1 / balance_ratio(routing, groups, found.placement);
+  return stops;
+}
+
+TEST(Stops, WhereLoadsFallTheSearchStopsBeforeFasterMoeWhichForgetsWhatHoldersCompute) {
+  // FasterMoE: 7 a row of the busiest expert left, 7 * 160, 7 * 80 + 100, 7 * 60 + 200, and then
+  // 7 * 48 + 300, which is more: it sends two. Eq. 6 counts the quarter of each sent expert that
+  // stays with every device, too: 4 * 120 + 3 * 160, 4 * 60 + 3 * 120 + 100 and, with two,
+  // 4 * 45 + 3 * 120 + 200: the second gains 60 and costs 100.
+  const Stops stops = stops_of({160, 80, 60, 48});
+  EXPECT_THAT(stops.fastermoe, testing::ElementsAre(0, 1));
+  EXPECT_THAT(stops.searched, testing::ElementsAre(0));
+  EXPECT_DOUBLE_EQ(stops.searched_s, 700);
+  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 740);
+  // Devices compute 40, 120, 100, 88 and 60, 60, 120, 108: FasterMoE makes them more even.
+  EXPECT_LT(stops.fastermoe_deviation, stops.searched_deviation);
+}
+
+TEST(Stops, WhereTheTwoHottestAreEqualTheSearchGoesOnWhereFasterMoeStops) {
+  // FasterMoE: 7 * 100 and 7 * 100 + 100, which is more: it sends none. By Eq. 6 the first alone is
+  // dearer as well, 4 * 75 + 3 * 125 + 100 for 4 * 75 + 3 * 100; both take 4 * 15 + 3 * 70 + 200.
+  const Stops stops = stops_of({100, 100, 20, 20});
+  EXPECT_TRUE(stops.fastermoe.empty());
+  EXPECT_THAT(stops.searched, testing::ElementsAre(0, 1));
+  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 600);
+  EXPECT_DOUBLE_EQ(stops.searched_s, 470);
+  EXPECT_LT(stops.searched_deviation, stops.fastermoe_deviation);
 }
 
 }  // namespace
