@@ -118,26 +118,28 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
   EXPECT_LT(pro_prophet_s, home_s) << line;
 }
 
-/// What Pro-Prophet's planner alone and FasterMoE's rule do with four experts on four devices, each
-/// of which has a quarter of every expert's rows. Everything costs 1 a row; an expert 50 to send and
-/// 50 to bring home.
+/// What Pro-Prophet's planner alone and FasterMoE's rule do with an expert on each device, of whose
+/// rows every device has an equal part. Everything costs 1 a row; an expert `half_s` to send and as
+/// much to bring home.
 struct Stops {
   std::vector<int> fastermoe, searched;  ///< the experts that are sent
   double fastermoe_s = 0, searched_s = 0;
   double fastermoe_deviation = 0, searched_deviation = 0;
 };
 
-Stops stops_of(const std::vector<std::int64_t>& totals) {
-  const moe::Groups groups = moe::make_groups(4, 4);
+Stops stops_of(const std::vector<std::int64_t>& totals, double half_s) {
+  const int devices = static_cast<int>(totals.size());
+  const moe::Groups groups = moe::make_groups(devices, devices);
   std::vector<std::int64_t> row;
-  for (const std::int64_t total : totals) row.push_back(total / 4);
-  const moe::LayerRouting routing{0, 4, {4, row}, 0};
+  for (const std::int64_t total : totals) row.push_back(total / devices);
+  const moe::LayerRouting routing{0, devices, {totals.size(), row}, 0};
   ProProphetCosts costs{{0, 1}, {0, 1}};
-  test::set_transfers(costs, {0, 0, 50}, {0, 0, 50}, 0);
-  costs.node_of = test::nodes_apart(4);
+  test::set_transfers(costs, {0, 0, half_s}, {0, 0, half_s}, 0);
+  costs.node_of = test::nodes_apart(devices);
   Stops stops;
-  stops.fastermoe = shadowed_experts(totals, costs.exchange, costs.experts, {100});
-  moe::ExpertPlacement shadows = on_all_members(stops.fastermoe, moe::homes_in_order(4, 4), 4);
+  stops.fastermoe = shadowed_experts(totals, costs.exchange, costs.experts, {2 * half_s});
+  moe::ExpertPlacement shadows =
+      on_all_members(stops.fastermoe, moe::homes_in_order(devices, devices), devices);
   shadows.route = moe::ExpertRoute::ring;
   const GreedyPlacement found =
       greedy_placement(grouped_rows(routing, groups), costs, {Transfers::blocking, 0.1, 0});
@@ -152,23 +154,21 @@ Stops stops_of(const std::vector<std::int64_t>& totals) {
 }
 
 TEST(Stops, WhereLoadsFallTheSearchStopsBeforeFasterMoeWhichForgetsWhatHoldersCompute) {
-  // FasterMoE: 7 a row of the busiest expert left, 7 * 160, 7 * 80 + 100, 7 * 60 + 200, and then
-  // 7 * 48 + 300, which is more: it sends two. Eq. 6 counts the quarter of each sent expert that
-  // stays with every device, too: 4 * 120 + 3 * 160, 4 * 60 + 3 * 120 + 100 and, with two,
-  // 4 * 45 + 3 * 120 + 200: the second gains 60 and costs 100.
-  const Stops stops = stops_of({160, 80, 60, 48});
+  // FasterMoE: 7 a row of the busiest expert left: 7 * 180, 7 * 90 + 160, 7 * 66 + 320, and then
+  // 7 * 60 + 480, which is more: it sends two. Eq. 6 counts the sixth of each sent expert that every
+  // device computes, too: 4 * 150 + 3 * 180, 4 * 75 + 3 * 120 + 160 and, with two,
+  // 4 * 55 + 3 * 111 + 320: the second saves 107 and costs 160.
+  const Stops stops = stops_of({180, 90, 66, 60, 60, 60}, 80);
   EXPECT_THAT(stops.fastermoe, testing::ElementsAre(0, 1));
   EXPECT_THAT(stops.searched, testing::ElementsAre(0));
-  EXPECT_DOUBLE_EQ(stops.searched_s, 700);
-  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 740);
-  // Devices compute 40, 120, 100, 88 and 60, 60, 120, 108: FasterMoE makes them more even.
-  EXPECT_LT(stops.fastermoe_deviation, stops.searched_deviation);
+  EXPECT_DOUBLE_EQ(stops.searched_s, 820);
+  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 873);
 }
 
 TEST(Stops, WhereTheTwoHottestAreEqualTheSearchGoesOnWhereFasterMoeStops) {
   // FasterMoE: 7 * 100 and 7 * 100 + 100, which is more: it sends none. By Eq. 6 the first alone is
   // dearer as well, 4 * 75 + 3 * 125 + 100 for 4 * 75 + 3 * 100; both take 4 * 15 + 3 * 70 + 200.
-  const Stops stops = stops_of({100, 100, 20, 20});
+  const Stops stops = stops_of({100, 100, 20, 20}, 50);
   EXPECT_TRUE(stops.fastermoe.empty());
   EXPECT_THAT(stops.searched, testing::ElementsAre(0, 1));
   EXPECT_DOUBLE_EQ(stops.fastermoe_s, 600);
