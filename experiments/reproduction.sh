@@ -4,12 +4,16 @@
 # Afterwards `tune` is moe-tune, `work` a folder of its own for what it prints, and `row` adds a row
 # to rows.csv in the folder of --out. Figures of ours are simulated, and rows say so. A script that
 # has an option of its own has a function own_option, which takes the option and its value.
+#
+# Where a paper is silent its figures can be read in several ways. A script names them by `readings`
+# before it simulates. A figure of the paper counts once, by the first of them that has it.
 # shellcheck shell=bash disable=SC2034
 set -euo pipefail
 
 experiments=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 name=$(basename "$(dirname "${BASH_SOURCE[1]}")")
 work=''
+known_readings=() reading='' left_out=''
 
 wrong_use() {
   echo "$name: $* (try --help)" >&2
@@ -40,7 +44,13 @@ begin() {
   work=$out
   rows=$out/rows.csv
   : > "$out/why.tsv"
-  echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis > "$rows"
+  echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis,reading,reading_order,left_out > "$rows"
+}
+
+# readings FIRST OTHER...: the readings of this script, the one that counts first.
+readings() {
+  known_readings=("$@")
+  reading=$1
 }
 
 # stored_probabilities: a cluster's file with the backward of attention as the systems of the papers have it, which
@@ -159,9 +169,22 @@ why() {
 }
 
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does
-# not print. The difference is ours over the paper less 1.
+# not print. The difference is ours over the paper less 1. The row is of the reading that the
+# variable `reading` names: any but the first stands behind the setting. A row counts unless the
+# variable `left_out` says why not (pages.awk has the reasons).
 row() {
-  awk -v paper="$1" -v table="$2" -v setting="$3" -v system_="$4" -v quantity="$5" -v theirs="$6" -v ours="$7" 'BEGIN {
+  local order=1 known
+  for known in "${known_readings[@]}"; do
+    if [[ $known == "$reading" ]]; then break; fi
+    order=$((order + 1))
+  done
+  if ((order > ${#known_readings[@]} && ${#known_readings[@]} > 0)); then
+    echo "$name: the reading \"$reading\" is not one of those named in advance" >&2
+    exit 1
+  fi
+  awk -v paper="$1" -v table="$2" -v setting="$3" -v system_="$4" -v quantity="$5" -v theirs="$6" -v ours="$7" \
+    -v reading="$reading" -v order="$order" -v left_out="$left_out" 'BEGIN {
     difference = theirs == "-" || theirs == 0 || ours == "-" ? "" : sprintf("%.3f", ours / theirs - 1)
-    printf "%s,%s,%s,%s,%s,%s,%s,%s,simulated\n", paper, table, setting, system_, quantity, theirs, ours, difference }' >> "$rows"
+    if (order > 1) setting = setting "; " reading
+    printf "%s,%s,%s,%s,%s,%s,%s,%s,simulated,%s,%s,%s\n", paper, table, setting, system_, quantity, theirs, ours, difference, reading, order, left_out }' >> "$rows"
 }

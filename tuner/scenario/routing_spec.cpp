@@ -118,10 +118,10 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
   constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
   if (text == "uniform" || text.starts_with(zipf)) {
-    const std::optional<double> exponent =
-        text == "uniform"
-            ? std::nullopt
-            : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
+    std::optional<double> exponent;
+    if (text != "uniform") {
+      exponent = parse_exponent(std::string_view(text).substr(zipf.size()));
+    }
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
       if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");

@@ -1,7 +1,11 @@
 // The gain of a placement one iteration after the loads from which it was planned, and how even it
 // makes the loads.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
 
 #include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
@@ -112,6 +116,64 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
   EXPECT_GT(ratio_sum / layers, 1) << line;
   EXPECT_LT(pro_prophet_s, fastermoe_s) << line;
   EXPECT_LT(pro_prophet_s, home_s) << line;
+}
+
+/// What Pro-Prophet's planner alone and FasterMoE's rule do with an expert on each device, of whose
+/// rows every device has an equal part. Everything costs 1 a row; an expert `half_s` to send and as
+/// much to bring home.
+struct Stops {
+  std::vector<int> fastermoe, searched;  ///< the experts that are sent
+  double fastermoe_s = 0, searched_s = 0;
+  double fastermoe_deviation = 0, searched_deviation = 0;
+};
+
+Stops stops_of(const std::vector<std::int64_t>& totals, double half_s) {
+  const int devices = static_cast<int>(totals.size());
+  const moe::Groups groups = moe::make_groups(devices, devices);
+  std::vector<std::int64_t> row;
+  for (const std::int64_t total : totals) row.push_back(total / devices);
+  const moe::LayerRouting routing{0, devices, {totals.size(), row}, 0};
+  ProProphetCosts costs{{0, 1}, {0, 1}};
+  test::set_transfers(costs, {0, 0, half_s}, {0, 0, half_s}, 0);
+  costs.node_of = test::nodes_apart(devices);
+  Stops stops;
+  stops.fastermoe = shadowed_experts(totals, costs.exchange, costs.experts, {2 * half_s});
+  moe::ExpertPlacement shadows =
+      on_all_members(stops.fastermoe, moe::homes_in_order(devices, devices), devices);
+  shadows.route = moe::ExpertRoute::ring;
+  const GreedyPlacement found =
+      greedy_placement(grouped_rows(routing, groups), costs, {Transfers::blocking, 0.1, 0});
+  for (const moe::ReplicatedExpert& replica : found.placement.replicas) {
+    stops.searched.push_back(replica.expert);
+  }
+  stops.searched_s = found.seconds;
+  stops.fastermoe_s = placed_layer_s(routing, groups, shadows, costs, Transfers::blocking);
+  stops.fastermoe_deviation = 1 / balance_ratio(routing, groups, shadows);
+  stops.searched_deviation = 1 / balance_ratio(routing, groups, found.placement);
+  return stops;
+}
+
+TEST(Stops, WhereLoadsFallTheSearchStopsBeforeFasterMoeWhichForgetsWhatHoldersCompute) {
+  // FasterMoE: 7 a row of the busiest expert left: 7 * 180, 7 * 90 + 160, 7 * 66 + 320, and then
+  // 7 * 60 + 480, which is more: it sends two. Eq. 6 counts the sixth of each sent expert that every
+  // device computes, too: 4 * 150 + 3 * 180, 4 * 75 + 3 * 120 + 160 and, with two,
+  // 4 * 55 + 3 * 111 + 320: the second saves 107 and costs 160.
+  const Stops stops = stops_of({180, 90, 66, 60, 60, 60}, 80);
+  EXPECT_THAT(stops.fastermoe, testing::ElementsAre(0, 1));
+  EXPECT_THAT(stops.searched, testing::ElementsAre(0));
+  EXPECT_DOUBLE_EQ(stops.searched_s, 820);
+  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 873);
+}
+
+TEST(Stops, WhereTheTwoHottestAreEqualTheSearchGoesOnWhereFasterMoeStops) {
+  // FasterMoE: 7 * 100 and 7 * 100 + 100, which is more: it sends none. By Eq. 6 the first alone is
+  // dearer as well, 4 * 75 + 3 * 125 + 100 for 4 * 75 + 3 * 100; both take 4 * 15 + 3 * 70 + 200.
+  const Stops stops = stops_of({100, 100, 20, 20}, 50);
+  EXPECT_TRUE(stops.fastermoe.empty());
+  EXPECT_THAT(stops.searched, testing::ElementsAre(0, 1));
+  EXPECT_DOUBLE_EQ(stops.fastermoe_s, 600);
+  EXPECT_DOUBLE_EQ(stops.searched_s, 470);
+  EXPECT_LT(stops.searched_deviation, stops.fastermoe_deviation);
 }
 
 }  // namespace
