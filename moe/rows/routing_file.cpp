@@ -17,7 +17,7 @@
 namespace moe {
 namespace {
 
-using Rows = std::vector<std::vector<std::int64_t>>;
+using RowsOfRanks = std::vector<std::vector<std::int64_t>>;
 
 constexpr int kMostLayer = 9999;  // far more than models have blocks
 constexpr int kMostMicroBatch = 9999;
@@ -25,7 +25,8 @@ constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2
 constexpr std::int64_t kMostCount = 1'000'000'000'000;       // a file of them adds up to 2^63
 
 /// A row: a count per expert, of which there are as many as in the first row.
-std::vector<std::int64_t> read_row(const InputValue& row, const Rows& before, std::int64_t most) {
+std::vector<std::int64_t> read_row(const InputValue& row, const RowsOfRanks& before,
+                                   std::int64_t most) {
   std::vector<std::int64_t> counts = row.integers(0, most);
   const std::size_t experts = before.empty() ? counts.size() : before.front().size();
   if (counts.empty() || counts.size() != experts) {
@@ -35,8 +36,8 @@ std::vector<std::int64_t> read_row(const InputValue& row, const Rows& before, st
 }
 
 /// [rank][expert], of any total.
-Rows read_rows(const InputObject& layer, std::string_view key, std::int64_t most) {
-  Rows rows;
+RowsOfRanks read_rows(const InputObject& layer, std::string_view key, std::int64_t most) {
+  RowsOfRanks rows;
   for (const InputValue& row : layer.list(key, "a list per rank, of a count per expert")) {
     rows.push_back(read_row(row, rows, most));
   }
@@ -45,8 +46,8 @@ Rows read_rows(const InputObject& layer, std::string_view key, std::int64_t most
 }
 
 /// [rank][expert], in copies.
-Rows read_copies(const InputObject& layer, std::string_view key) {
-  Rows rows = read_rows(layer, key, kMostCopies);
+RowsOfRanks read_copies(const InputObject& layer, std::string_view key) {
+  RowsOfRanks rows = read_rows(layer, key, kMostCopies);
   std::int64_t copies = 0;  // at most 2^20 of at most 2^32 each
   for (const auto& row : rows) {
     copies += std::accumulate(row.begin(), row.end(), std::int64_t{0});
@@ -58,8 +59,8 @@ Rows read_copies(const InputObject& layer, std::string_view key) {
 }
 
 /// What was asked for, of which `kept` travelled.
-Rows read_asked(const InputObject& layer, const Rows& kept) {
-  Rows asked = read_copies(layer, "asked");
+RowsOfRanks read_asked(const InputObject& layer, const RowsOfRanks& kept) {
+  RowsOfRanks asked = read_copies(layer, "asked");
   if (asked.size() != kept.size() || asked.front().size() != kept.front().size()) {
     layer.refuse("asked", fmt::format("expected {} ranks of {} experts, as in tokens", kept.size(),
                                       kept.front().size()));
@@ -95,7 +96,7 @@ LayerRouting read_layer(const InputObject& object, bool any_total) {
 /// A list per MoE layer, of a count per expert.
 RoutingFile read_layers_by_place(const InputDocument& document) {
   RoutingFile file{.any_total = true, .by_place = true};
-  Rows rows;
+  RowsOfRanks rows;
   for (const InputValue& row : document.root().list("a list per MoE layer")) {
     rows.push_back(read_row(row, rows, kMostCount));
     LayerRouting& layer = file.routing.layers.emplace_back();
