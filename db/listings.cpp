@@ -142,7 +142,8 @@ Listing balance() {
       "balance --db results.db --run 7 --layer 1",
       "balance_view",
       "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
-      "asked_max_over_mean, unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
+      "asked_max_over_mean, unused_experts, standard_deviation, rank_max_over_mean, "
+      "rank_standard_deviation, locality, "
       "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
       "run, iteration, layer",
       {kByRun, kByIteration, kByLayer},
@@ -160,22 +161,23 @@ Listing balance() {
 }
 
 Listing iterations() {
-  return {"iterations",
-          "list training steps: losses, times, tokens",
-          "iterations --db results.db --run 7 --format csv > losses.csv",
-          "iteration_view",
-          "*",
-          "run, iteration",
-          {kByRun, kByIteration},
-          "loss: mean cross entropy of a token of the batch, in nats.\n"
-          "heldout_loss: the same of text that is not trained on.\n"
-          "auxiliary_loss: the load-balancing losses of all layers, unweighted.\n"
-          "dropped_tokens: copies of tokens over the capacity of their expert.\n"
-          "flops: the FLOPs of the matrix products of all ranks.\n"
-          "peak_share: their rate over that of the fastest product that moe-bench measured here.\n"
-          "exposed_s: how long a rank communicated and computed nothing, mean of the ranks.\n"
-          "max_over_mean: copies that gates asked the fullest expert for over the mean, in the least "
-          "even layer."};
+  return {
+      "iterations",
+      "list training steps: losses, times, tokens",
+      "iterations --db results.db --run 7 --format csv > losses.csv",
+      "iteration_view",
+      "*",
+      "run, iteration",
+      {kByRun, kByIteration},
+      "loss: mean cross entropy of a token of the batch, in nats.\n"
+      "heldout_loss: the same of text that is not trained on.\n"
+      "auxiliary_loss: the load-balancing losses of all layers, unweighted.\n"
+      "dropped_tokens: copies of tokens over the capacity of their expert.\n"
+      "flops: the FLOPs of the matrix products of all ranks.\n"
+      "peak_share: their rate over that of the fastest product that moe-bench measured here.\n"
+      "exposed_s: how long a rank communicated and computed nothing, mean of the ranks.\n"
+      "max_over_mean: copies that gates asked the fullest expert for over the mean, in the least "
+      "even layer."};
 }
 
 Listing timelines() {

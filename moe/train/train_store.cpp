@@ -99,10 +99,9 @@ void TrainStore::observe(const StepReport& report) {
   }
   schedule_of_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
-    db::Balance& row = balances_.emplace_back(
-        balance_of(layer, groups_,
-                   std::exchange(expert_tokens_[layer.layer], asked_expert_tokens(layer)),
-                   placements_[layer.layer]));
+    db::Balance& row = balances_.emplace_back(balance_of(
+        layer, groups_, std::exchange(expert_tokens_[layer.layer], asked_expert_tokens(layer)),
+        placements_[layer.layer]));
     row.run_id = run_id_;
     row.iteration = report.iteration;
   }

@@ -175,7 +175,8 @@ TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
     const auto schedule = db::load_schedule(connection, trial.schedule_id);
     const auto program = moe::apply(whole, moe::schedule_from_json(schedule.json));
     const auto measured = db::load_timelines(connection, {0, trial.id, "measured"}).at(0);
-    const auto routing = recorded_routing(connection, *measured.run_id, measured.iteration, whole, groups);
+    const auto routing =
+        recorded_routing(connection, *measured.run_id, measured.iteration, whole, groups);
     const auto predicted = moe::timeline_rows(
         program, simulate(program, groups, routing, costs, cluster), routing, groups);
     const auto ops = db::load_timeline_ops(connection, measured.id);
