@@ -23,7 +23,7 @@ class RunChain : public testing::Test {
   /// A run with the iterations first..last, whose losses are its own id.
   std::int64_t add(std::optional<std::int64_t> resumes, int first, int last,
                    double started_at = 100) {
-    Run run = sample_run(machine);
+    db::Run run = sample_run(machine);
     run.started_at = started_at;
     run.pid = 4;
     run.resumes_run_id = resumes;
@@ -62,7 +62,7 @@ TEST_F(RunChain, IterationsThatALaterRunHasRepeatedAreVoid) {
 
 TEST_F(RunChain, ACircleEnds) {
   const auto one = add(std::nullopt, 1, 2), two = add(one, 3, 4);
-  Run spoilt = load_run(connection, one);
+  db::Run spoilt = load_run(connection, one);
   spoilt.id = 0;
   spoilt.resumes_run_id = two;
   const auto three = insert(connection, spoilt);
