@@ -1,5 +1,6 @@
 #include "db/export.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -100,7 +101,7 @@ TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredIteration) {
   EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured);
   Timeline warming_up = load_timeline(connection, sample.measured);
   warming_up.id = 0;
-  warming_up.iteration = -1;
+  warming_up.iteration = 0;
   insert(connection, warming_up, {}, {});
   EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured) << "stored later";
   EXPECT_THROW(default_timeline(connection, 99), Error);
@@ -117,6 +118,7 @@ TEST_F(ExportTrace, WritesTheRoutingOfAnIteration) {
 }
 
 TEST_F(ExportTrace, CountsTheRanksOfARoutingFromThoseOfTheLayersStage) {
+  connection.database().exec("UPDATE run SET ranks = 4");
   std::vector<Load> loads;  // of a stage of ranks 2 and 3, in two micro-batches
   for (const int rank : {2, 3}) {
     for (const int micro_batch : {0, 1}) {

@@ -141,6 +141,7 @@ std::pair<db::Timeline, db::Timeline> store_training(const std::string& path,
   db::Connection writer = db::open_writer(path);
   db::Run run;
   run.kind = "train";
+  run.ranks = 7;
   db::Machine machine;
   machine.fingerprint = machine.hostname = "box";
   run.machine_id = db::find_or_insert(writer, machine);
