@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "db/statement.h"
+#include "viewer/model/op_table.h"
 
 namespace viewer {
 
@@ -121,15 +122,20 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "AND member.kind = own.kind AND member.first_rank = own.first_rank "
       "JOIN run_rank ON run_rank.run_id = timeline.run_id AND run_rank.rank = member.rank "
       "WHERE own.timeline_id = timeline.id AND own.kind = timeline_op.group_kind "
-      "AND own.rank = span.rank) > 1, 'inter_node', 'intra_node')) LIMIT ?5");
-  statement.bind(fit.run_id, kind, fit.unit, fit.link, kMostProfileSamples);
-  std::vector<FitSample> samples;
+      "AND own.rank = span.rank) > 1, 'inter_node', 'intra_node'))");
+  statement.bind(fit.run_id, kind, fit.unit, fit.link);
+  std::map<double, std::vector<double>> by_size;
   while (statement.step()) {
     const FitSample sample{statement.value<double>(0), statement.value<double>(1)};
     constexpr double kRounding = 1e-6;
     const bool is_outside = sample.units < fit.min_units * (1 - kRounding) ||
                             sample.units > fit.max_units * (1 + kRounding);
-    if (!is_of_one_shape || !is_outside) samples.push_back(sample);
+    if (!is_of_one_shape || !is_outside) by_size[sample.units].push_back(sample.seconds);
+  }
+  std::vector<FitSample> samples;
+  for (auto& [units, seconds] : by_size) {
+    std::sort(seconds.begin(), seconds.end());
+    samples.push_back({units, quantile(seconds, 0.5)});
   }
   return samples;
 }

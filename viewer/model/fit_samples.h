@@ -31,8 +31,7 @@ std::vector<FitSample> measured_samples(const db::Fit& fit,
                                         const std::map<std::int64_t, db::RunPlace>& places);
 
 /// The measured spans that a study's fit is of: those of its kind of op and link in the study's
-/// profile, without waiting, at most kMostProfileSamples. Empty for fits of others. Throws db::Error.
-inline constexpr int kMostProfileSamples = 1000;
+/// profile, without waiting; the median of each size. Empty for fits of others. Throws db::Error.
 std::vector<FitSample> profile_samples(const db::Connection& connection, const db::Fit& fit);
 
 /// The share of its speed that each activity keeps while another runs beside it.
