@@ -48,9 +48,10 @@ int loads_interval(std::int64_t rows_per_iteration, int steps,
                    std::int64_t most_rows = kMostLoadRows);
 
 /// Writes a training run into the database while it runs, in batches of rows, so that a killed run
-/// keeps all but the last second, and all up to its last checkpoint. It stores the losses and the load balance of every iteration, and
-/// the loads of some. While another process has locked the database, training goes on and rows wait
-/// in memory; only the end of the run, or too many rows, make it wait. Used on rank 0.
+/// keeps all but the last second, and all up to its last checkpoint. It stores the losses and the
+/// load balance of every iteration, and the loads of some. While another process has locked the
+/// database, training goes on and rows wait in memory; only a checkpoint, the end of the run, or
+/// too many rows, make it wait. Used on rank 0.
 class TrainStore {
  public:
   /// Stores the begin of the run, with this machine, the first schedule and the ranks.

@@ -55,10 +55,10 @@ TEST(Agreement, IsTheSumOfEveryRanksSharesAndOfAllLayers) {
 }
 
 TEST(Agreement, AnOutputThatOneRankHasLostEndsAll) {
-  for (const Agreement& one : agreed<float>({1, 2, 3}, {0, 0, 0}, 1)) {
+  for (const Agreement& one : agreed<float>({1, 2, 3, 4}, {0, 0, 0, 0}, 1)) {
     EXPECT_TRUE(one.output_is_lost);
     EXPECT_TRUE(one.asks_to_end());
-    EXPECT_EQ(one.cross_entropy, 6);
+    EXPECT_EQ(one.cross_entropy, 10);
   }
   EXPECT_FALSE(agreed<float>({1, 2}, {0, 0})[1].asks_to_end());
 }
