@@ -30,7 +30,7 @@ void write_trial(const std::filesystem::path& file) {
   constexpr mode_t readable_by_all = 0644;
   const int descriptor =
       open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable_by_all);
-  const bool written = descriptor >= 0 && write(descriptor, text.data(), text.size()) ==
+  const bool written = descriptor >= 0 && ::write(descriptor, text.data(), text.size()) ==
                                               static_cast<ssize_t>(text.size());
   const int error = errno;
   if (descriptor >= 0) close(descriptor);
