@@ -1,5 +1,6 @@
 #include "db/export_kineto.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -86,9 +86,12 @@ std::string exposed_rows(const StudyFacts& facts) {
                        {"name", "kind", "phase", "layer", "duration_s", "exposed_s", "waiting_s",
                         "waited_for_rank", "which_ran", "computed_next"});
     for (const ExposedOp& op : facts.exposed) {
-      const auto waiting = op.waiting_s ? db::Cell(*op.waiting_s) : db::Cell();
-      const auto rank = op.late ? db::Cell(std::int64_t{op.late->rank}) : db::Cell();
-      const auto ran = op.late ? db::Cell(op.late->ran) : db::Cell();
+      db::Cell waiting, rank, ran;
+      if (op.waiting_s) waiting = *op.waiting_s;
+      if (op.late) {
+        rank = std::int64_t{op.late->rank};
+        ran = op.late->ran;
+      }
       rows.row({op.name, op.kind, op.phase, std::int64_t{op.layer}, op.duration_s, op.exposed_s,
                 waiting, rank, ran, op.next});
     }

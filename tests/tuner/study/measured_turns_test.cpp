@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "db/load.h"
 #include "db/store.h"
 #include "tests/db/sample.h"
 
