@@ -117,19 +117,17 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
                          std::uint64_t seed, const SayRouting& say) {
   constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
-  if (text == "uniform" || text.starts_with(zipf)) {
-    std::optional<double> exponent;
-    if (text != "uniform") {
-      exponent = parse_exponent(std::string_view(text).substr(zipf.size()));
-    }
+  const bool uniform = text == "uniform";
+  if (uniform || text.starts_with(zipf)) {
+    const double exponent =
+        uniform ? 0 : parse_exponent(std::string_view(text).substr(zipf.size()));
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
-      if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");
-      routing.layers.push_back(exponent
-                                   ? moe::zipf_routing(block, 1, experts, layer.copies, *exponent,
-                                                       seed + static_cast<std::uint64_t>(block),
-                                                       layer.copies / layer.choices)
-                                   : moe::uniform_routing(block, 1, experts, layer.copies));
+      if (layer.full && exponent > 0) refuse_for_full(text, layer, "");
+      routing.layers.push_back(
+          uniform ? moe::uniform_routing(block, 1, experts, layer.copies)
+                  : moe::zipf_routing(block, 1, experts, layer.copies, exponent,
+                                      seed + static_cast<std::uint64_t>(block), layer.tokens()));
       routing.layers.back().micro_batch = layer.at.micro_batch;
       routing.layers.back().alike = moe::stage_ranks(groups);
     }
@@ -199,8 +197,8 @@ moe::LayerRouting stored_layer(const StoredRows& rows, const GatedLayer& wanted,
   bool tells_asked = true;
   for (const auto& [rank, experts] : rows) {
     // Ranks are counted within the layer's stage, whose first may be any rank of the world.
-    const int place = static_cast<int>(layer.tokens.size());
-    if (rank != rows.begin()->first + place) refuse(fmt::format("none of rank {}", rank - 1));
+    const std::int64_t next = rows.begin()->first + static_cast<std::int64_t>(layer.tokens.size());
+    if (rank != next) refuse(fmt::format("none of rank {}", next));
     auto& tokens = layer.tokens.emplace_back();
     auto& asked = layer.asked.emplace_back();
     for (const auto& [expert, load] : experts) {

@@ -430,7 +430,7 @@ TEST_F(RoutingSpecTest, ARecordThatLacksRowsOrCopiesIsRefused) {
   EXPECT_THAT(error_without("DELETE FROM load WHERE layer = 3 AND rank = 0 AND expert = 2"),
               HasSubstr("loads of layer 3: rank 0 has 7 experts, expected 0 to 7"));
   EXPECT_THAT(error_without("UPDATE load SET rank = 9 WHERE layer = 3 AND rank = 1"),
-              HasSubstr("loads of layer 3: none of rank 8"));
+              HasSubstr("loads of layer 3: none of rank 1"));
   EXPECT_THAT(error_without("UPDATE load SET tokens = 0"),
               HasSubstr("loads of layer 1: rank 0 asks for 0 copies, expected 512"));
 }
