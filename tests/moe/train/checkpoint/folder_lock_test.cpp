@@ -35,7 +35,8 @@ TEST(FolderLock, IsOfOneTrainingAtATime) {
 
 TEST(FolderLock, FollowsNoLinkAndWritesToNobodysFile) {
   const db::TemporaryDirectory folder;
-  const std::filesystem::path precious = folder.path() / "precious", lock = folder.path() / ".lock";
+  const std::filesystem::path root = folder.path(), precious = root / "precious",
+                              lock = root / ".lock";
   const auto refusal = [&] {
     std::string text;
     try {
@@ -49,7 +50,7 @@ TEST(FolderLock, FollowsNoLinkAndWritesToNobodysFile) {
   std::ofstream(precious) << "precious";
   std::filesystem::create_symlink(precious, lock);
   EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is a link"));
-  std::filesystem::create_symlink(folder.path() / "nothing", lock);
+  std::filesystem::create_symlink(root / "nothing", lock);
   EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is a link"));
   std::filesystem::create_hard_link(precious, lock);
   EXPECT_THAT(refusal(), testing::HasSubstr(".lock: has another name, too"));
@@ -59,7 +60,7 @@ TEST(FolderLock, FollowsNoLinkAndWritesToNobodysFile) {
   EXPECT_THAT(refusal(), testing::HasSubstr(".lock: is no plain file"));
   EXPECT_EQ(refusal(), "");
   EXPECT_EQ(read_file(precious), "precious");
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "nothing"));
+  EXPECT_FALSE(std::filesystem::exists(root / "nothing"));
 }
 
 TEST(FolderLock, EndsWithItsProcessHoweverThatEnds) {
