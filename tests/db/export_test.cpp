@@ -110,8 +110,9 @@ TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredIteration) {
 TEST_F(ExportTrace, WritesTheRoutingOfAnIteration) {
   export_routing(connection, sample.run, 1, directory.file("r.json"));
   EXPECT_EQ(json::parse(read_file(directory.file("r.json"))),
-            json::parse(R"({"layers": [{"layer": 1, "tokens": [[100, 200, 300, 400],
-                                                               [100, 200, 300, 400]]}]})"));
+            json::parse(R"({"layers": [{"layer": 1,
+                                        "tokens": [[100, 200, 300, 400], [100, 200, 300, 400]],
+                                        "asked": [[100, 200, 300, 410], [100, 200, 300, 410]]}]})"));
   EXPECT_EQ(last_loads_iteration(connection, sample.run), 2);
   EXPECT_THROW(export_routing(connection, sample.run, 9, directory.file("r.json")), Error);
   EXPECT_THROW(last_loads_iteration(connection, 99), Error);

@@ -188,7 +188,8 @@ TEST_F(SchemaFile, WhatGatesAskedForIsFilledInWhereLoadsAreStored) {
     rows[1].iteration = 1;  // its loads are not stored
     insert(connection, rows);
     connection.database().exec(
-        "DROP VIEW balance_view; ALTER TABLE balance DROP COLUMN max_asked_tokens");
+        "DROP VIEW balance_view; DROP VIEW iteration_view;"
+        "ALTER TABLE balance DROP COLUMN max_asked_tokens");
   }
   auto connection = open_writer(path);
   EXPECT_EQ(text(connection,
