@@ -48,7 +48,7 @@ std::string bounding_text(const std::string& bounded_by) {
     const std::size_t at = of.size() + number.size() + 1;
     const std::string what = at < bounded_by.size() ? bounded_by.substr(at) : std::string();
     if (what == "in" || what == "out") {
-      return fmt::format("the link {} of {}{}", what == "in" ? "into" : "out", of, number);
+      return fmt::format("the link {} {}{}", what == "in" ? "into" : "out of", of, number);
     }
     return fmt::format("the stream {} of {}{}", what, of, number);
   }
