@@ -202,14 +202,14 @@ moe::LayerRouting stored_layer(const StoredRows& rows, const GatedLayer& wanted,
     auto& tokens = layer.tokens.emplace_back();
     auto& asked = layer.asked.emplace_back();
     for (const auto& [expert, load] : experts) {
-      if (expert != static_cast<int>(tokens.size())) break;
+      if (expert != static_cast<int>(tokens.size())) break;  // one before it is missing
       tokens.push_back(load.tokens);
       asked.push_back(load.asked_tokens.value_or(load.tokens));
       tells_asked = tells_asked && load.asked_tokens.has_value();
     }
     if (static_cast<int>(tokens.size()) != wanted.experts || experts.size() != tokens.size()) {
-      refuse(fmt::format("rank {} has {} experts, expected 0 to {}", rank, experts.size(),
-                         wanted.experts - 1));
+      refuse(fmt::format("rank {} has {} experts, {} of them from 0 on without a gap: expected {}",
+                         rank, experts.size(), tokens.size(), wanted.experts));
     }
   }
   // Where copies may have been dropped and nobody stored how many, what travelled is all there is.
