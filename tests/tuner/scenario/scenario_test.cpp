@@ -121,7 +121,9 @@ class MeasuredTest : public ::testing::Test {
   std::int64_t run() { return db::insert(connection, db::sample_run(machine)); }
   /// A run on these nodes, by rank, that measured a collective.
   void measure_on(const std::vector<int>& nodes) {
-    const std::int64_t id = run();
+    db::Run on_nodes = db::sample_run(machine);
+    on_nodes.ranks = static_cast<int>(nodes.size());
+    const std::int64_t id = db::insert(connection, on_nodes);
     std::vector<db::RunRank> ranks(nodes.size());
     for (std::size_t r = 0; r < nodes.size(); ++r) {
       ranks[r].run_id = id;

@@ -216,7 +216,7 @@ TEST_F(StudyTest, TriesWhatIsGivenBesideAndTellsItsEffectOnLoss) {
     by_name[trial.planner + " " + trial.parameters_json] = figures.at(trial.id);
   }
   ASSERT_EQ(by_name.size(), 4u);
-  EXPECT_THAT(db::find_study(connection, "s")->cost_model_json, HasSubstr("\"pack_rows\""))
+  EXPECT_THAT(db::find_study(connection, "s")->cost_model_json, HasSubstr("\"pack_rows_f64\""))
       << "what only the given decisions run is profiled too";
   const std::string chunks = R"("forward_chunks": 2, "backward_chunks": 2})";
   const db::TrialFigures& sequential = by_name.at("sequential {}");
