@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "moe/communicator/mpi/loopback.h"
 #include "moe/communicator/mpi/messages.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/communicator/node_name.h"
@@ -85,6 +86,8 @@ std::vector<Peer> peers_of(MPI_Comm comm, const PacedLinks* links) {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fragment, 1, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
   const std::vector<int> memories = shared_memories(comm, rank, size);
   const std::vector<int> nodes = named_nodes(comm, size);
+  const bool is_one_machine = std::ranges::count(memories, memories.front()) == size;
+  if (is_one_machine) listen_on_loopback_alone();
   std::vector<Peer> peers;
   for (int peer = 0; peer < size; ++peer) {
     const bool near = memories[peer] == memories[rank];
