@@ -1,6 +1,7 @@
 #include "moe/communicator/mpirun.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ struct Job {
       close(ends[0]);
       close(ends[1]);
       if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(100);
+      spdlog::set_level(spdlog::level::off);
       try {
         run_mpirun({"/bin/sh", "-c", script}, time_limit_s, {}, launch_s);
       } catch (const CommunicationError&) {
