@@ -429,14 +429,14 @@ void MpiMessages::throw_if_another_gave_up(int& begin, int end) {
 
 /// The limit counts from the last word of a rank on its work: that it works, or does no more.
 void MpiMessages::fail_unless_a_rank_works(int begin, int end) {
-  std::optional<ToldWork> told;
+  std::optional<ToldWork> last_word;
   {
     const std::lock_guard lock(mpi_mutex());
-    told = hear_work(group_.comm);
+    last_word = hear_work(group_.comm);
   }
   const auto now = std::chrono::steady_clock::now();
-  const auto silent_s = [&] { return std::chrono::duration<double>(now - told->told_at).count(); };
-  if (told && silent_s() < call_.time_limit_s) return;
+  const auto silent_s = [&] { return std::chrono::duration<double>(now - last_word->told_at).count(); };
+  if (last_word && silent_s() < call_.time_limit_s) return;
   std::set<int> waited_for;
   for (int i = begin; i < end; ++i) {
     if (!messages_[i].done()) waited_for.insert(group_.world_ranks[messages_[i].peer]);
