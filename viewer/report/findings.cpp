@@ -18,7 +18,6 @@ namespace viewer {
 namespace {
 
 constexpr int kDigits = 3;
-constexpr double kSame = 0.02;     // two times that differ by less are called equal
 constexpr double kTrifle = 0.005;  // of the iteration: not worth a sentence
 
 std::string time_text(double seconds) { return duration_text(seconds, kDigits); }

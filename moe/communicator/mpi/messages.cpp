@@ -429,22 +429,22 @@ void MpiMessages::throw_if_another_gave_up(int& begin, int end) {
 
 /// The limit counts from the last word of a rank on its work: that it works, or does no more.
 void MpiMessages::fail_unless_a_rank_works(int begin, int end) {
-  std::optional<ToldWork> last_word;
+  std::optional<ToldWork> heard;
   {
     const std::lock_guard lock(mpi_mutex());
-    last_word = hear_work(group_.comm);
+    heard = hear_work(group_.comm);
   }
   const auto now = std::chrono::steady_clock::now();
-  const auto silent_s = [&] { return std::chrono::duration<double>(now - last_word->told_at).count(); };
-  if (last_word && silent_s() < call_.time_limit_s) return;
+  const auto silent_s = [&] { return std::chrono::duration<double>(now - heard->told_at).count(); };
+  if (heard && silent_s() < call_.time_limit_s) return;
   std::set<int> waited_for;
   for (int i = begin; i < end; ++i) {
     if (!messages_[i].done()) waited_for.insert(group_.world_ranks[messages_[i].peer]);
   }
   std::string last_word;
-  if (told && told->told_at > start_ && !told->what.empty()) {
-    last_word = fmt::format("; the last word of rank {}, {:.0f} s ago: {}", told->rank, silent_s(),
-                            told->what);
+  if (heard && heard->told_at > start_ && !heard->what.empty()) {
+    last_word = fmt::format("; the last word of rank {}, {:.0f} s ago: {}", heard->rank, silent_s(),
+                            heard->what);
   }
   throw TimeLimit(fmt::format("rank {} waited {} s for rank{} {} in {}{}",
                               group_.world_ranks[group_.rank], call_.time_limit_s,

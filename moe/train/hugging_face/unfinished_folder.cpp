@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "db/console/output_file.h"
+#include "db/console/output_target.h"
 #include "moe/train/checkpoint/written_file.h"
 
 namespace moe {
