@@ -93,7 +93,7 @@ expect 2 err "none/traces: cannot be made" "$moe_db" export trace --db a.db --ru
 expect 2 err "no run 9" "$moe_db" export trace --db a.db --run 9 -o t.json
 expect 2 err "--run or --timeline" "$moe_db" export trace --db a.db -o t.json
 expect 2 err "cannot be written" "$moe_db" export trace --db a.db --run 1 -o none/t.json
-expect 0 out '"layers":[{"layer":1,"tokens":[[100,200,300,400]' "$moe_db" export routing --db a.db --run 1 -o -
+expect 0 out '"asked":[[100,200,300,410],[100,200,300,410]],"layer":1,"tokens":[[100,200,300,400]' "$moe_db" export routing --db a.db --run 1 -o -
 expect 0 err "the routing of run 1, iteration 2" "$moe_db" export routing --db a.db --run 1 -o r.json
 expect 0 err "the routings of 3 iterations of run 1 in loads" "$moe_db" export routing --db a.db --run 1 --each loads
 cmp -s r.json loads/iteration-2.json || { echo "FAILED: the file of iteration 2 is another"; failures=$((failures + 1)); }

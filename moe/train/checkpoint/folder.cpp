@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kIteration = "iteration-";
 constexpr std::string_view kPartial = ".partial";
+constexpr std::string_view kTrial = "iteration-trial-";  // folder_trial.cpp
 
 /// The iteration of a folder named "iteration-00000400"; none for other names.
 std::optional<int> iteration_named(std::string_view name) {
@@ -38,6 +39,10 @@ std::string name_of_iteration(int iteration) {
 bool is_partial(std::string_view name) {
   if (!name.ends_with(kPartial)) return false;
   name.remove_suffix(kPartial.size());
+  if (name.starts_with(kTrial)) {
+    name.remove_prefix(kTrial.size());
+    return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+  }
   const auto iteration = iteration_named(name);
   return iteration && name == name_of_iteration(*iteration);
 }

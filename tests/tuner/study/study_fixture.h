@@ -68,6 +68,17 @@ struct StudyTest : ::testing::Test {
     return path;
   }
 
+  /// The same for every schedule but those of profiles.
+  std::string misbehaving(const std::string& action) {
+    const std::string path = (directory / "moe-train").string();
+    std::ofstream(path) << "#!/bin/sh\nfor a; do case $b in --schedule) s=\"$s $a\";; esac; b=$a; "
+                           "done\n"
+                        << "grep -q '\"planner\": \"profile\"' $s || { " << action << "; }\n"
+                        << "exec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
   std::vector<db::Trial> trials(const std::string& name = "s") {
     const auto connection = db::open_reader(database);
     return db::load_trials(connection, db::find_study(connection, name)->id);

@@ -349,8 +349,9 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
 
 TEST_F(StudyTest, WhoseTrialsAllHungHasFailed) {
   auto o = options();
-  o.trial_time_limit_s = 0.001;
+  o.trial_time_limit_s = 1;
   o.repeats = 1;
+  o.job.program = misbehaving("exec sleep 100");
   run_study(o);
   for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "hung");
   const auto connection = db::open_reader(database);
