@@ -39,7 +39,8 @@ constexpr std::array kElementTypes{ElementType{"F64", 8}, ElementType{"F32", 4},
 }
 [[noreturn]] void refuse_tensor(const std::filesystem::path& file, std::string_view tensor,
                                 std::string_view why) {
-  throw InputError(fmt::format("{}: tensor {}: {}", file.string(), db::shortened(tensor, 200), why));
+  throw InputError(
+      fmt::format("{}: tensor {}: {}", file.string(), db::shortened(tensor, 200), why));
 }
 
 std::string header_of(const std::vector<StoredTensor>& tensors) {
