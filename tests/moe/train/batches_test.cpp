@@ -130,14 +130,14 @@ std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn_of(
     const std::vector<SourceCursor>& cursors) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn;
   for (const SourceCursor& one : cursors) {
-    drawn[std::filesystem::path(one.name).filename()] = {one.drawn, one.number};
+    drawn[std::filesystem::path(one.name).stem()] = {one.drawn, one.number};
   }
   return drawn;
 }
 
 TEST_F(BatchesTest, GoOnWithATextWhereverItStandsAndWhateverItIsCalled) {
-  const auto a = write("a", 1000), b = write("b", 1000, 2000), c = write("c", 1000, 4000),
-             old_b = write("old b", 1000, 2000);
+  const auto a = write("a.bin", 1000), b = write("b.bin", 1000, 2000),
+             c = write("c.bin", 1000, 4000), old_b = write("old b.bin", 1000, 2000);
   Corpus first = open({a, old_b}, {1, 1});
   Batches batches(first, 1, kBatch, {.order = DataOrder::shuffled});
   for (int step = 1; step <= 4; ++step) batches.begin(step);
@@ -164,7 +164,7 @@ TEST_F(BatchesTest, GoOnWithATextWhereverItStandsAndWhateverItIsCalled) {
 }
 
 TEST_F(BatchesTest, OfEarlierCheckpointsGoOnByPlaceInTheSameTextAndByNameInAnother) {
-  Corpus corpus = open({write("a", 1000), write("b", 1000, 2000)}, {1, 1});
+  Corpus corpus = open({write("a.bin", 1000), write("b.bin", 1000, 2000)}, {1, 1});
   const std::string b = corpus.sources[1].name;
   using Drawn = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
   EXPECT_EQ(drawn_of(continued(corpus, {{"x", 7, 0, 0}, {"y", 9, 0, 1}}, true).cursors),
@@ -175,7 +175,8 @@ TEST_F(BatchesTest, OfEarlierCheckpointsGoOnByPlaceInTheSameTextAndByNameInAnoth
 
 /// Files listed otherwise after a stop: the rest of an epoch has what its begin has not had.
 TEST_F(BatchesTest, OfAnEpochHaveEverySequenceOnceWhateverListItGoesOnWith) {
-  const auto a = write("a", 1000), b = write("b", 1000, 2000), c = write("c", 1000, 4000);
+  const auto a = write("a.bin", 1000), b = write("b.bin", 1000, 2000),
+             c = write("c.bin", 1000, 4000);
   const std::vector<std::vector<std::filesystem::path>> lists{{a, b}, {b, a}, {c, a, b}, {a, b, c},
                                                               {a},    {b},    {b, c}};
   for (const auto& before : lists) {
@@ -199,7 +200,7 @@ TEST_F(BatchesTest, OfAnEpochHaveEverySequenceOnceWhateverListItGoesOnWith) {
 }
 
 TEST_F(BatchesTest, AreTheSameBitsInAnyOrderOfTheList) {
-  const auto a = write("a", 1000), b = write("b", 700, 2000);
+  const auto a = write("a.bin", 1000), b = write("b.bin", 700, 2000);
   const Corpus corpus = open({a, b}, {3, 1});
   Batches whole(corpus, 3, kBatch, {.order = DataOrder::shuffled});
   for (int step = 1; step <= 9; ++step) whole.begin(step);

@@ -153,11 +153,12 @@ double loss_of(const Model& model) {
   const Groups groups = make_groups(1, 1);
   const auto world = make_solo_communicator();
   const auto backend = make_cpu_backend(1);
-  const Program program = build_iteration(model, groups, 0);
+  const Program whole = build_iteration(model, groups, 0);
   RunOptions options;
   options.memory_limit_bytes = 1 << 28;
-  Runner runner(program, groups, *backend, *world, options);
+  Runner runner(whole, groups, *backend, *world, options);
   initialize_parameters(runner, 3);
+  const Program& program = runner.program();
   double sum = 0;
   std::vector<std::int32_t> tokens, targets;
   const auto batches = program.tokens.size();
@@ -174,9 +175,12 @@ double loss_of(const Model& model) {
   }
   const std::int32_t step = 1;
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
-  runner.reschedule(without_noise(forward_only(program)));
+  runner.reschedule(without_noise(forward_only(whole)));
+  runner.set_before_update([&] {
+    for (const TensorId loss : runner.program().losses) sum += read_scalar(runner, loss);
+    return true;
+  });
   runner.iterate();
-  for (const TensorId loss : program.losses) sum += read_scalar(runner, loss);
   return sum;
 }
 
