@@ -137,13 +137,15 @@ std::uint64_t add_tokens(std::uint64_t hash, const Corpus& corpus, std::int64_t 
 /// samples all over it: to read all of it could take hours.
 std::uint64_t fingerprint_of(const Corpus& corpus) {
   constexpr std::int64_t kAllOf = std::int64_t{1} << 24, kSamples = 1024, kEach = 4096;
+  std::int64_t all = 0;
+  for (const Source& source : corpus.sources) all += source.tokens;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  if (corpus.tokens <= kAllOf) return add_tokens(hash, corpus, 0, corpus.tokens);
-  const std::int64_t apart = (corpus.tokens - kEach) / (kSamples - 1);
+  if (all <= kAllOf) return add_tokens(hash, corpus, 0, all);
   for (std::int64_t i = 0; i < kSamples; ++i) {
-    hash = add_tokens(hash, corpus, i * apart, i * apart + kEach);
+    const std::int64_t first = i * (all - kEach) / (kSamples - 1);
+    hash = add_tokens(hash, corpus, first, first + kEach);
   }
-  return mix_all({hash, static_cast<std::uint64_t>(corpus.tokens)});
+  return mix_all({hash, static_cast<std::uint64_t>(all)});
 }
 
 }  // namespace
@@ -170,13 +172,13 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
   if (corpus.sources.empty()) {
     throw InputError(fmt::format("{} files: all are empty: expected text or tokens", files.size()));
   }
+  corpus.fingerprint = fingerprint_of(corpus);
   for (Source& source : corpus.sources) {
     source.name = name_of(source);
     hold_out(source, options);
     corpus.tokens += source.tokens;
     corpus.training_tokens += source.training_tokens;
   }
-  corpus.fingerprint = fingerprint_of(corpus);
   corpus.description = describe(corpus);
   return corpus;
 }

@@ -150,9 +150,9 @@ TEST_F(Data, OfManyTokensNamesOneBeyondTheVocabularyWhenItIsDrawn) {
   std::vector<std::uint16_t> tokens((1 << 24) + 100'000, 7);
   for (std::size_t i = 4096; i < tokens.size(); i += 8192) tokens[i] = 300;  // beside the samples
   std::int64_t sampled = 0;
-  const std::int64_t apart = (static_cast<std::int64_t>(tokens.size()) - 4096) / 1023;
+  const auto last = static_cast<std::int64_t>(tokens.size()) - 4096;
   for (std::int64_t i = 0; i < 1024; ++i) {
-    for (std::int64_t t = i * apart; t < i * apart + 4096; ++t) {
+    for (std::int64_t t = i * last / 1023; t < i * last / 1023 + 4096; ++t) {
       sampled += tokens[static_cast<std::size_t>(t)] == 300 ? 1 : 0;
       tokens[static_cast<std::size_t>(t)] = 7;
     }

@@ -27,7 +27,7 @@ class CheckpointIndexes : public testing::Test {
   static CheckpointIndex some_index() {
     CheckpointIndex index;
     index.iteration = 7;
-    index.model.name = "small";
+    index.model.name = "some";
     index.layout = "dp=1,ep=1,esp=1,tp=1,pp=1";
     index.corpus_fingerprint = 0x0123456789abcdef;
     index.cursors = {{"a \"text\" \\", 12}};
