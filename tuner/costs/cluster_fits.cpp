@@ -70,8 +70,8 @@ std::optional<FitSubject> subject_of(std::string_view name) {
   known.insert(known.end(), kGeneralComputation.begin(), kGeneralComputation.end());
   known.insert(known.end(), kGeneralCommunication.begin(), kGeneralCommunication.end());
   const auto like = moe::most_similar(name, known);
-  fits.refuse(name, fmt::format("no kind of op is called that{}; general fits are {}, {}",
-                                like ? fmt::format("; is {} meant?", *like) : "",
+  const std::string hint = like ? fmt::format("is {} meant? General", *like) : "general";
+  fits.refuse(name, fmt::format("no kind of op is called that; {} fits are {}, {}", hint,
                                 fmt::join(kGeneralComputation, ", "),
                                 fmt::join(kGeneralCommunication, ", ")));
 }
@@ -128,9 +128,9 @@ std::string link_of(const moe::InputObject& table, const moe::InputObject& fits,
     return std::string(kBoth[named->one_of(kBoth)]);
   }
   if (links.size() == 1) return links.front();
-  fits.refuse(op,
-              "names no link, and this cluster has not one: expected link = \"inter_node\" or "
-              "\"intra_node\"");
+  fits.refuse(op, fmt::format("names no link, and this cluster has {}: expected link = "
+                              "\"inter_node\" or \"intra_node\"",
+                              links.empty() ? "none" : "two"));
 }
 
 /// The fit of an op, or, in tables of their own, its fits on both links.

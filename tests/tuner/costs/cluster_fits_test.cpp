@@ -54,7 +54,7 @@ TEST(ClusterFits, OfWhatIsNoOpAreRefusedWithWhatIsMeant) {
   EXPECT_THAT(refusal_of(flop_fit("expert_liner")),
               AllOf(HasSubstr("c.toml:1: fit.expert_liner: no kind of op is called that; is "
                               "expert_linear meant?"),
-                    HasSubstr("general fits are gemm, memory, copy, all_to_all")));
+                    HasSubstr("General fits are gemm, memory, copy, all_to_all")));
   EXPECT_THAT(refusal_of(byte_fit("nonsense")), HasSubstr("no kind of op is called that; general"));
   EXPECT_THAT(refusal_of(flop_fit("memory_f64")), HasSubstr("fit.memory_f64: no kind"))
       << "bytes are bytes";

@@ -42,7 +42,7 @@ TEST_P(SimulatedLayout, HasTheOpsOfTheMeasuredOneOnEveryStreamOfEveryRank) {
   CostModel costs;
   costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
   costs.fits["gemm"].alpha_s = costs.fits["memory"].alpha_s = 1e-6;
-  costs.fits["gemm_f64"] = costs.fits["gemm"];
+  costs.fits[gemm_fit("f64")] = costs.fits["gemm"];
   const moe::Timeline simulated =
       simulate(program, groups, measured.routing, costs, test::small_cluster());
   ASSERT_EQ(simulated.ranks.size(), measured.timeline.ranks.size());
