@@ -99,8 +99,7 @@ DataOptions data_options(const TrainArguments& arguments, const Model& model, Co
   // Other sequences, or in another order: none of them has been drawn.
   const bool same_cut =
       index.model.sequence_length == model.sequence_length && index.model.seed == model.seed;
-  Continued goes_on =
-      continued(corpus, same_cut ? index.cursors : std::vector<SourceCursor>{}, same_text);
+  Continued goes_on = continued(corpus, same_cut ? index.cursors : std::vector<SourceCursor>{});
   if (arguments.evaluate_only) {  // nothing is drawn from epochs
     if (!goes_on.gone.empty() || goes_on.cursors.size() != index.cursors.size()) {
       resume->remarks.emplace_back(kOtherText);

@@ -28,8 +28,7 @@ std::int64_t sequences_in(const Source& source, std::int64_t sequence_length) {
   return (source.training_tokens - 1) / sequence_length;
 }
 
-Continued continued(Corpus& corpus, std::vector<SourceCursor> before, bool same_text) {
-  const bool by_place = same_text && before.size() == corpus.sources.size();
+Continued continued(Corpus& corpus, std::vector<SourceCursor> before) {
   std::int64_t next = 0;
   for (const SourceCursor& one : before) next = std::max(next, one.number + 1);
   std::vector<std::pair<SourceCursor, Source>> all;
@@ -37,8 +36,7 @@ Continued continued(Corpus& corpus, std::vector<SourceCursor> before, bool same_
     Source& source = corpus.sources[i];
     SourceCursor cursor{source.name, 0, identity_of(source, corpus.vocabulary)};
     const auto known = std::ranges::find_if(before, [&](const SourceCursor& one) {
-      if (one.identity != 0) return one.identity == cursor.identity;
-      return by_place ? one.number == static_cast<std::int64_t>(i) : one.name == source.name;
+      return one.identity != 0 ? one.identity == cursor.identity : one.name == source.name;
     });
     if (known == before.end()) {
       cursor.number = next++;

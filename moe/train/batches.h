@@ -52,9 +52,9 @@ struct Continued {
 
 /// A source goes on where its text stood, whatever its place and its name; a new one begins. The
 /// sources of `corpus` are put into the order of their numbers, so that what is drawn from them
-/// does not depend on the order of a list. Cursors of earlier versions know no texts: with
-/// `same_text` they are those of the places, else of the names.
-Continued continued(Corpus& corpus, std::vector<SourceCursor> before, bool same_text);
+/// does not depend on the order of a list. Cursors of earlier versions know no texts: they are
+/// those of the names.
+Continued continued(Corpus& corpus, std::vector<SourceCursor> before);
 
 /// The training batches of iterations that follow one another. What an iteration draws depends on
 /// the seed, its number or the cursors, and the number of a sample in the global batch. It is the

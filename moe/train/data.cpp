@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "moe/errors.h"
 #include "moe/kernels/counter_random.h"
+#include "moe/train/source_identity.h"
 
 namespace moe {
 namespace {
@@ -148,6 +150,16 @@ std::uint64_t fingerprint_of(const Corpus& corpus) {
   return mix_all({hash, static_cast<std::uint64_t>(all)});
 }
 
+/// What is drawn of files with weights must not depend on the order in which they are listed.
+void in_order_of_texts(Corpus& corpus) {
+  std::vector<std::pair<std::uint64_t, Source>> sources;
+  for (Source& source : corpus.sources) {
+    sources.emplace_back(identity_of(source, corpus.vocabulary), std::move(source));
+  }
+  std::ranges::stable_sort(sources, std::greater{}, [](const auto& one) { return one.first; });
+  for (std::size_t i = 0; i < sources.size(); ++i) corpus.sources[i] = std::move(sources[i].second);
+}
+
 }  // namespace
 
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options) {
@@ -173,6 +185,7 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
     throw InputError(fmt::format("{} files: all are empty: expected text or tokens", files.size()));
   }
   corpus.fingerprint = fingerprint_of(corpus);
+  if (apart) in_order_of_texts(corpus);
   for (Source& source : corpus.sources) {
     source.name = name_of(source);
     hold_out(source, options);

@@ -38,6 +38,7 @@ struct Source {
 };
 
 struct Corpus {
+  /// Files with weights in an order that follows from their texts, whatever the list's was.
   std::vector<Source> sources;
   std::int64_t tokens = 0;           ///< of all sources
   std::int64_t training_tokens = 0;  ///< of all sources

@@ -85,9 +85,9 @@ TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
     whole.begin(step);
     shared.begin(step);
     if (step == 41) {
-      resumed.emplace(corpus, 5, kBatch,
-                      DataOptions{.order = DataOrder::shuffled,
-                                  .cursors = continued(corpus, before, false).cursors});
+      resumed.emplace(
+          corpus, 5, kBatch,
+          DataOptions{.order = DataOrder::shuffled, .cursors = continued(corpus, before).cursors});
     }
     const Batch all = whole.read({0, kBatch});
     for (std::int64_t first = 0; first < kBatch; first += 2) {
@@ -103,28 +103,6 @@ TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
   }
 }
 
-TEST_F(BatchesTest, DrawFilesByWeightAndEachInEpochsOfItsOwn) {
-  const Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
-  Batches batches(corpus, 5, kBatch, {.order = DataOrder::shuffled});
-  std::map<std::string, std::int64_t> epochs;
-  std::map<std::int32_t, int> seen;
-  for (int step = 1; step <= 200; ++step) {
-    for (const EpochEnd& end : batches.begin(step)) epochs[end.source] = end.epoch;
-    const Batch batch = batches.read({0, kBatch});
-    for (std::size_t i = 0; i < batch.tokens.size(); i += kLength) ++seen[batch.tokens[i]];
-  }
-  const std::int64_t a = batches.cursors()[0].drawn, b = batches.cursors()[1].drawn;
-  EXPECT_EQ(a + b, 200 * kBatch);
-  EXPECT_NEAR(static_cast<double>(b), 300, 60);  // 4 standard deviations
-  EXPECT_EQ(epochs[corpus.sources[0].name], a / 179);
-  EXPECT_EQ(epochs[corpus.sources[1].name], b / 71);
-  for (const auto& [token, times] : seen) {
-    const std::int64_t least = token < 30000 ? a / 179 : b / 71;
-    ASSERT_GE(times, least) << token;
-    ASSERT_LE(times, least + 1) << token;
-  }
-}
-
 /// How many sequences of each file, by its letter and number, have been drawn.
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn_of(
     const std::vector<SourceCursor>& cursors) {
@@ -135,6 +113,30 @@ std::map<std::string, std::pair<std::int64_t, std::int64_t>> drawn_of(
   return drawn;
 }
 
+TEST_F(BatchesTest, DrawFilesByWeightAndEachInEpochsOfItsOwn) {
+  const Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
+  Batches batches(corpus, 5, kBatch, {.order = DataOrder::shuffled});
+  std::map<std::string, std::int64_t> epochs;
+  std::map<std::int32_t, int> seen;
+  for (int step = 1; step <= 200; ++step) {
+    for (const EpochEnd& end : batches.begin(step)) epochs[end.source] = end.epoch;
+    const Batch batch = batches.read({0, kBatch});
+    for (std::size_t i = 0; i < batch.tokens.size(); i += kLength) ++seen[batch.tokens[i]];
+  }
+  const auto drawn = drawn_of(batches.cursors());
+  const std::int64_t a = drawn.at("a").first, b = drawn.at("b").first;
+  EXPECT_EQ(a + b, 200 * kBatch);
+  EXPECT_NEAR(static_cast<double>(b), 300, 60);  // 4 standard deviations
+  for (const Source& source : corpus.sources) {
+    EXPECT_EQ(epochs[source.name], source.tokens == 2000 ? a / 179 : b / 71);
+  }
+  for (const auto& [token, times] : seen) {
+    const std::int64_t least = token < 30000 ? a / 179 : b / 71;
+    ASSERT_GE(times, least) << token;
+    ASSERT_LE(times, least + 1) << token;
+  }
+}
+
 TEST_F(BatchesTest, GoOnWithATextWhereverItStandsAndWhateverItIsCalled) {
   const auto a = write("a.bin", 1000), b = write("b.bin", 1000, 2000),
              c = write("c.bin", 1000, 4000), old_b = write("old b.bin", 1000, 2000);
@@ -142,35 +144,47 @@ TEST_F(BatchesTest, GoOnWithATextWhereverItStandsAndWhateverItIsCalled) {
   Batches batches(first, 1, kBatch, {.order = DataOrder::shuffled});
   for (int step = 1; step <= 4; ++step) batches.begin(step);
   const std::vector<SourceCursor> before = batches.cursors();
-  const std::int64_t of_a = before[0].drawn, of_b = before[1].drawn;
+  const auto of_a = drawn_of(before).at("a"), of_b = drawn_of(before).at("old b");
   ASSERT_NE(of_a, of_b);
   using Drawn = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
   const auto from = [&](const std::vector<std::filesystem::path>& files) {
     Corpus corpus = open(files, std::vector<double>(files.size(), 1));
-    Continued result = continued(corpus, before, false);
+    Continued result = continued(corpus, before);
     for (std::size_t i = 0; i < corpus.sources.size(); ++i) {
       EXPECT_EQ(corpus.sources[i].name, result.cursors[i].name);
     }
     return result;
   };
-  EXPECT_EQ(drawn_of(from({b, a}).cursors), (Drawn{{"a", {of_a, 0}}, {"b", {of_b, 1}}}));
-  EXPECT_EQ(drawn_of(from({c, b, a}).cursors),
-            (Drawn{{"a", {of_a, 0}}, {"b", {of_b, 1}}, {"c", {0, 2}}}));
-  EXPECT_EQ(drawn_of(from({a, c}).gone), (Drawn{{"old b", {of_b, 1}}}));
+  EXPECT_EQ(drawn_of(from({b, a}).cursors), (Drawn{{"a", of_a}, {"b", of_b}}));
+  EXPECT_EQ(drawn_of(from({c, b, a}).cursors), (Drawn{{"a", of_a}, {"b", of_b}, {"c", {0, 2}}}));
+  EXPECT_EQ(drawn_of(from({a, c}).gone), (Drawn{{"old b", of_b}}));
   EXPECT_EQ(drawn_of(from({b, b}).cursors).size(), 1u);
   EXPECT_EQ(from({b, b}).cursors[1].number, 2) << "twice the same text: each has its own order";
   EXPECT_THROW(Batches(first, 1, 1, {.order = DataOrder::shuffled, .cursors = {{"a", 1}}}),
                std::invalid_argument);
 }
 
-TEST_F(BatchesTest, OfEarlierCheckpointsGoOnByPlaceInTheSameTextAndByNameInAnother) {
-  Corpus corpus = open({write("a.bin", 1000), write("b.bin", 1000, 2000)}, {1, 1});
-  const std::string b = corpus.sources[1].name;
+TEST_F(BatchesTest, OfEarlierCheckpointsGoOnByName) {
+  const auto a = write("a.bin", 1000), b = write("b.bin", 1000, 2000);
+  Corpus corpus = open({a, b}, {1, 1});
   using Drawn = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
-  EXPECT_EQ(drawn_of(continued(corpus, {{"x", 7, 0, 0}, {"y", 9, 0, 1}}, true).cursors),
+  EXPECT_EQ(drawn_of(continued(corpus, {{a, 7, 0, 0}, {b, 9, 0, 1}}).cursors),
             (Drawn{{"a", {7, 0}}, {"b", {9, 1}}}));
-  EXPECT_EQ(drawn_of(continued(corpus, {{b, 9, 0, 0}, {"c", 3, 0, 1}}, false).cursors),
+  EXPECT_EQ(drawn_of(continued(corpus, {{b, 9, 0, 0}, {"c", 3, 0, 1}}).cursors),
             (Drawn{{"a", {0, 2}}, {"b", {9, 0}}}));
+}
+
+TEST_F(BatchesTest, OfATrainingThatBeginsDoNotDependOnTheOrderOfTheList) {
+  const auto a = write("a.bin", 1000), b = write("b.bin", 700, 2000), c = write("c.bin", 800, 4000);
+  const Corpus one = open({a, b, c}, {3, 1, 2}), other = open({c, a, b}, {2, 3, 1});
+  for (const DataOrder order : {DataOrder::shuffled, DataOrder::random}) {
+    Batches first(one, 3, kBatch, {.order = order}), second(other, 3, kBatch, {.order = order});
+    for (int step = 1; step <= 20; ++step) {
+      first.begin(step);
+      second.begin(step);
+      ASSERT_EQ(first.read({0, kBatch}).tokens, second.read({0, kBatch}).tokens) << step;
+    }
+  }
 }
 
 /// Files listed otherwise after a stop: the rest of an epoch has what its begin has not had.
@@ -191,7 +205,7 @@ TEST_F(BatchesTest, OfAnEpochHaveEverySequenceOnceWhateverListItGoesOnWith) {
       for (int step = 1; step <= 40; ++step) draw(first, step);
       Corpus next = open(after, std::vector<double>(after.size(), 1));
       DataOptions options{.order = DataOrder::shuffled};
-      options.cursors = continued(next, first.cursors(), false).cursors;
+      options.cursors = continued(next, first.cursors()).cursors;
       Batches rest(next, 3, 1, options);
       for (int step = 41; step <= 85; ++step) draw(rest, step);
       for (const auto& [token, times] : seen) EXPECT_EQ(times, 1) << token;
@@ -206,7 +220,7 @@ TEST_F(BatchesTest, AreTheSameBitsInAnyOrderOfTheList) {
   for (int step = 1; step <= 9; ++step) whole.begin(step);
   Corpus turned = open({b, a}, {1, 3});
   DataOptions options{.order = DataOrder::shuffled};
-  options.cursors = continued(turned, whole.cursors(), false).cursors;
+  options.cursors = continued(turned, whole.cursors()).cursors;
   Batches rest(turned, 3, kBatch, options);
   for (int step = 10; step <= 60; ++step) {
     whole.begin(step);
