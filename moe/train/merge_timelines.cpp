@@ -68,11 +68,11 @@ std::vector<double> packed_iteration(const OwnIteration& mine, const Program& pr
 /// Says, once in a training, that clocks were not as exact as a barrier had shown.
 void say_wrong_order(const WrongOrder& order, const Program& program, int iteration,
                      KnownClocks& known) {
-  constexpr double kMarkError_s = 1e-4;  // times of devices are no more exact
+  constexpr double mark_error_s = 1e-4;  // times of devices are no more exact
   if (known.said_wrong_order || order.op < 0) return;
   const double error_s =
       known.clocks.error_s(order.ended_rank) + known.clocks.error_s(order.begun_rank);
-  if (order.apart_s <= error_s + kMarkError_s) return;
+  if (order.apart_s <= error_s + mark_error_s) return;
   known.said_wrong_order = true;
   spdlog::warn(
       "iteration {}: by the ranks' clocks \"{}\" ended on rank {} {:.3g} ms before rank {} began "
@@ -132,6 +132,10 @@ void merge_timelines(StepReport& report, const OwnIteration& mine, const Program
     const double shift_s = shifted.by_s[static_cast<std::size_t>(r)], own_s = at(r)[kBegin];
     begin_s = std::min(begin_s, clocks.on_rank_0(r, own_s) + shift_s);
     end_s = std::max(end_s, clocks.on_rank_0(r, own_s + at(r)[kDuration]) + shift_s);
+    // A device's times are less exact than the host's: an op may seem to begin before it was issued.
+    for (const OpSpan& span : timeline.ranks[static_cast<std::size_t>(r)]) {
+      begin_s = std::min(begin_s, span.start_s);
+    }
   }
   timeline.duration_s = end_s - begin_s;
   for (auto& spans : timeline.ranks) {
