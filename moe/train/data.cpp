@@ -138,14 +138,14 @@ std::uint64_t add_tokens(std::uint64_t hash, const Corpus& corpus, std::int64_t 
 /// Does not depend on how tokens are stored or cut into files. Of a large corpus it is that of
 /// samples all over it: to read all of it could take hours.
 std::uint64_t fingerprint_of(const Corpus& corpus) {
-  constexpr std::int64_t kAllOf = std::int64_t{1} << 24, kSamples = 1024, kEach = 4096;
+  constexpr std::int64_t all_of_up_to = std::int64_t{1} << 24, samples = 1024, each = 4096;
   std::int64_t all = 0;
   for (const Source& source : corpus.sources) all += source.tokens;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  if (all <= kAllOf) return add_tokens(hash, corpus, 0, all);
-  for (std::int64_t i = 0; i < kSamples; ++i) {
-    const std::int64_t first = i * (all - kEach) / (kSamples - 1);
-    hash = add_tokens(hash, corpus, first, first + kEach);
+  if (all <= all_of_up_to) return add_tokens(hash, corpus, 0, all);
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t first = i * (all - each) / (samples - 1);
+    hash = add_tokens(hash, corpus, first, first + each);
   }
   return mix_all({hash, static_cast<std::uint64_t>(all)});
 }
@@ -184,8 +184,8 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
   if (corpus.sources.empty()) {
     throw InputError(fmt::format("{} files: all are empty: expected text or tokens", files.size()));
   }
-  corpus.fingerprint = fingerprint_of(corpus);
   if (apart) in_order_of_texts(corpus);
+  corpus.fingerprint = fingerprint_of(corpus);
   for (Source& source : corpus.sources) {
     source.name = name_of(source);
     hold_out(source, options);

@@ -247,6 +247,8 @@ TEST_F(Data, DrawsFilesByTheirWeights) {
     }
     EXPECT_NEAR(of_tokens, 200, 45);  // 3.7 standard deviations
   }
+  const Corpus turned = open_corpus({tokens, text}, {.sequence_length = 16, .weights = {1, 3}});
+  EXPECT_EQ(turned.fingerprint, corpus.fingerprint);
   EXPECT_THAT(message([&] {
                 open_corpus({text, write_text("none.txt", 0)}, {.weights = {1, 1}});
               }),
