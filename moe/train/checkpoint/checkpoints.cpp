@@ -77,7 +77,11 @@ struct Try {
   int code = 0;  ///< the exit code that the error means; 0 where there is none
 };
 
-std::string to_text(const Try& one) { return nlohmann::json{one.error, one.code}.dump(); }
+/// Names of files may be bytes that are no text.
+std::string to_text(const Try& one) {
+  return nlohmann::json{one.error, one.code}.dump(-1, ' ', false,
+                                                  nlohmann::json::error_handler_t::replace);
+}
 
 Try try_from(const std::string& text) {
   const auto json = nlohmann::json::parse(text);

@@ -107,7 +107,7 @@ CheckpointIndex index_from(const InputObject& content) {
       cursor.number = static_cast<std::int64_t>(index.cursors.size()) - 1;
       if (!object.has("identity")) continue;  // written by an earlier version
       cursor.identity = read_fingerprint(object.member("identity", "16 hexadecimal digits"));
-      cursor.number = object.integer("number", 0);
+      cursor.number = object.integer("number", 0, kAnyInteger - 1);
     }
   }
   index.schedule = read_schedule(content.object("schedule"));
