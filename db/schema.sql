@@ -135,9 +135,9 @@ CREATE TABLE load (
 -- How even the loads of a MoE layer were in an iteration. Every iteration has a row, also those
 -- whose loads are not stored. Tokens are copies that travelled. An expert's tokens are those from
 -- all source ranks. A rank's are those whose expert, or whose share of it, belongs to the rank; NULL
--- where that is not known. locality compares what gates asked for. Columns that begin with placed_ tell of the tokens that ranks computed;
--- NULL where no expert was replicated. max_asked_tokens is the number of tokens of the fullest
--- expert before those over capacity were dropped.
+-- where that is not known. locality compares what gates asked for. Columns that begin with placed_
+-- tell of the tokens that ranks computed; NULL where no expert was replicated. max_asked_tokens is
+-- the number of tokens of the fullest expert before those over capacity were dropped.
 CREATE TABLE balance (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -215,9 +215,9 @@ CREATE TABLE study (
 -- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
 -- compute_slowdown: how many times as long computation took alone in the trial's repeats as in the
 -- study's profile, on the rank that was slowed most. predicted_slowed_s: what the profile predicts
--- with computation so slow, slowed_lower_bound_s the lower bound with computation so slow. These are
--- NULL until the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of
--- ops that makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
+-- with computation so slow, slowed_lower_bound_s the lower bound then. These three are NULL until
+-- the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of ops that
+-- makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,

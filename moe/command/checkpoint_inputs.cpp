@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -28,10 +27,10 @@ void take_capacity_groups(const TrainArguments& arguments, TrainInputs& inputs,
   if (!taken.remark.empty()) inputs.resume->remarks.push_back(std::move(taken.remark));
   if (taken.groups == 0) return;
   inputs.model.capacity_groups = taken.groups;
-  constexpr std::string_view kKey = "moe.capacity_groups";
+  constexpr std::string_view key = "moe.capacity_groups";
   std::erase_if(settings,
-                [&](const std::string& one) { return key_of(parse_setting(one)) == kKey; });
-  settings.push_back(fmt::format("{}={}", kKey, taken.groups));
+                [&](const std::string& one) { return key_of(parse_setting(one)) == key; });
+  settings.push_back(fmt::format("{}={}", key, taken.groups));
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 
 namespace moe {
 
-/// Finds the checkpoint to go on from, where one is asked for. The model takes over the number of
-/// capacity groups where it leaves it open, and `settings`, which it was read with, has it then too.
+/// Finds the checkpoint to go on from, where one is asked for. The model takes over its number of
+/// capacity groups where it leaves that open, and `settings`, which it was read with, then has the
+/// number too.
 /// Throws InputError where the folder has another training or another model.
 void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs,
                      std::vector<std::string>& settings);

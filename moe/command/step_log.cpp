@@ -1,6 +1,5 @@
 #include "moe/command/step_log.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -50,9 +50,9 @@ class OwnFolder {
   static std::optional<OwnFolder> open(const fs::path& path) {
     OwnFolder folder(path, ::open(path.c_str(), O_DIRECTORY | O_NOFOLLOW | O_RDONLY | O_CLOEXEC));
     struct stat status {};
-    constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+    constexpr mode_t others_write = S_IWGRP | S_IWOTH;
     if (folder.file_ < 0 || fstat(folder.file_, &status) != 0 || status.st_uid != geteuid() ||
-        (status.st_mode & kOthersWrite) != 0) {
+        (status.st_mode & others_write) != 0) {
       return std::nullopt;
     }
     return folder;

@@ -18,12 +18,12 @@ struct Job {
   std::function<void(const Outcome&)> failed{};
 };
 
-/// Runs a program on all ranks of a job. `prepare` reads the user's files: first in the process that
-/// starts ranks, so that errors are reported before a rank is started, then on every rank, however
-/// long it takes there (announced_work.h). `work` runs on every rank and
-/// returns the exit code. Exceptions that all ranks throw together (Stopped, NotFinite,
-/// CheckpointError, LostOutput) are reported once, by rank 0. After any other exception of `work`
-/// this rank names itself and ends the whole job.
+/// Runs a program on all ranks of a job. `prepare` reads the user's files: first in the process
+/// that starts ranks, so that errors are reported before a rank is started, then on every rank,
+/// however long it takes there (announced_work.h). `work` runs on every rank and returns the exit
+/// code. Exceptions that all ranks throw together (Stopped, NotFinite, CheckpointError, LostOutput)
+/// are reported once, by rank 0. After any other exception of `work` this rank names itself and ends
+/// the whole job.
 ///
 /// May replace this process by mpirun (launch.h): call it before anything is written or any thread
 /// is started.

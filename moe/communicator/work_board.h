@@ -9,8 +9,8 @@
 namespace moe {
 
 /// Where the ranks of an mpirun tell the process that has started it (mpirun.h) what they still do
-/// after it has asked them to end. It has a place for each rank; ranks on other machines do not reach
-/// it.
+/// after it has asked them to end. It has a place for each rank; ranks on other machines do not
+/// reach it.
 class WorkBoard {
  public:
   /// Throws std::system_error where there can be no such file.

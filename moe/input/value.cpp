@@ -249,9 +249,9 @@ void InputDocument::refuse(const InputNode& at, std::string_view path,
 }
 
 const InputMember* InputDocument::find(const InputNode& object, std::string_view key) const {
-  constexpr std::size_t kFew = 16;
+  constexpr std::size_t few = 16;
   const auto& members = std::get<InputNode::Members>(object.value);
-  if (members.size() <= kFew) {
+  if (members.size() <= few) {
     const auto found = std::ranges::find(members, key, &InputMember::key);
     return found == members.end() ? nullptr : &*found;
   }

@@ -45,6 +45,7 @@ std::vector<std::int64_t> tokens_of_experts(const std::vector<std::vector<std::i
 std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
   return tokens_of_experts(routing.tokens, routing);
 }
+
 std::vector<std::int64_t> asked_expert_tokens(const LayerRouting& routing) {
   return tokens_of_experts(routing.asked.empty() ? routing.tokens : routing.asked, routing);
 }

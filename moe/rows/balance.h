@@ -37,9 +37,9 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
                                         std::span<const std::int64_t> b);
 
 /// The balance of one layer's loads: a row of the database, its run and iteration not yet set.
-/// `before` is asked_expert_tokens() of the previous iteration, empty where there is none. `placement` is
-/// that of the layer's experts in this iteration; the balance of ranks under it stands beside the
-/// balance without it.
+/// `before` is asked_expert_tokens() of the previous iteration, empty where there is none.
+/// `placement` is that of the layer's experts in this iteration; the balance of ranks under it
+/// stands beside the balance without it.
 /// The standard deviation over experts is Pro-Prophet's balance degree ("the standard deviation of
 /// the input distribution tensor", VI). Pro-Prophet calls the similarity of neighbouring
 /// iterations' loads locality and gives no measure of it. Here it is the cosine similarity of what

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "moe/errors.h"
 #include "moe/input/json.h"
 
 namespace moe {

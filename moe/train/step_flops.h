@@ -13,8 +13,8 @@ namespace moe {
 /// unit flops, what its kind counts under the routing of that iteration. A multiplication and an
 /// addition count as two. What is computed again counts again, scores in the gradient of attention
 /// among it (2 products forward, 5 backward: 3.5 times forward, where a count of the model's FLOPs,
-/// as Megatron-LM's and PaLM's, has 3), and so does what ranks compute alike; rows that were dropped
-/// do not, and rows that only pad do.
+/// as Megatron-LM's and PaLM's, has 3), and so does what ranks compute alike. Rows that were dropped
+/// do not count, and rows that only pad do.
 class StepFlops {
  public:
   /// `program`: of the rank's stage, as it is scheduled.

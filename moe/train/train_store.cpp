@@ -197,7 +197,7 @@ void TrainStore::flush() {
 }
 
 void TrainStore::flush_for_checkpoint() {
-  // The other ranks wait no longer than a call may.
+  // The other ranks wait meanwhile.
   connection_.set_busy_timeout(std::min(options_.time_limit_s / 4, kAbandonWait_s));
   flush();
   connection_.set_busy_timeout(kFlushWait_s);

@@ -164,8 +164,9 @@ class Training {
       checkpoints_.emplace(std::move(kept), groups, world, options.run.time_limit_s,
                            observer.checkpoint);
     }
-    if (tells())
+    if (tells()) {
       announced("stores a schedule", [&] { observer.schedule(first_, schedule_, scheduled_); });
+    }
     runner_.set_before_update([this] {
       agreement_ = agree(runner_, world_, options_.run.time_limit_s, !lost_output().empty());
       return agreement_.is_finite() && !is_outlier(outliers_, model_, agreement_.cross_entropy);

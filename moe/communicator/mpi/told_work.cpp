@@ -1,6 +1,5 @@
 #include "moe/communicator/mpi/told_work.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

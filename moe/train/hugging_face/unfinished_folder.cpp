@@ -13,12 +13,12 @@
 namespace moe {
 
 UnfinishedFolder::UnfinishedFolder(const std::filesystem::path& parent) {
-  constexpr mode_t kObeysUmask = 0777;
-  constexpr int kAttempts = 100;
+  constexpr mode_t obeys_umask = 0777;
+  constexpr int attempts = 100;
   if (!parent.empty()) make_folder(parent);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     const auto path = parent / fmt::format(".moelab-{}-{}", getpid(), attempt);
-    if (mkdir(path.c_str(), kObeysUmask) == 0) {
+    if (mkdir(path.c_str(), obeys_umask) == 0) {
       path_ = path;
       return;
     }
