@@ -46,11 +46,14 @@ double mean_tokens(const db::BalanceOverview& row) {
 }
 
 const db::BalanceOverview* least_even(const BalanceTable& table, std::size_t iteration) {
+  const auto unevenness = [](const db::BalanceOverview& row) {
+    return row.asked_max_over_mean.value_or(*row.max_over_mean);
+  };
   const db::BalanceOverview* worst = nullptr;
   for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
     const db::BalanceOverview& row = table.at(iteration, layer);
     if (!row.max_over_mean) continue;
-    if (worst == nullptr || *row.max_over_mean > *worst->max_over_mean) worst = &row;
+    if (worst == nullptr || unevenness(row) > unevenness(*worst)) worst = &row;
   }
   return worst;
 }

@@ -28,7 +28,8 @@ BalanceTable build_balance_table(const std::vector<db::BalanceOverview>& rows);
 double mean_tokens(const db::BalanceOverview& row);
 
 /// The row of the layer whose fullest expert stands farthest above the mean, at a place in
-/// `iterations`; null where no row tells.
+/// `iterations`; null where no row tells. Of what gates asked for where that is stored: a capacity
+/// makes any layer look even.
 const db::BalanceOverview* least_even(const BalanceTable& table, std::size_t iteration);
 
 }  // namespace viewer

@@ -111,15 +111,15 @@ Finding bound(const StudyFacts& facts) {
   if (bound.is_broken) {
     finding.paragraphs.push_back(fmt::format(
         "By the fitted costs no execution of this schedule can take less than {}{} but it has {}. "
-        "So "
-        "the costs are too slow for what those iterations met, and how much is left to gain is not "
+        "So the costs are too slow for what those iterations met, and how much is left to gain is "
+        "not "
         "known.",
         time_text(bound.seconds), pace, bound_text(row)));
   } else {
     finding.paragraphs.push_back(fmt::format(
         "By the fitted costs{} no execution of this schedule can take less than {}. It was "
-        "measured "
-        "at {}, which is {:.2f} times as long: at most {} of the iteration is left to gain.",
+        "measured at {}, which is {:.2f} times as long: at most {} of the iteration is left to "
+        "gain.",
         pace, time_text(bound.seconds), time_text(measured), measured / bound.seconds,
         percent_text(1 - bound.seconds / measured)));
   }
@@ -336,13 +336,13 @@ Finding balance(const StudyFacts& facts) {
   if (worst == nullptr) return finding;
   std::string text = fmt::format(
       "In iteration {} of run {} layer {} was the least even: its fullest expert{} had {:.2f} "
-      "times "
-      "the mean of {} tokens",
+      "times the mean of {} tokens",
       table.iterations[last], facts.loads_run, worst->layer,
       fullest_expert(facts.loads, table.iterations[last], worst->layer), *worst->max_over_mean,
       grouped(mean_tokens(*worst), 0));
   if (worst->asked_max_over_mean && worst->dropped_tokens.value_or(0) > 0) {
-    text += fmt::format(" ({:.2f} times as the gates asked for it)", *worst->asked_max_over_mean);
+    text += fmt::format(" that were kept, and {:.2f} times that of what gates asked for",
+                        *worst->asked_max_over_mean);
   }
   if (worst->rank_max_over_mean) {
     text +=

@@ -44,6 +44,8 @@ TEST(BalanceTable, TheLeastEvenLayerIsFoundAmongThoseThatTell) {
   ASSERT_NE(least_even(table, 0), nullptr);
   EXPECT_EQ(least_even(table, 0)->layer, 5);
   EXPECT_EQ(least_even(table, 1), nullptr) << "no row of that iteration tells";
+  even.asked_max_over_mean = 2.5, uneven.asked_max_over_mean = 1.9;
+  EXPECT_EQ(least_even(build_balance_table({even, uneven}), 0)->layer, 3) << "before drops";
 }
 
 }  // namespace

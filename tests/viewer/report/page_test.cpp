@@ -95,6 +95,9 @@ TEST_F(ReportTest, NamesTheFullestExpertAndItsReplicas) {
   const std::string words = all_words(facts);
   EXPECT_THAT(words, HasSubstr("its fullest expert, 1, had 1.50 times the mean of 4 tokens"));
   EXPECT_THAT(words, HasSubstr("Replicated there: expert 1 of rank 0, also on 2."));
+  balance.dropped_tokens = 4, balance.asked_max_over_mean = 2.25;
+  EXPECT_THAT(all_words(facts), HasSubstr("the mean of 4 tokens that were kept, and 2.25 times "
+                                          "that of what gates asked for"));
 }
 
 TEST_F(ReportTest, OfARunThatRepeatsATrialIsOfItsStudy) {
