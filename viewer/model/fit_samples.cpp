@@ -16,8 +16,8 @@ namespace viewer {
 
 namespace {
 
-// "adam_step[128 rows, 8x8]" is of the kind "adam_step".
-std::string kind_of(const db::Fit& fit) { return fit.op.substr(0, fit.op.find('[')); }
+// "linear_bf16" of "linear_bf16[8 rows, 4x6]".
+std::string fitted_name(const db::Fit& fit) { return fit.op.substr(0, fit.op.find('[')); }
 
 // How many arrays of its size a timed copy reads and writes, by the fit that it is for.
 double arrays_of(const std::string& fit_op, const std::string& measured_op) {
@@ -37,10 +37,10 @@ double parameter_of(const db::Measurement& row, const char* name, double otherwi
   return found != parameters.end() && found->is_number() ? found->get<double>() : otherwise;
 }
 
-// The products of a precision are fitted together ("gemm") and by kind; f64 is not fitted.
+// The products of a precision are fitted together ("gemm") and by kind.
 bool is_product_of(const db::Fit& fit, const db::Measurement& row) {
-  if (!(row.flops > 0) || row.dtype == "f64") return false;
-  const std::string suffix = row.dtype == "bf16" ? "_bf16" : "";
+  if (!(row.flops > 0)) return false;
+  const std::string suffix = row.dtype == "f32" ? "" : "_" + row.dtype;
   return fit.op == "gemm" + suffix || fit.op == row.op + suffix;
 }
 
@@ -85,6 +85,11 @@ void mark_outliers(const db::Fit& fit, std::vector<FitSample>& samples) {
 
 }  // namespace
 
+bool is_of_kind(const db::Fit& fit, const std::string& kind) {
+  const std::string name = fitted_name(fit);
+  return name == kind || name == kind + "_bf16" || name == kind + "_f64";
+}
+
 double fitted_s(const db::Fit& fit, double units) {
   return fit.alpha_s + fit.beta_s_per_unit * units;
 }
@@ -105,8 +110,7 @@ std::vector<FitSample> measured_samples(const db::Fit& fit,
 }
 
 std::vector<FitSample> profile_samples(const db::Connection& connection, const db::Fit& fit) {
-  const std::string kind = kind_of(fit);
-  const bool is_of_one_shape = kind != fit.op;
+  const bool is_of_one_shape = fit.op.ends_with(']');
   db::Statement statement(
       connection,
       "SELECT iif(?3 = 'flop', span.flops, span.bytes) AS units, "
@@ -114,7 +118,8 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "FROM run JOIN study ON study.name = run.name "
       "JOIN json_each(nullif(study.profile_runs_json, '')) AS profile "
       "JOIN timeline ON timeline.run_id = profile.value AND timeline.kind = 'measured' "
-      "JOIN timeline_op ON timeline_op.timeline_id = timeline.id AND timeline_op.kind = ?2 "
+      "JOIN timeline_op ON timeline_op.timeline_id = timeline.id AND ?2 IN "
+      "(timeline_op.kind, timeline_op.kind || '_bf16', timeline_op.kind || '_f64') "
       "JOIN span ON span.timeline_id = timeline.id AND span.op = timeline_op.op "
       "WHERE run.id = ?1 AND run.kind = 'study' AND units > 0 AND seconds > 0 "
       "AND (?4 = '' OR ?4 = iif((SELECT count(DISTINCT run_rank.node) FROM rank_group AS own "
@@ -123,7 +128,7 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "JOIN run_rank ON run_rank.run_id = timeline.run_id AND run_rank.rank = member.rank "
       "WHERE own.timeline_id = timeline.id AND own.kind = timeline_op.group_kind "
       "AND own.rank = span.rank) > 1, 'inter_node', 'intra_node'))");
-  statement.bind(fit.run_id, kind, fit.unit, fit.link);
+  statement.bind(fit.run_id, fitted_name(fit), fit.unit, fit.link);
   std::map<double, std::vector<double>> by_size;
   while (statement.step()) {
     const FitSample sample{statement.value<double>(0), statement.value<double>(1)};

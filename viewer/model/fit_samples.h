@@ -20,6 +20,9 @@ struct FitSample {
   bool is_outlier = false;  ///< the line leaves it out
 };
 
+/// Whether a fit is of ops of this kind, in any precision: "linear_bf16[8 rows, 4x6]" is of "linear".
+bool is_of_kind(const db::Fit& fit, const std::string& kind);
+
 /// Seconds that the line gives for a size.
 double fitted_s(const db::Fit& fit, double units);
 

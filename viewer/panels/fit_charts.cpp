@@ -18,9 +18,6 @@ namespace {
 
 constexpr std::size_t kMostMarks = 64;  // sizes of a timeline
 
-// "adam_step[128 rows, 8x8]" is of the kind "adam_step".
-std::string kind_of(const db::Fit& fit) { return fit.op.substr(0, fit.op.find('[')); }
-
 double units_of(const db::Fit& fit, double bytes, double flops) {
   if (fit.unit == "byte") return bytes;
   return fit.unit == "flop" ? flops : 0;
@@ -67,12 +64,11 @@ ScatterChart line_chart_of(const db::Fit& fit, const std::vector<FitSample>& sta
 }  // namespace
 
 std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& session) {
-  const std::string kind = kind_of(fit);
   std::map<double, FitSample> by_size;
   for (const auto& [id, timeline] : session.timelines) {
     if (timeline.info.kind != db::kMeasured) continue;
     std::vector<bool> fitted;  // by op
-    for (const db::TimelineOp& op : timeline.ops) fitted.push_back(op.kind == kind);
+    for (const db::TimelineOp& op : timeline.ops) fitted.push_back(is_of_kind(fit, op.kind));
     for (const Lane& lane : timeline.lanes) {
       for (const LaneSpan& span : lane.spans) {
         if (!fitted[static_cast<std::size_t>(span.op)]) continue;

@@ -96,10 +96,21 @@ TEST(FitSamples, OfProductsAreThoseOfTheirPrecisionAndOneProductEach) {
   ASSERT_EQ(samples.size(), 1U);
   EXPECT_DOUBLE_EQ(samples[0].units, 1e9);
   EXPECT_DOUBLE_EQ(samples[0].seconds, 2e-3);
-  fit.op = "expert_linear_bf16";
-  EXPECT_EQ(measured_samples(fit, {product, bf16, f64}, kPlaces).size(), 1U);
+  for (const char* op : {"expert_linear_bf16", "expert_linear_f64", "gemm_f64"}) {
+    fit.op = op;
+    EXPECT_EQ(measured_samples(fit, {product, bf16, f64}, kPlaces).size(), 1U) << op;
+  }
   fit.op = "linear";
   EXPECT_TRUE(measured_samples(fit, {product, bf16, f64}, kPlaces).empty());
+}
+
+TEST(FitSamples, KindsOfFitsAreTheirNamesWithoutShapeAndPrecision) {
+  db::Fit fit = link_fit();
+  fit.op = "linear_bf16[8 rows, 4x6]";
+  EXPECT_TRUE(is_of_kind(fit, "linear"));
+  EXPECT_FALSE(is_of_kind(fit, "expert_linear"));
+  fit.op = "round_bf16";
+  EXPECT_TRUE(is_of_kind(fit, "round_bf16")) << "a kind of its own";
 }
 
 TEST(FitSamples, OfCopiesCountWhatIsReadAndWritten) {
@@ -134,6 +145,9 @@ TEST(FitSamples, OfAStudyAreTheSpansOfItsProfileWithoutWaiting) {
   ASSERT_EQ(samples.size(), 1U) << "one size";
   EXPECT_NEAR(samples[0].seconds, 0.003, 1e-12) << "of 4 and 3 ms, and 1 ms of this";
   EXPECT_EQ(samples[0].units, 4000000);
+  fit.op = "all_to_all_f64";
+  EXPECT_EQ(profile_samples(connection, fit).size(), 1U) << "of a type, by its kind";
+  fit.op = "all_to_all";
   fit.link = "inter_node";
   EXPECT_TRUE(profile_samples(connection, fit).empty()) << "no group of several nodes";
   fit.run_id = sample.run;
