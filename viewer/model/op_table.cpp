@@ -125,8 +125,9 @@ std::map<std::string, double> same_ops_s(const Timeline& timeline, const SpanInd
     const std::string key = spans.empty() ? "" : chunk_key(timeline.ops[op]);
     const auto there = durations.find(key);
     if (spans.empty() || there == durations.end()) continue;
+    auto& seen_of_chunk = seen[key];
     for (const SpanPosition at : spans) {
-      const std::size_t place = seen[key][rank_at(timeline, at)]++;
+      const std::size_t place = seen_of_chunk[rank_at(timeline, at)]++;
       const auto of_rank = there->second.find(rank_at(timeline, at));
       if (of_rank == there->second.end() || place >= of_rank->second.size()) continue;
       const double whole_s = span_at(timeline, at).duration_s();

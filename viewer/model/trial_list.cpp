@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -182,16 +183,18 @@ std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRo
     return row.trial.status == "done" && row.trial.measured_s.value_or(0) > 0;
   };
   const TrialRow* fastest = nullptr;
+  std::ptrdiff_t shown = 0;  // of those that were measured
   for (const TrialRow* row : trials) {
     if (row->study != trials.front()->study) return "";
     if (!is_measured(*row)) continue;
+    ++shown;
     if (fastest == nullptr || *compared_s(row->trial) < *compared_s(fastest->trial)) fastest = row;
   }
   if (fastest == nullptr) return "";
   const bool are_all_shown =
-      std::all_of(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& row) {
-        return row.study != fastest->study || !is_measured(row) ||
-               std::find(trials.begin(), trials.end(), &row) != trials.end();
+      shown ==
+      std::count_if(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& row) {
+        return row.study == fastest->study && is_measured(row);
       });
   const db::Trial& trial = fastest->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
