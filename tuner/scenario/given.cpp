@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -127,6 +128,22 @@ GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
     result.candidates.push_back(std::move(candidate));
   }
   return result;
+}
+
+GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
+                              const PlannerOptions& options, const std::vector<Given>& given) {
+  GivenCandidates all;
+  try {
+    all.candidates = candidates_of(planner, whole, options);
+  } catch (const moe::Refusal& refusal) {
+    all.refused.push_back(fmt::format("{}: {}", planner.name, refusal.what()));
+  }
+  for (const Given& one : given) {
+    GivenCandidates more = candidates_of(planner, whole, options, one);
+    std::ranges::move(more.candidates, std::back_inserter(all.candidates));
+    std::ranges::move(more.refused, std::back_inserter(all.refused));
+  }
+  return all;
 }
 
 }  // namespace tuner

@@ -44,5 +44,9 @@ struct GivenCandidates {
 };
 GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
                               const PlannerOptions& options, const Given& given);
+/// The planner's candidates, and then those with each of the given decisions. What is refused of
+/// either is left out, with the reason in `refused`.
+GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
+                              const PlannerOptions& options, const std::vector<Given>& given);
 
 }  // namespace tuner

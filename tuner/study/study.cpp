@@ -248,7 +248,7 @@ class StudyRun {
     const Situation measured = measuring(simulated, micro_profiles);
     for (const PlannerRequest& request : options_.planners) {
       if (chooses_by_micro_profiles(request)) {
-        candidates(measured, *request.planner, planner_options(request), [](const auto&) {});
+        candidates_of(*request.planner, measured, planner_options(request), given_);
       }
     }
     return micro_profile_runs(connection_, study_);
@@ -338,7 +338,8 @@ class StudyRun {
     for (const PlannerRequest& request : requests) {
       const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
       const PlannerOptions with = planner_options(request);
-      auto all = candidates(decides_from, *request.planner, with, options_.say);
+      auto [all, refused] = candidates_of(*request.planner, decides_from, with, given_);
+      for (const std::string& reason : refused) options_.say("left out: " + reason);
       if (request.planner->measures && !all.empty()) {
         options_.say(request.planner->remark(decides_from, with, all.front().schedule));
       }
@@ -407,25 +408,6 @@ class StudyRun {
   double trial_time_limit_s(double predicted_s) const {
     if (options_.trial_time_limit_s > 0) return options_.trial_time_limit_s;
     return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
-  }
-
-  /// A planner's candidates, without and with the given decisions. `say` is told what is left out,
-  /// and why.
-  std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
-                                    const PlannerOptions& planner_options,
-                                    const std::function<void(const std::string&)>& say) const {
-    std::vector<Candidate> all;
-    try {
-      all = candidates_of(planner, situation, planner_options);
-    } catch (const moe::Refusal& refusal) {
-      say(fmt::format("left out: {}: {}", planner.name, refusal.what()));
-    }
-    for (const Given& given : given_) {
-      GivenCandidates more = candidates_of(planner, situation, planner_options, given);
-      for (const std::string& reason : more.refused) say("left out: " + reason);
-      std::ranges::move(more.candidates, std::back_inserter(all));
-    }
-    return all;
   }
 
   // --- 3. measure ---------------------------------------------------------------------------
