@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <variant>
 
 #include "moe/errors.h"

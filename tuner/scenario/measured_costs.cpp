@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "db/identity.h"
 #include "db/load.h"
+#include "db/study_runs.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
 #include "moe/rows/layout.h"
@@ -36,9 +36,8 @@ bool is_of_model(const db::Study& study, const moe::Model& model) try {
 
 /// Where the profile of a study was measured.
 MeasuredPlace place_of_study(const db::Connection& connection, const db::Study& study) {
-  const auto runs = nlohmann::json::parse(study.profile_runs_json, nullptr, false);
-  if (!runs.is_array() || runs.empty() || !runs.front().is_number_integer()) return {};
-  return place_of_run(connection, runs.front().get<std::int64_t>());
+  const std::vector<std::int64_t> runs = db::profile_runs(study).value();
+  return runs.empty() ? MeasuredPlace{} : place_of_run(connection, runs.front());
 }
 
 /// The profiled studies that were asked for, newest first.

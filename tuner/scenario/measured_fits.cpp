@@ -160,8 +160,7 @@ std::vector<std::string> remarks_on(const StoredFits& stored, const db::Fit& dec
   if (!other_networks.empty()) {
     remarks.push_back(
         fmt::format("costs are the fits of {}; there are also fits of {}: --cluster {}:TEXT "
-                    "chooses by a part of "
-                    "the name",
+                    "chooses by a part of the name",
                     stored.text_of(place), fmt::join(other_networks, " and "), kMeasuredCluster));
   }
   if (!ops_of_others.empty()) {

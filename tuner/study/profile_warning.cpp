@@ -52,8 +52,7 @@ std::string profile_warning(const std::vector<ProfileQuality>& qualities) {
   }
   return fmt::format(
       "WARNING: the costs do not explain the profile they come from: \"{}\" is predicted {:.1f}% "
-      "too "
-      "{} (median). The predictions of this study may be as wrong. {}",
+      "too {} (median). The predictions of this study may be as wrong. {}",
       worst->what, 100 * std::abs(worst->error), worst->error < 0 ? "short" : "long",
       cause(*worst, largest_share));
 }
@@ -64,8 +63,7 @@ std::string spread_warning(const std::string& trial, const std::vector<double>& 
   if (*most <= kLargestSpread * *least) return "";
   return fmt::format(
       "WARNING: the repeats of {} took {} to {}: something else ran meanwhile. Its measured time "
-      "and "
-      "speed-up say little; measure again on a quiet machine, or with more --repeats.",
+      "and speed-up say little; measure again on a quiet machine, or with more --repeats.",
       trial, db::format_cell("least_s", *least), db::format_cell("most_s", *most));
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "db/load.h"
+#include "db/study_runs.h"
 #include "moe/errors.h"
 
 namespace tuner {
@@ -24,9 +24,8 @@ std::vector<db::Run> processes_of(const db::Connection& connection, const db::St
 }
 
 std::optional<std::int64_t> first_profile_run(const db::Study& study) {
-  const auto runs = nlohmann::json::parse(study.profile_runs_json, nullptr, false);
-  if (!runs.is_array() || runs.empty() || !runs.front().is_number_integer()) return std::nullopt;
-  return runs.front().get<std::int64_t>();
+  const std::vector<std::int64_t> runs = db::profile_runs(study).value();
+  return runs.empty() ? std::nullopt : std::optional(runs.front());
 }
 
 std::set<std::string> hosts_of(const db::Connection& connection, std::int64_t run) {
@@ -75,8 +74,7 @@ std::string StudyPlace::check(std::int64_t run) {
   if (!found.empty()) {
     throw moe::InputError(
         fmt::format("study \"{}\": run {} was measured elsewhere than run {}: {}: it does not "
-                    "count; go on with "
-                    "the study there, or name another",
+                    "count; go on with the study there, or name another",
                     study_.name, run, *first_, fmt::join(found, "; ")));
   }
   const std::set<std::string> before = hosts_of(connection_, *first_);

@@ -38,8 +38,9 @@ std::string bound_explanation(const TrialRow& trial);
 /// What a speed-up is against, at which paces, and by which times: a line each.
 std::string speedup_explanation(const TrialRow& trial);
 
-/// "joint: sequential computed 1.76 times as slowly: 1.43x on equal machines. So do 3 others." of
-/// the fastest of the trials that have such a speed-up. Empty where none has.
+/// "Unequal machines: for joint, sequential computed 1.76 times as slowly: 1.43x on equal machines. 3
+/// other speed-ups too." of the fastest of the trials that have such a speed-up. Empty where none
+/// has.
 std::string unequal_text(const std::vector<const TrialRow*>& trials);
 
 }  // namespace viewer

@@ -329,11 +329,9 @@ std::string report_page(const StudyFacts& facts, const std::vector<Picture>& pic
           table_links(tables);
   page += fmt::format(
       "<footer>Written by moe-view from {}{}. Iterations are medians, bounds are for computation "
-      "as "
-      "slow as in the trial's repeats, speed-ups are those of trial_view; \u201cequal\u201d: as if "
-      "both "
-      "sides had computed equally fast. Errors are (predicted - measured) / measured of the "
-      "first prediction.</footer>\n</main>\n</body>\n</html>\n",
+      "as slow as in the trial's repeats, speed-ups are those of trial_view; \u201cequal\u201d: as "
+      "if both sides had computed equally fast. Errors are (predicted - measured) / measured of "
+      "the first prediction.</footer>\n</main>\n</body>\n</html>\n",
       html_escaped(std::filesystem::path(database).filename().string()),
       facts.revision.empty() ? "" : html_escaped(", measured with revision " + facts.revision));
   return page;
