@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -19,40 +18,14 @@
 #include "moe/train/hugging_face/import.h"
 #include "moe/train/trainer.h"
 #include "tests/moe/train/checkpoint/resealed.h"
+#include "tests/moe/train/hugging_face/golden_folders.h"
 
-/// tests/golden/make_hugging_face_golden.py wrote the folders that are read here.
 namespace moe::hugging_face_test {
 namespace {
 
+using namespace golden_folders;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-const std::filesystem::path kGolden =
-    std::filesystem::path(MOELAB_SOURCE_DIR) / "tests" / "golden" / "hugging_face";
-
-/// A folder that is gone at the end.
-struct Scratch {
-  std::filesystem::path root =
-      std::filesystem::path(::testing::TempDir()) / ("hugging_face" + std::to_string(getpid()));
-  Scratch() {
-    std::filesystem::remove_all(root);
-    std::filesystem::create_directories(root);
-  }
-  ~Scratch() { std::filesystem::remove_all(root); }
-};
-
-/// What config.json does not say.
-Model base_model(DType dtype = DType::f32) {
-  Model model;
-  model.sequence_length = 8;
-  model.global_batch = 4;
-  model.dtype = dtype;
-  return model;
-}
-
-nlohmann::json json_of(const std::filesystem::path& file) {
-  return nlohmann::json::parse(read_file(file));
-}
 
 /// The loss of the golden text, of which nothing else is held out.
 double loss_of(const std::filesystem::path& checkpoints, const Model& model,
@@ -177,148 +150,6 @@ TEST_P(HuggingFace, ImportedModelsStayInTheirClassWhenTheyAreTrained) {
 
 INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kFamilyNames),
                          [](const auto& info) { return std::string(info.param); });
-
-template <class Work>
-std::string refusal(const Work& work) {
-  try {
-    work();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "nothing is refused";
-}
-
-TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
-  const Scratch scratch;
-  const auto refusal_of = [&](const char* golden, const std::string& key,
-                              const nlohmann::json& value) {
-    nlohmann::json config = json_of(kGolden / golden / kConfigFile);
-    config[key] = value;
-    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
-    return refusal([&] { read_config(scratch.root, base_model()); });
-  };
-  EXPECT_EQ(refusal_of("mixtral", "attention_dropout", 0.5), "nothing is refused");
-  EXPECT_EQ(refusal_of("mixtral", "sliding_window", 8), "nothing is refused");
-  EXPECT_THAT(refusal_of("mixtral", "sliding_window", 7),
-              HasSubstr("sliding_window: expected null, or at least sequence_length = 8, got 7"));
-  EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
-              HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", \"glm4_moe\", got "
-                        "\"llama\""));
-  EXPECT_THAT(
-      refusal_of("mixtral", "model_type", "qwen3_moe"),
-      HasSubstr("model_type: \"qwen3_moe\" has norms of queries and keys, for which there is "
-                "no counterpart here: expected \"mixtral\" or \"qwen2_moe\" or \"glm4_moe\""));
-  EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
-              HasSubstr("hidden_act: expected \"silu\", got \"gelu\""));
-  EXPECT_THAT(refusal_of("mixtral", "head_dim", 8),
-              HasSubstr("head_dim: expected hidden_size / num_attention_heads = 4, got 8"));
-  EXPECT_THAT(
-      refusal_of("mixtral", "rope_scaling", {{"rope_type", "yarn"}}),
-      HasSubstr("rope_scaling.rope_type: expected \"default\": angles that are not scaled"));
-  EXPECT_THAT(refusal_of("mixtral", "layer_types", {"full_attention", "sliding_attention"}),
-              HasSubstr("layer_types[1]: expected \"full_attention\", got \"sliding_att"));
-  EXPECT_THAT(refusal_of("mixtral", "num_experts_per_tok", 1),
-              HasSubstr("num_experts_per_tok: expected 2 or more"));
-  EXPECT_THAT(refusal_of("mixtral", "max_position_embeddings", 4),
-              HasSubstr("max_position_embeddings: expected at least sequence_length = 8, got 4"));
-  EXPECT_THAT(refusal_of("qwen2_moe", "norm_topk_prob", false),
-              HasSubstr("norm_topk_prob: expected true: with num_experts_per_tok = 2 weights are "
-                        "divided by their sum here"));
-  EXPECT_THAT(refusal_of("qwen2_moe", "shared_expert_intermediate_size", 7),
-              HasSubstr("expected a multiple of moe_intermediate_size = 4, got 7"));
-  EXPECT_THAT(refusal_of("qwen2_moe", "mlp_only_layers", {1}),
-              HasSubstr("mlp_only_layers: expected some first layers"));
-  EXPECT_EQ(refusal_of("glm4_moe", "rope_theta", 1e4), "nothing is refused");
-  EXPECT_THAT(refusal_of("glm4_moe", "rope_parameters", {{"rope_theta", 1e4}}),
-              HasSubstr("partial_rotary_factor: expected 1: queries and keys are turned whole"));
-  EXPECT_THAT(refusal_of("glm4_moe", "rope_parameters", {{"partial_rotary_factor", 0.5}}),
-              HasSubstr("rope_parameters.partial_rotary_factor: expected 1, got 0.5"));
-  EXPECT_THAT(refusal_of("glm4_moe", "use_qk_norm", true),
-              HasSubstr("use_qk_norm: expected false: queries and keys have no norms here"));
-  EXPECT_THAT(refusal_of("glm4_moe", "routed_scaling_factor", 2.5),
-              HasSubstr("routed_scaling_factor: expected 1, got 2.5"));
-  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 2),
-              HasSubstr("topk_group: expected n_group = 2: no groups of experts are left out"));
-  EXPECT_THAT(refusal_of("glm4_moe", "norm_topk_prob", false),
-              HasSubstr("norm_topk_prob: expected true: with num_experts_per_tok = 2"));
-  EXPECT_THAT(refusal_of("glm4_moe", "first_k_dense_replace", 2),
-              HasSubstr("first_k_dense_replace"));
-
-  Model sigmoid = base_model();
-  sigmoid.gate = "sigmoid";
-  EXPECT_THAT(refusal([&] { read_config(kGolden / "mixtral", sigmoid); }),
-              HasSubstr("class mixtral, which has no gate = \"sigmoid\": expected \"softmax\""));
-}
-
-TEST(HuggingFaceConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
-  const Scratch scratch;
-  nlohmann::json config = json_of(kGolden / "qwen2_moe" / kConfigFile);
-  const auto blocks_with = [&](int step, const std::vector<int>& dense) {
-    config["num_hidden_layers"] = 7;
-    config["decoder_sparse_step"] = step;
-    config["mlp_only_layers"] = dense;
-    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
-    const Model model = read_config(scratch.root, base_model()).model;
-    std::vector<int> with;
-    for (int block = 0; block < model.blocks; ++block) {
-      if (has_experts(model, block)) with.push_back(block);
-    }
-    return with;
-  };
-  EXPECT_THAT(blocks_with(2, {}), ::testing::ElementsAre(1, 3, 5));
-  EXPECT_THAT(blocks_with(1, {0, 1, 3, 5}), ::testing::ElementsAre(2, 4, 6));
-  EXPECT_THAT(blocks_with(3, {2}), ::testing::ElementsAre(5));
-}
-
-/// A model that is a Mixtral but for what `change` does.
-template <class Change>
-std::string refusal_after(const Change& change) {
-  Model model = read_config(kGolden / "mixtral", base_model()).model;
-  change(model);
-  return refusal([&] { fitting_family(model, Family::mixtral); });
-}
-
-TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
-  EXPECT_EQ(refusal_after([](Model&) {}), "nothing is refused");
-  EXPECT_EQ(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
-            "nothing is refused");
-  EXPECT_THAT(refusal_after([](Model& model) { model.norm = Norm::layer_norm; }),
-              HasSubstr("mixtral has no norm = \"layer_norm\" (expected \"rms_norm\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.positions = Positions::learned; }),
-              HasSubstr("positions = \"learned\" (expected \"rotary\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.expert = "gpt"; }),
-              HasSubstr("expert = \"gpt\" (expected \"mixtral\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.gate = "gshard"; }),
-              HasSubstr("gate = \"gshard\" (expected \"softmax\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.capacity_factor = 1.25; }),
-              HasSubstr("capacity_factor = 1.25 (expected \"dropless\")"));
-  EXPECT_THAT(
-      refusal_after([](Model& model) { model.own["attention_biases"] = std::string("all"); }),
-      HasSubstr("attention_biases = \"all\" (expected \"none\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.choices = 1; }),
-              HasSubstr("choices = 1 (expected 2 or more)"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.shared_experts = 1; }),
-              HasSubstr("shared_experts = 1 (expected 0)"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.dense_blocks = 1; }),
-              HasSubstr("dense_blocks = 1 (expected 0)"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.moe_every = 2; }),
-              HasSubstr("moe_every = 2 (expected 1)"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "round_bf16"; }),
-              HasSubstr("hooks.before_dispatch = \"round_bf16\" (expected no such hook)"));
-
-  Model adjusted = read_config(kGolden / "glm4_moe", base_model()).model;
-  EXPECT_EQ(fitting_family(adjusted, std::nullopt), Family::glm4_moe);
-  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::qwen2_moe); }),
-              HasSubstr("qwen2_moe has no gate = \"bias_adjusted\" (expected \"softmax\")"));
-  adjusted.gate = "sigmoid";
-  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::glm4_moe); }),
-              HasSubstr("glm4_moe has no gate = \"sigmoid\" (expected \"bias_adjusted\")"));
-
-  Model neither = base_model();
-  EXPECT_THAT(
-      refusal([&] { fitting_family(neither, std::nullopt); }),
-      ::testing::AllOf(HasSubstr("mixtral has no norm"), HasSubstr("qwen2_moe has no norm")));
-}
 
 TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   const Scratch scratch;

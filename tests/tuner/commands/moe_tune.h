@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tuner/study/child.h"
+
+namespace tuner::test {
+
+/// The program that was built beside the tests.
+inline ChildResult moe_tune(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), MOELAB_BINARY_DIR "/bin/moe-tune");
+  return run_child(arguments, 60, {});
+}
+
+}  // namespace tuner::test
