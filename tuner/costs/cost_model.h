@@ -130,9 +130,8 @@ std::string_view collective_name(const moe::Op& op);
 
 /// A key and its fit.
 using CollectiveFit = std::pair<const std::string, LinearFit>;
-/// The fit of a collective on a link, or none. It is the fit of its kind where there is one; that
-/// of experts on rings is one that a cluster's file tells, and has the time in which a ring fills.
-/// Else
+/// The fit of a collective on a link, or none. It is the fit of its kind where there is one; of
+/// experts on rings only where a cluster's file tells it, with the time in which a ring fills. Else
 /// an op that exchanges routed rows has that of all_to_all, which is the same call
 /// (Communicator::all_to_all_v). Else gather_rows and gather_shares have that of
 /// all_gather, which sends the same messages, and scatter_rows and reduce_shares that of

@@ -162,8 +162,9 @@ moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<Gated
   }
   const moe::LayerRouting& first = counts.layers.front();
   std::int64_t total = 0;
-  for (const auto& row : first.tokens)
+  for (const auto& row : first.tokens) {
     total += std::accumulate(row.begin(), row.end(), std::int64_t{0});
+  }
   say(
       fmt::format("{}: counts of {} layers are scaled to the copies that tokens ask for: of layer "
                   "{} from {} to {} of each of {} ranks{}",

@@ -218,8 +218,9 @@ TEST(HuggingFaceFolders, LeaveWhatIsSomebodysBesideThemAlone) {
   std::filesystem::create_symlink(linked, run / "model.toml.partial");
   import_parameters({from, base_model(), run});
   export_checkpoint({run, to});
-  for (const std::filesystem::path& one : {file, linked})
+  for (const std::filesystem::path& one : {file, linked}) {
     EXPECT_EQ(read_file(one), "precious") << one;
+  }
   EXPECT_TRUE(std::filesystem::is_symlink(run / "model.toml.partial"));
   for (const std::filesystem::path& folder : {scratch.root, run}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
