@@ -33,8 +33,27 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
+/// Where settings change a link of the file, the file's fits of that link follow. Those that
+/// settings change stay as they ask.
+void follow_links(const CostedCluster& file, CostedCluster& changed) {
+  for (auto& [key, fit] : changed.costs.fits) {
+    const auto before = file.costs.fits.find(key);
+    if (before == file.costs.fits.end() || !(before->second == fit)) continue;
+    for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+      if (!key.ends_with(link_key("", name_of(link)))) continue;
+      const auto of = [&](const Cluster& cluster) {
+        return link == Occupation::inter_node ? cluster.inter_node : cluster.intra_node;
+      };
+      const Link old = of(file.cluster), now = of(changed.cluster);
+      if (!(old.bandwidth_bytes_per_s > 0) || now == old) continue;
+      fit = over_changed_link(fit, old, now);
+    }
+  }
+}
+
+/// `file`: without the settings, where these change links; else null.
 CostedCluster read_cluster(const std::filesystem::path& path,
-                           const std::vector<std::string>& settings) {
+                           const std::vector<std::string>& settings, const CostedCluster* file) {
   const moe::InputDocument document = moe::read_toml_with(path, settings);
   const moe::InputObject root = document.object();
   CostedCluster result;
@@ -47,7 +66,10 @@ CostedCluster read_cluster(const std::filesystem::path& path,
   if (std::int64_t{cluster.nodes} * cluster.ranks_per_node > kMostNodes) {
     root.member("nodes").fail(fmt::format("at most {} ranks on all nodes together", kMostNodes));
   }
-  if (const auto memory = root.optional_member("memory")) cluster.memory_bytes = memory->bytes();
+  if (const auto memory = root.optional_member("memory")) {
+    cluster.memory_bytes = memory->bytes();
+    if (cluster.memory_bytes == 0) memory->fail("bytes above 0; where they are not known, no key");
+  }
   if (root.has("processors")) {
     const double seats = root.number("processors", kFewest, kMostNodes, "cores, above 0");
     cluster.shared_processors = {{seats, first_ranks(cluster.nodes * cluster.ranks_per_node)}};
@@ -66,7 +88,10 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     for (const char* link : {"inter_node", "intra_node"}) {
       if (root.has(link)) links.emplace_back(link);
     }
-    read_fits(root.object("fit", "tables of fits"), links, costs);
+    const moe::InputObject fits = root.object("fit", "tables of fits");
+    read_fits(fits, links, costs);
+    if (file != nullptr) follow_links(*file, result);
+    check_rates(fits, cluster, costs);
   }
   if (root.has("interference")) {
     read_speeds(root.object("interference", "a table of factors"), kLeastSpeed, 1,
@@ -76,35 +101,16 @@ CostedCluster read_cluster(const std::filesystem::path& path,
   return result;
 }
 
-/// Where settings change a link of the file, the file's fits of that link follow. Those that
-/// settings change stay as they ask.
-void follow_links(const CostedCluster& file, CostedCluster& changed) {
-  for (auto& [key, fit] : changed.costs.fits) {
-    const auto before = file.costs.fits.find(key);
-    if (before == file.costs.fits.end() || !(before->second == fit)) continue;
-    for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
-      if (!key.ends_with(link_key("", name_of(link)))) continue;
-      const auto of = [&](const Cluster& cluster) {
-        return link == Occupation::inter_node ? cluster.inter_node : cluster.intra_node;
-      };
-      const Link old = of(file.cluster), now = of(changed.cluster);
-      if (!(old.bandwidth_bytes_per_s > 0) || now == old) continue;
-      fit = over_changed_link(fit, {now.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s,
-                                    old.latency_s, now.latency_s});
-    }
-  }
-}
-
 }  // namespace
 
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings) {
-  CostedCluster result = read_cluster(path, settings);
   const bool changes_links = std::ranges::any_of(settings, [](const std::string& setting) {
     return setting.starts_with("cluster.inter_node.") || setting.starts_with("cluster.intra_node.");
   });
-  if (changes_links) follow_links(read_cluster(path, {}), result);
-  return result;
+  if (!changes_links) return read_cluster(path, settings, nullptr);
+  const CostedCluster file = read_cluster(path, {}, nullptr);
+  return read_cluster(path, settings, &file);
 }
 
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 constexpr double kMostSeconds = 10;
 constexpr double kShortestPoint_s = 1e-9;
 constexpr double kMostPointBytes = 1e15;
+constexpr double kRounded = 1.05;  ///< figures of two digits are this near to what was measured
+constexpr double kBitsOfGbit = 1e9;
 
 /// Fits of many kinds of ops; those of computation and copies in f32.
 constexpr std::array<std::string_view, 3> kGeneralComputation{"gemm", "memory", "copy"};
@@ -112,7 +115,14 @@ LinearFit read_line_or_points(const moe::InputObject& table, const FitSubject& s
     table.refuse(subject.unit == "flop" ? "beta_s_per_byte" : "beta_s_per_flop",
                  fmt::format("expected {}: such ops cost by the {}", key, subject.unit));
   }
-  fit.beta_s_per_unit = table.number(key, 0, 1, "seconds per unit, from 0 to 1");
+  constexpr double least = std::numeric_limits<double>::min();
+  fit.beta_s_per_unit = subject.communicates
+                            ? table.number(key, least, 1, "seconds per byte, above 0 and at most 1")
+                            : table.number(key, 0, 1, "seconds per unit, from 0 to 1");
+  if (fit.alpha_s == 0 && fit.beta_s_per_unit == 0) {
+    table.refuse(key,
+                 fmt::format("these ops would take no time: expected alpha_s or {} above 0", key));
+  }
   fit.r2 = table.number_or("r2", 1, -1e9, 1, "at most 1");
   if (const auto samples = table.optional_member("samples")) {
     fit.samples = static_cast<int>(samples->integer(0, 1'000'000'000));
@@ -155,6 +165,27 @@ void read_fit(const moe::InputObject& fits, const std::string& op,
   costs.fits[link_key(op, link)] = read_line_or_points(table, *subject);
 }
 
+/// A table of one fit, over a link of this bandwidth.
+void check_rate(const moe::InputObject& table, const LinearFit& fit, const std::string& link,
+                double bytes_per_s) {
+  const auto gbit = [](double rate) { return rate * 8 / kBitsOfGbit; };
+  const double most = kRounded * bytes_per_s;
+  const std::string way_out =
+      fmt::format("{} has {:.4g}: expected its bandwidth_gbit_per_s to be that of the fit or more",
+                  link, gbit(bytes_per_s));
+  for (const SizeTime& point : fit.points) {
+    if (point.units <= most * point.seconds) continue;
+    table.refuse("points",
+                 fmt::format("{:g} bytes in {:g} s are {:.4g} Gbit/s, and {}", point.units,
+                             point.seconds, gbit(point.units / point.seconds), way_out));
+  }
+  if (!fit.points.empty() || fit.beta_s_per_unit * most >= 1) return;
+  table.refuse(
+      "beta_s_per_byte",
+      fmt::format("{:g} is {:.4g} Gbit/s, and {}, or a time of {:.3g} or more", fit.beta_s_per_unit,
+                  gbit(1 / fit.beta_s_per_unit), way_out, 1 / bytes_per_s));
+}
+
 }  // namespace
 
 void read_fits(const moe::InputObject& fits, const std::vector<std::string>& links,
@@ -162,17 +193,34 @@ void read_fits(const moe::InputObject& fits, const std::vector<std::string>& lin
   for (const std::string& op : fits.keys()) read_fit(fits, op, links, costs);
 }
 
-LinearFit over_changed_link(const LinearFit& fit, const LinkChange& change) {
+void check_rates(const moe::InputObject& fits, const Cluster& cluster, const CostModel& costs) {
+  for (const std::string& op : fits.keys()) {
+    const moe::InputObject of_op = fits.object(op);
+    for (const std::string link : {"inter_node", "intra_node"}) {
+      const auto fit = costs.fits.find(link_key(op, link));
+      if (fit == costs.fits.end()) continue;
+      const bool between = link == "inter_node";
+      const Link& declared = between ? cluster.inter_node : cluster.intra_node;
+      if (!(declared.bandwidth_bytes_per_s > 0)) continue;
+      check_rate(of_op.has(link) ? of_op.object(link) : of_op, fit->second, link,
+                 declared.bandwidth_bytes_per_s);
+    }
+  }
+}
+
+LinearFit over_changed_link(const LinearFit& fit, const Link& before, const Link& now) {
+  const double factor = now.bandwidth_bytes_per_s / before.bandwidth_bytes_per_s;
   const auto startup_s = [&](double before_s) {
-    return change.old_latency_s > 0 ? before_s * (change.latency_s / change.old_latency_s)
-                                    : before_s + change.latency_s;
+    return before.latency_s > 0 ? before_s * (now.latency_s / before.latency_s)
+                                : before_s + now.latency_s;
   };
   LinearFit changed = fit;
   changed.alpha_s = startup_s(fit.alpha_s);
-  changed.beta_s_per_unit = fit.beta_s_per_unit / change.bandwidth_factor;
+  changed.beta_s_per_unit = fit.beta_s_per_unit / factor;
   for (SizeTime& point : changed.points) {
-    const double before_s = std::min(fit.alpha_s, point.seconds);
-    point.seconds = startup_s(before_s) + (point.seconds - before_s) / change.bandwidth_factor;
+    const double of_bytes_s = point.units / before.bandwidth_bytes_per_s;
+    const double before_s = std::clamp(point.seconds - of_bytes_s, 0.0, fit.alpha_s);
+    point.seconds = startup_s(before_s) + (point.seconds - before_s) / factor;
   }
   return changed;
 }

@@ -283,7 +283,14 @@ LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupat
   if (fit != nullptr) {
     const StraightPiece piece = piece_at(fit->second, sent.busiest);
     cost.startup_s = piece.startup_s;
-    if (piece.s_per_unit > 0) cost.bytes_per_s = 1 / piece.s_per_unit;
+    const double link_s = link.bandwidth_bytes_per_s > 0 ? 1 / link.bandwidth_bytes_per_s : 0;
+    if (!fit->second.points.empty() && piece.s_per_unit < link_s) {
+      // Small sizes take about as long: the bytes need the link's time of what the points tell.
+      const double told_s = piece.startup_s + piece.s_per_unit * sent.busiest;
+      cost.startup_s = std::max(0.0, told_s - link_s * sent.busiest);
+    } else if (piece.s_per_unit > 0) {
+      cost.bytes_per_s = 1 / piece.s_per_unit;
+    }
   }
   const bool fills = fit == nullptr || !is_of_chains(*fit);
   if (fills && sent.fragment > 0 && cost.bytes_per_s > 0) {

@@ -121,7 +121,7 @@ TEST(CommandLine, FitsThatNoOpUsesAreNamedOnce) {
   const std::string cluster =
       file_of("unused.toml", std::string(kTwoNodes) +
                                  "[fit.send_experts]\nlink = \"inter_node\"\n"
-                                 "alpha_s = 1e-4\nbeta_s_per_byte = 1e-9\n");
+                                 "alpha_s = 1e-4\nbeta_s_per_byte = 1e-8\n");
   for (const std::string command : {"simulate", "compare"}) {
     std::vector<std::string> arguments{command, "--model", "micro", "--cluster", cluster};
     arguments.insert(arguments.end(),

@@ -78,11 +78,27 @@ TEST(ClusterFits, HaveTheUnitOfTheirOps) {
   EXPECT_THAT(refusal_of(flop_fit("gelu")), HasSubstr("expected beta_s_per_byte"));
 }
 
+TEST(ClusterFits, OfOpsThatWouldTakeNoTimeAreRefused) {
+  EXPECT_THAT(refusal_of("[fit.gemm]\nalpha_s = 0\nbeta_s_per_flop = 0\n"),
+              HasSubstr("c.toml:3: fit.gemm.beta_s_per_flop: these ops would take no time"));
+  EXPECT_EQ(refusal_of("[fit.memory]\nalpha_s = 1e-6\nbeta_s_per_byte = 0\n"), "none");
+  EXPECT_THAT(
+      refusal_of("[fit.all_to_all]\nlink = \"inter_node\"\nalpha_s = 1\nbeta_s_per_byte = 0\n"),
+      HasSubstr("beta_s_per_byte: expected seconds per byte, above 0"));
+}
+
+TEST(ClusterFits, ByPointsKeepTheTimeOfTheirBytesOverALinkWithoutLatency) {
+  const LinearFit flat = fit_points({{1000, 1e-4}, {50'000, 1e-4}}, "byte");
+  const LinearFit changed = over_changed_link(flat, {1e9, 5e-5}, {1e9, 0});
+  EXPECT_NEAR(changed.points[0].seconds, 1e-6, 1e-15);
+  EXPECT_NEAR(changed.points[1].seconds, 5e-5, 1e-15);
+}
+
 TEST(ClusterFits, OverALinkWithoutLatencyGetItsLatency) {
   LinearFit fit;
   fit.alpha_s = 1e-3;
   fit.beta_s_per_unit = 1e-9;
-  const LinearFit changed = over_changed_link(fit, {.bandwidth_factor = 2, .latency_s = 1e-4});
+  const LinearFit changed = over_changed_link(fit, {1e9, 0}, {2e9, 1e-4});
   EXPECT_DOUBLE_EQ(changed.alpha_s, 1.1e-3);
   EXPECT_DOUBLE_EQ(changed.beta_s_per_unit, 5e-10);
 }

@@ -123,9 +123,44 @@ TEST(Cluster, ReadsFitsByPoints) {
   EXPECT_THAT(error_with("link = \"intra_node\"\n", ""), HasSubstr("names no link"));
 }
 
+TEST(Cluster, AFitThatIsFasterThanItsLinkIsRefusedWithBothRates) {
+  EXPECT_THAT(
+      error_of(replaced("4.5e-9", "1e-9")),
+      HasSubstr(":17: fit.all_to_all.beta_s_per_byte: 1e-09 is 8 Gbit/s, and inter_node has "
+                "2: expected its bandwidth_gbit_per_s to be that of the fit or more, or a "
+                "time of 4e-09 or more"));
+  EXPECT_EQ(error_of(replaced("4.5e-9", "3.9e-9")), "no error") << "two digits are rounded";
+  // Of points the whole time counts: small sizes take about as long.
+  const auto points = [](const std::string& list) {
+    return kSound + ("[fit.broadcast]\nlink = \"inter_node\"\npoints = " + list + "\n");
+  };
+  EXPECT_EQ(error_of(points("[[1024, 3e-4], [4096, 3e-4], [1000000, 5e-3]]")), "no error");
+  EXPECT_THAT(error_of(points("[[1024, 3e-4], [1000000, 2e-3]]")),
+              HasSubstr("fit.broadcast.points: 1e+06 bytes in 0.002 s are 4 Gbit/s, and inter_node "
+                        "has 2"));
+}
+
+TEST(Cluster, SettingsMustNotMakeAFitFasterThanItsLink) {
+  const File file(kSound);
+  const auto refusal = [&](const std::vector<std::string>& settings) -> std::string {
+    try {
+      load_cluster(file.path, settings);
+    } catch (const moe::InputError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(refusal({"cluster.inter_node.bandwidth_gbit_per_s=0.1"}), "none") << "fits follow";
+  const std::string faster = "cluster.fit.all_to_all.beta_s_per_byte=1e-9";
+  EXPECT_THAT(refusal({faster}), HasSubstr("is 8 Gbit/s, and inter_node has 2"));
+  EXPECT_EQ(refusal({faster, "cluster.inter_node.bandwidth_gbit_per_s=8"}), "none");
+  EXPECT_THAT(refusal({faster, "cluster.inter_node.bandwidth_gbit_per_s=4"}),
+              HasSubstr("is 8 Gbit/s, and inter_node has 4"));
+}
+
 TEST(Cluster, ReadsAFitOfEachLink) {
   const std::string both =
-      "[fit.broadcast.inter_node]\nalpha_s = 1e-4\nbeta_s_per_byte = 1e-9\n"
+      "[fit.broadcast.inter_node]\nalpha_s = 1e-4\nbeta_s_per_byte = 5e-9\n"
       "[fit.broadcast.intra_node]\npoints = [[1024, 1e-5], [4096, 2e-5]]\n";
   const auto fits = load(kSound + both).costs.fits;
   EXPECT_EQ(fits.at("broadcast/inter_node").alpha_s, 1e-4);
@@ -138,7 +173,7 @@ TEST(Cluster, FitsFollowALinkThatASettingChanges) {
   const File file(
       std::string(kSound) +
       "[fit.broadcast]\nlink = \"inter_node\"\npoints = [[0, 1e-4], [1000, 3e-4]]\n"
-      "[fit.all_gather]\nlink = \"intra_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 1e-10\n");
+      "[fit.all_gather]\nlink = \"intra_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 3e-10\n");
   const auto fits = [&](const std::vector<std::string>& settings) {
     return load_cluster(file.path, settings).costs.fits;
   };
@@ -176,6 +211,8 @@ TEST(ClusterErrors, NameLineKeyAndExpectation) {
               AllOf(HasSubstr("nodes: missing"), HasSubstr("line 3 has nodse")));
   EXPECT_THAT(error_of(replaced("\"2G\"", "\"2X\"")), HasSubstr(":5: memory: expected bytes"));
   EXPECT_THAT(error_of(replaced("\"2G\"", "\"9999999999G\"")), HasSubstr(":5: memory: expected"));
+  EXPECT_THAT(error_of(replaced("\"2G\"", "\"0\"")),
+              HasSubstr(":5: memory: expected bytes above 0; where they are not known, no key"));
   EXPECT_THAT(error_of(replaced("\"cpu\"", "\"tpu\"")),
               HasSubstr(":2: device: expected one of \"cpu\", \"cuda\", got \"tpu\""));
   EXPECT_THAT(error_of(replaced("2.0", "-1")), HasSubstr(":7: inter_node.bandwidth_gbit_per_s"));

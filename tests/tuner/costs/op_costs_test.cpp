@@ -64,6 +64,17 @@ TEST(OpCosts, APointedFitIsReadAtTheBytesOfTheBusiestRank) {
   EXPECT_DOUBLE_EQ(c.busy(dispatch).at(3), 5);
 }
 
+TEST(OpCosts, PointsCountWhereSmallSizesTakeAsLong) {
+  FourRanks c;
+  c.cluster.inter_node.bandwidth_bytes_per_s = 1e4;  // 4000 bytes: 0.4 s
+  for (const SizeTime& last : {SizeTime{5000, 1}, SizeTime{5000, 1.05}}) {
+    const LinearFit points = fit_points({{1000, 1}, last}, "byte");
+    c.costs.fits["all_to_all/inter_node"] = points;
+    EXPECT_DOUBLE_EQ(c.busy(dispatch).at(3), seconds_of(points, 1, 4000));
+    EXPECT_DOUBLE_EQ(c.of(dispatch).inter_node_bytes_per_s, 1e4);
+  }
+}
+
 TEST(OpCosts, AnExchangeMovesWhatTheRoutingSaysAndTheReturnTheSameBack) {
   const FourRanks c;
   const OpCost there = c.of(dispatch), home = c.of(back);
