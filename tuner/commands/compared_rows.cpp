@@ -10,7 +10,6 @@
 #include "db/records.h"
 #include "moe/errors.h"
 #include "tuner/commands/printing.h"
-#include "tuner/costs/used_fits.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/timeline_text.h"
@@ -90,7 +89,7 @@ class Comparison {
         row.parameters_json = std::move(one.parameters_json);
         row.changes = moe::changes_results(one.schedule);
         const Prediction prediction = predict(whole_, *request.planner, one.schedule);
-        result_.fits_used.merge(fit_keys_used(whole_.costs, prediction.program));
+        result_.fits_used.merge(fit_use(whole_.costs, prediction.program, whole_.groups));
         row.figures =
             figures_of(one.schedule, prediction, whole_.cluster, sequential_s_, planning.count());
         if (!all_candidates_ && !fits(prediction)) {
@@ -172,7 +171,8 @@ ComparedRows replay_planners(const Situation& situation,
             return schedule;
           });
       row.changes = moe::changes_results(replayed.schedule);
-      result.fits_used.merge(fit_keys_used(situation.costs, replayed.prediction.program));
+      result.fits_used.merge(
+          fit_use(situation.costs, replayed.prediction.program, situation.groups));
       row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
                                sequential_s, planning.count() / replayed.plans);
     } catch (const moe::Refusal& refusal) {

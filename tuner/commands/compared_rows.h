@@ -1,11 +1,11 @@
 #pragma once
 
 #include <exception>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "db/console/format_rows.h"
+#include "tuner/costs/used_fits.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
 
@@ -32,7 +32,7 @@ struct Compared {
 struct ComparedRows {
   std::vector<Compared> rows;
   std::exception_ptr first_refusal{};
-  std::set<std::string> fits_used;  ///< the keys of the fits that the predictions use
+  FitUse fits_used;  ///< of all predictions
 };
 
 /// Has a row for each request and given schedule or, with `all_candidates`, for each candidate. A

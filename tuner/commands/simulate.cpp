@@ -245,7 +245,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     spdlog::info("run {} in {}", run, database);
   }
   const std::string unused =
-      unused_fits(scenario.costs, fit_keys_used(scenario.costs, prediction.program));
+      unused_fits(scenario.costs, fit_use(scenario.costs, prediction.program, scenario.groups));
   if (!unused.empty()) spdlog::warn(unused);
   if (arguments.fits) print_fits(scenario, prediction);
   if (arguments.timeline) {

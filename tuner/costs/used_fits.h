@@ -13,15 +13,23 @@ namespace tuner {
 /// The end of a line of fits_used where the fit was measured at sizes more than two times apart.
 inline constexpr std::string_view kExtrapolated = ", extrapolated";
 /// The fits that a prediction of `program` uses, one line each: "linear[64x192]: linear, r2 0.998,
-/// extrapolated". Ordered, without repetition.
+/// extrapolated". Fits of collectives are those of the links that they cross. Ordered, without
+/// repetition.
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
                                    const moe::Binding& binding, const moe::Groups& groups);
 
-/// The keys of these fits.
-std::set<std::string> fit_keys_used(const CostModel& costs, const moe::Program& program);
+/// The keys of fits, as predictions of a Program use them.
+struct FitUse {
+  std::set<std::string> used;
+  /// Of collectives that cross only the other link, which has no fit of theirs.
+  std::set<std::string> of_other_link;
 
-/// Says, for a person, which fits of a cluster's file for a kind of op or a shape are not among
-/// those used; "" where all are. A general fit is for ops of many models, and may go unused.
-std::string unused_fits(const CostModel& costs, const std::set<std::string>& used);
+  void merge(FitUse other);
+};
+FitUse fit_use(const CostModel& costs, const moe::Program& program, const moe::Groups& groups);
+
+/// Says, for a person, which fits of a cluster's file are not among those used; "" where all are. A
+/// general fit is for ops of many models, and may go unused, unless it is of the other link.
+std::string unused_fits(const CostModel& costs, const FitUse& use);
 
 }  // namespace tuner

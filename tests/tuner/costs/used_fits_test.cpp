@@ -74,22 +74,60 @@ TEST(UsedFits, OfACollectiveAreThoseOfTheKindThatStandsInForIt) {
   CostModel costs = small_costs();
   costs.fits["all_to_all/inter_node"] = line(1, 1);
   costs.fits["send_experts/inter_node"] = line(1, 1);
-  const auto used = fit_keys_used(costs, small_layer().program);
+  const auto used = fit_use(costs, small_layer().program, two_nodes()).used;
   EXPECT_TRUE(used.contains("all_to_all/inter_node"));
   EXPECT_FALSE(used.contains("send_experts/inter_node"));
+}
+
+TEST(UsedFits, OfACollectiveAreThoseOfTheLinksThatItCrosses) {
+  const moe::Program program = small_layer().program;
+  CostModel costs = small_costs();
+  costs.fits["all_to_all/inter_node"] = costs.fits["all_to_all/intra_node"] = line(1, 1);
+  const auto groups_of_nodes = [](std::vector<int> nodes) {
+    return moe::make_groups(2, 2, std::move(nodes));
+  };
+  const auto used = [&](const moe::Groups& groups) {
+    const FitUse use = fit_use(costs, program, groups);
+    EXPECT_TRUE(use.of_other_link.empty());
+    return std::pair(use.used.contains("all_to_all/inter_node"),
+                     use.used.contains("all_to_all/intra_node"));
+  };
+  EXPECT_EQ(used(groups_of_nodes({0, 1})), std::pair(true, false));
+  EXPECT_EQ(used(groups_of_nodes({0, 0})), std::pair(false, true));
+}
+
+TEST(UsedFits, OfTheOtherLinkAreNamedAndTheLinkThatCountsInTheirPlace) {
+  const moe::Program program = small_layer(true).program;
+  for (const bool between : {true, false}) {
+    const moe::Groups groups = moe::make_groups(2, 2, {0, between ? 1 : 0});
+    const std::string key = between ? "all_to_all/intra_node" : "all_to_all/inter_node";
+    CostModel costs = small_costs();
+    costs.fits.erase("embed_tokens");
+    costs.fits[key] = line(1, 1);
+    const auto binding = moe::bind(program, small_routing({{2, 3}, {1, 4}}), groups, 0);
+    EXPECT_THAT(fits_used(costs, program, binding, groups),
+                ::testing::Contains("all_to_all: the cluster's links"));
+    EXPECT_EQ(unused_fits(costs, fit_use(costs, program, groups)),
+              "no op uses the fit of " + key +
+                  " in the cluster's file; ops that cross only the other link cost what that link "
+                  "says");
+    // A rank on its own crosses no link.
+    EXPECT_EQ(unused_fits(costs, fit_use(costs, program, moe::make_groups(1, 1))), "");
+  }
 }
 
 TEST(UsedFits, NameWhatAFileTellsOfAKindThatNoOpIs) {
   CostModel costs;
   costs.fits["gemm"] = costs.fits["gemm_f64"] = costs.fits["reduce/inter_node"] = line(1, 1);
-  EXPECT_EQ(unused_fits(costs, {"gemm"}), "") << "general fits are for other models too";
+  const FitUse gemm{{"gemm"}, {}}, both{{"gemm", "expert_linear"}, {}};
+  EXPECT_EQ(unused_fits(costs, gemm), "") << "general fits are for other models too";
   costs.fits["expert_linear"] = costs.fits["send_experts/inter_node"] = line(1, 1);
-  EXPECT_EQ(unused_fits(costs, {"gemm", "expert_linear"}),
+  EXPECT_EQ(unused_fits(costs, both),
             "no op uses the fit of send_experts/inter_node in the cluster's file");
-  EXPECT_EQ(unused_fits(costs, {"gemm"}),
+  EXPECT_EQ(unused_fits(costs, gemm),
             "no op uses the fits of expert_linear, send_experts/inter_node in the cluster's file");
   costs.fits["send_experts/inter_node"].samples = 4;
-  EXPECT_EQ(unused_fits(costs, {"gemm", "expert_linear"}), "") << "it was measured";
+  EXPECT_EQ(unused_fits(costs, both), "") << "it was measured";
 }
 
 }  // namespace
