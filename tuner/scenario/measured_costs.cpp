@@ -57,15 +57,13 @@ std::vector<db::Study> studies_wanted(const db::Connection& connection, const Co
 std::vector<db::Study> studies_of_place(const db::Connection& connection,
                                         const std::vector<db::Study>& studies,
                                         const std::string& asked, const MeasuredPlace& here) {
-  std::vector<MeasuredPlace> places;
-  std::vector<std::size_t> place_of_each;
-  for (const db::Study& study : studies) {
-    place_of_each.push_back(number_of_place(place_of_study(connection, study), places));
-  }
-  const std::size_t chosen = chosen_place(places, asked, here, connection.path());
+  std::vector<MeasuredPlace> measured;
+  for (const db::Study& study : studies) measured.push_back(place_of_study(connection, study));
+  const DistinctPlaces distinct = distinct_places(measured);
+  const std::size_t chosen = chosen_place(distinct.places, asked, here, connection.path());
   std::vector<db::Study> found;
   for (std::size_t i = 0; i < studies.size(); ++i) {
-    if (place_of_each[i] == chosen) found.push_back(studies[i]);
+    if (distinct.number_of[i] == chosen) found.push_back(studies[i]);
   }
   return found;
 }

@@ -91,12 +91,14 @@ const db::Fit& deciding_fit(const StoredFits& stored, std::optional<int> wanted,
     std::erase_if(candidates, [&](const db::Fit* fit) { return distance(fit) != least; });
   };
   if (asked.empty()) keep_nearest();
-  std::vector<MeasuredPlace> places;
+  std::vector<MeasuredPlace> measured;
+  for (const db::Fit* fit : candidates) measured.push_back(stored.measured_place(*fit));
+  const DistinctPlaces distinct = distinct_places(measured);
+  const std::size_t chosen = chosen_place(distinct.places, asked, here, stored.database());
   std::map<const db::Fit*, std::size_t> place_of;
-  for (const db::Fit* fit : candidates) {
-    place_of[fit] = number_of_place(stored.measured_place(*fit), places);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    place_of[candidates[i]] = distinct.number_of[i];
   }
-  const std::size_t chosen = chosen_place(places, asked, here, stored.database());
   std::erase_if(candidates, [&](const db::Fit* fit) { return place_of.at(fit) != chosen; });
   keep_nearest();
   const Place newest = stored.place_of(

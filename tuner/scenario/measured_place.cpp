@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "db/identity.h"
 #include "db/load.h"
@@ -98,14 +99,44 @@ bool is_called(const MeasuredPlace& place, const std::string& asked) {
   return text_of(place).find(asked) != std::string::npos;
 }
 
-}  // namespace
+auto machine_of(const MeasuredPlace& place) { return std::tie(place.cpu, place.cores, place.gpu); }
 
-std::size_t number_of_place(const MeasuredPlace& place, std::vector<MeasuredPlace>& places) {
+bool is_same_place(const MeasuredPlace& a, const MeasuredPlace& b) {
+  return machine_of(a) == machine_of(b) && a.network == b.network;
+}
+
+/// Whether two places, each with the most nodes of it, are of a network that does not matter.
+bool are_of_one_node(const MeasuredPlace& a, const MeasuredPlace& b) {
+  return machine_of(a) == machine_of(b) && std::max(a.nodes, b.nodes) <= 1 && !is_box(a.network) &&
+         !is_box(b.network);
+}
+
+/// The number of the first place that is one with `place`, or of a new one.
+template <class IsOne>
+std::size_t number_among(std::vector<MeasuredPlace>& places, const MeasuredPlace& place,
+                         const IsOne& is_one) {
   const auto same = std::ranges::find_if(
-      places, [&](const MeasuredPlace& one) { return differences(one, place).empty(); });
+      places, [&](const MeasuredPlace& other) { return is_one(other, place); });
   const auto number = static_cast<std::size_t>(same - places.begin());
   if (same == places.end()) places.push_back(place);
+  places[number].nodes = std::max(places[number].nodes, place.nodes);
   return number;
+}
+
+}  // namespace
+
+DistinctPlaces distinct_places(const std::vector<MeasuredPlace>& measured) {
+  DistinctPlaces distinct;
+  std::vector<MeasuredPlace> by_network;
+  std::vector<std::size_t> network_of, place_of;
+  for (const MeasuredPlace& place : measured) {
+    network_of.push_back(number_among(by_network, place, is_same_place));
+  }
+  for (const MeasuredPlace& place : by_network) {
+    place_of.push_back(number_among(distinct.places, place, are_of_one_node));
+  }
+  for (const std::size_t network : network_of) distinct.number_of.push_back(place_of[network]);
+  return distinct;
 }
 
 std::size_t chosen_place(const std::vector<MeasuredPlace>& places, const std::string& asked,
@@ -115,7 +146,8 @@ std::size_t chosen_place(const std::vector<MeasuredPlace>& places, const std::st
     const bool is_meant =
         asked.empty() ? differences(places[i], here).empty() : is_called(places[i], asked);
     if (is_meant) meant.push_back(i);
-    if (!asked.empty() && (places[i].network == asked || places[i].host == asked)) {
+    if (asked.empty() ? is_meant && is_same_place(places[i], here)
+                      : places[i].network == asked || places[i].host == asked) {
       exact.push_back(i);
     }
   }

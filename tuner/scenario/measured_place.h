@@ -38,14 +38,20 @@ std::string other_build(const MeasuredPlace& there, const MeasuredPlace& here);
 /// "node0 (a processor, 4 cores; box 0.3 Gbit/s)"
 std::string text_of(const MeasuredPlace& place);
 
-/// The number among `places` of the first that does not differ from `place`, which joins them where
-/// none is.
-std::size_t number_of_place(const MeasuredPlace& place, std::vector<MeasuredPlace>& places);
+/// Different places, each as the first of those that are one, with the most nodes of them.
+struct DistinctPlaces {
+  std::vector<MeasuredPlace> places;
+  std::vector<std::size_t> number_of;  ///< [measured]: its place
+};
+/// Two are one place where machine and network are the same, both known or neither: what is not
+/// known may be any of several. Networks of one node (but that of a box) are one, too.
+DistinctPlaces distinct_places(const std::vector<MeasuredPlace>& measured);
 
 /// The place that is meant, of those that a database has measurements of: its number. It is the one
 /// whose text has `asked` in it; where nothing is asked, the only one there is, or the only one that is
-/// here. Throws moe::InputError, with all of them and how to choose, where none or several are
-/// meant. There is one or more.
+/// here, or else the only one of these of which all that is known here is the same. Throws
+/// moe::InputError, with all of them and how to choose, where none or several are meant. There is
+/// one or more.
 std::size_t chosen_place(const std::vector<MeasuredPlace>& places, const std::string& asked,
                          const MeasuredPlace& here, const std::string& database);
 

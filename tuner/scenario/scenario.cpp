@@ -49,8 +49,16 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
         settings.front()));
   }
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
-  const std::string place =
-      options.cluster == kMeasuredCluster ? "" : options.cluster.substr(sizeof(kMeasuredCluster));
+  std::string place;
+  if (options.cluster != kMeasuredCluster) {
+    place = options.cluster.substr(sizeof(kMeasuredCluster));
+    if (place.find_first_not_of(" \t") == std::string::npos) {
+      throw moe::InputError(fmt::format(
+          "--cluster \"{}\": expected a part of a machine's or network's name after the colon, or "
+          "{} alone",
+          options.cluster, kMeasuredCluster));
+    }
+  }
   return measured_costs(options.database,
                         {moe::to_json(model), options.ranks, options.layout, place});
 }

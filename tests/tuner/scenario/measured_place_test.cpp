@@ -67,6 +67,36 @@ TEST(MeasuredPlace, IsWhatIsAskedForOrTheOnlyOneOrHere) {
   EXPECT_THROW(chosen_place({places.front()}, "25", on(""), "a.db"), moe::InputError);
 }
 
+TEST(MeasuredPlace, OfTwoNetworksAreTwoWhereAThirdIsNotKnown) {
+  const MeasuredPlace slow = on("eth0 1 Gbit/s"), fast = on("eth0 10 Gbit/s"), unknown = on("");
+  for (const auto& measured : {std::vector{unknown, slow, fast}, std::vector{slow, unknown, fast},
+                               std::vector{slow, fast, unknown}}) {
+    const DistinctPlaces distinct = distinct_places(measured);
+    EXPECT_EQ(distinct.places.size(), 3u);
+    EXPECT_THAT(distinct.number_of, ElementsAre(0, 1, 2));
+    const auto chosen = [&](const std::string& asked, const MeasuredPlace& here) {
+      return distinct.places[chosen_place(distinct.places, asked, here, "a.db")].network;
+    };
+    EXPECT_EQ(chosen("1 Gbit", on("")), slow.network);
+    EXPECT_EQ(chosen("network not known", slow), "");
+    EXPECT_EQ(chosen("", fast), fast.network) << "the one that is here";
+    EXPECT_EQ(chosen("", on("eth1 25 Gbit/s")), "") << "the only one that may be here";
+  }
+}
+
+TEST(MeasuredPlace, OfOneMachineAreOneWhereNoNetworkMatters) {
+  EXPECT_THAT(
+      distinct_places({on("eth0 1 Gbit/s", 1), on("", 1), on("eth0 10 Gbit/s", 0)}).number_of,
+      ElementsAre(0, 0, 0));
+  EXPECT_THAT(distinct_places({on("eth0 1 Gbit/s", 1), on("box 1 Gbit/s", 1)}).number_of,
+              ElementsAre(0, 1));
+  // Nodes of one network are one place; another network is another then.
+  const DistinctPlaces mixed =
+      distinct_places({on("eth0 1 Gbit/s", 1), on("eth0 1 Gbit/s", 2), on("eth0 10 Gbit/s", 1)});
+  EXPECT_THAT(mixed.number_of, ElementsAre(0, 0, 1));
+  EXPECT_EQ(mixed.places[0].nodes, 2);
+}
+
 TEST(MeasuredPlace, OfARunIsThatOfItsMachineAndRanks) {
   db::Connection connection = db::open_writer(":memory:");
   db::Run run = db::sample_run(db::find_or_insert(connection, db::sample_machine()));

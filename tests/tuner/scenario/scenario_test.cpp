@@ -222,6 +222,17 @@ TEST_F(MeasuredTest, OfStudiesOnTwoNetworksOneIsToBeNamed) {
   EXPECT_EQ(load_scenario(asked).cluster.name, "fast");
   asked.cluster = "measured:0.05";
   EXPECT_EQ(load_scenario(asked).cluster.name, "slow");
+  for (const char* nothing : {"measured:", "measured: "}) {
+    asked.cluster = nothing;
+    EXPECT_THAT(refusal(asked), HasSubstr("expected a part of a machine's or network's name"));
+  }
+  // What is not known may be either of the two.
+  study("newest", tiny, 2, 3e-3, true, run_on(""));
+  EXPECT_THAT(refusal(measured(2)), HasSubstr("choose with --cluster measured:TEXT"));
+  asked.cluster = "measured:box 1 Gbit/s";
+  EXPECT_EQ(load_scenario(asked).cluster.name, "fast");
+  asked.cluster = "measured:not known";
+  EXPECT_EQ(load_scenario(asked).cluster.name, "newest");
 }
 
 TEST_F(MeasuredTest, IsTheFitsWhereNoStudyHasThatNumberOfRanks) {
