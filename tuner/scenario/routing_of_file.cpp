@@ -1,6 +1,7 @@
 #include "tuner/scenario/routing_of_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -73,6 +74,29 @@ bool has_its_capacity(const moe::RoutingFile& file, const GatedLayer& layer, int
          *layer.capacity;
 }
 
+/// Throws unless the copies that travelled can be those that the layer's capacity, which is the
+/// file's, left of what was asked for. Which of its groups asked, a file does not say.
+void check_kept(const moe::LayerRouting& found, const GatedLayer& wanted, const std::string& path) {
+  const std::int64_t groups = wanted.capacity_groups, capacity = *wanted.capacity / groups,
+                     tokens = wanted.tokens() / groups;
+  for (std::size_t rank = 0; rank < found.tokens.size(); ++rank) {
+    for (std::size_t e = 0; e < found.tokens[rank].size(); ++e) {
+      const std::int64_t asked = found.asked[rank][e], kept = found.tokens[rank][e];
+      const std::int64_t most = std::min(asked, groups * capacity);
+      // All from as few groups as have so many tokens.
+      const std::int64_t least =
+          asked / tokens * std::min(tokens, capacity) + std::min(asked % tokens, capacity);
+      if (kept >= least && kept <= most) continue;
+      throw moe::InputError(fmt::format(
+          "{}: {}: of {} copies that rank {} asked expert {} for, {} travelled in \"tokens\": "
+          "expected {}, under a capacity of {}{}",
+          path, in_words(wanted.at), asked, rank, e, kept,
+          least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most), capacity,
+          groups == 1 ? "" : fmt::format(" in each of {} groups", groups)));
+    }
+  }
+}
+
 /// The layers of a file of exact copies.
 moe::Routing copies_of_file(const moe::RoutingFile& file, const std::vector<GatedLayer>& layers,
                             int ranks, int micro_batches, const std::string& path) {
@@ -94,7 +118,10 @@ moe::Routing copies_of_file(const moe::RoutingFile& file, const std::vector<Gate
   moe::Routing result;
   for (const GatedLayer& wanted : layers) {
     moe::LayerRouting& layer = result.layers.emplace_back(layer_in_file(routing, wanted.at, path));
-    if (!layer.asked.empty() && !has_its_capacity(file, wanted, ranks, micro_batches)) {
+    if (layer.asked.empty()) continue;
+    if (has_its_capacity(file, wanted, ranks, micro_batches)) {
+      check_kept(layer, wanted, path);
+    } else {
       layer.tokens = layer.asked;
     }
     layer.asked.clear();
@@ -129,6 +156,20 @@ std::vector<int> moe_layers(const std::vector<GatedLayer>& layers) {
   std::set<int> numbers;
   for (const GatedLayer& layer : layers) numbers.insert(layer.at.layer);
   return {numbers.begin(), numbers.end()};
+}
+
+/// Says which layers of a file are none of the Program's.
+void remark_on_other_layers(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
+                            const std::string& path,
+                            const std::function<void(const std::string&)>& say) {
+  const std::vector<int> known = moe_layers(layers);
+  std::set<int> others;
+  for (const moe::LayerRouting& layer : routing.layers) others.insert(layer.layer);
+  for (const int layer : known) others.erase(layer);
+  if (others.empty()) return;
+  say(fmt::format("{}: the model has no MoE layer {}, only {}: what the file has of {} is not used",
+                  path, fmt::join(others, ", "), fmt::join(known, ", "),
+                  others.size() == 1 ? "it" : "them"));
 }
 
 /// The layers of a file of counts of any total.
@@ -212,6 +253,7 @@ moe::Routing routing_of_file(const std::string& path, const moe::Program& progra
                              const std::function<void(const std::string&)>& say) {
   const moe::RoutingFile file = moe::routing_file_from_json(moe::read_file(path), path);
   if (layers.empty()) return {};
+  if (!file.by_place) remark_on_other_layers(file.routing, layers, path, say);
   const int ranks = moe::stage_ranks(groups);
   return file.any_total ? scaled_counts(file, layers, ranks, program.micro_batches, path, say)
                         : copies_of_file(file, layers, ranks, program.micro_batches, path);

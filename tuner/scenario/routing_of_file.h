@@ -15,8 +15,8 @@ namespace tuner {
 /// order: as it travelled where the file says so and has the Program's capacity, else as gates
 /// asked for (fit_capacity() makes of it what travels). Copies must be those of the Program: each
 /// rank asks for so many of each of its tokens. Counts of any total are scaled to them, the same
-/// from every rank, which is said. Throws moe::InputError with the file, the layer, what it asks
-/// for and what was expected.
+/// from every rank, which is said; so are layers that the Program does not have. Throws
+/// moe::InputError with the file, the layer, what it asks for and what was expected.
 moe::Routing routing_of_file(const std::string& path, const moe::Program& program,
                              const std::vector<GatedLayer>& layers, const moe::Groups& groups,
                              const std::function<void(const std::string&)>& say);

@@ -22,6 +22,7 @@
 namespace tuner::routing_spec_test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct RoutingSpecTest : ::testing::Test {
@@ -271,7 +272,8 @@ TEST_F(RoutingSpecTest, WhatTravelsFollowsFromTheCopiesAskedForAndTheCapacity) {
   for (auto& layer : recorded.layers) {
     layer.asked = layer.tokens;
     for (auto& row : layer.tokens) {
-      for (auto& tokens : row) tokens = std::min<std::int64_t>(tokens, 61);  // 32 and 29
+      // Of 128 tokens each: of fewer copies, the second group asks for 29 at most.
+      for (auto& tokens : row) tokens = std::min<std::int64_t>(tokens, tokens < 160 ? 61 : 64);
     }
   }
   std::string text = moe::to_json(recorded);
@@ -297,6 +299,47 @@ TEST_F(RoutingSpecTest, WhatTravelsFollowsFromTheCopiesAskedForAndTheCapacity) {
   EXPECT_EQ(moe::to_json(make_routing(RoutingFile(text).path, program, groups, 1)),
             moe::to_json(asked))
       << "dropless: all of them";
+}
+
+TEST_F(RoutingSpecTest, WhatTravelledMustBeWhatTheCapacityLeaves) {
+  moe::Routing recorded = moe::with_all_rows(make_routing("uniform", program, groups, 1));
+  for (auto& layer : recorded.layers) layer.asked = layer.tokens;  // 64 of each expert
+  model.capacity_factor = 1.0;
+  const auto error_with = [&](std::int64_t kept, int capacity_groups) {
+    model.capacity_groups = capacity_groups;
+    program = moe::build_iteration(model, groups, 0);
+    moe::Routing other = recorded;
+    other.layers[1].tokens[1][3] = kept;
+    const std::string text =
+        fmt::format(R"({{"capacity_factor": 1.0, "capacity_groups": {}, )", capacity_groups);
+    return error_of(RoutingFile(text + moe::to_json(other).substr(1)).path);
+  };
+  EXPECT_THAT(error_with(0, 2),
+              HasSubstr("layer 3: of 64 copies that rank 1 asked expert 3 for, 0 travelled in "
+                        "\"tokens\": expected 64, under a capacity of 64"));
+  // Of two groups of a rank with room for 32 each, one may have asked for all.
+  EXPECT_THAT(error_with(31, 4), HasSubstr("expected 32 to 64, under a capacity of 32 in each of 2 "
+                                           "groups"));
+  EXPECT_EQ(error_with(32, 4), "no error");
+  // More than there is room for: 64 of 100.
+  recorded.layers[1].asked[1][3] = 100;
+  recorded.layers[1].asked[1][4] = recorded.layers[1].tokens[1][4] = 28;
+  EXPECT_THAT(error_with(100, 2), HasSubstr("of 100 copies that rank 1 asked expert 3 for, 100 "
+                                            "travelled in \"tokens\": expected 64, under"));
+}
+
+TEST_F(RoutingSpecTest, LayersOfAFileThatTheModelDoesNotHaveAreNamed) {
+  moe::Routing more = moe::with_all_rows(make_routing("uniform", program, groups, 1));
+  more.layers.push_back(more.layers.front());
+  more.layers.back().layer = 9;
+  const RoutingFile file(moe::to_json(more));
+  std::vector<std::string> said;
+  const auto read = make_routings(file.path, program, groups, 1, [&](const std::string& text) {
+                      said.push_back(text);
+                    }).front();
+  EXPECT_EQ(read.layers.size(), 2u);
+  EXPECT_THAT(said, ElementsAre(file.path + ": the model has no MoE layer 9, only 1, 3: what the "
+                                            "file has of it is not used"));
 }
 
 TEST_F(RoutingSpecTest, CountsOfAnyTotalAreScaledToTheCopiesOfTokensAndThatIsSaid) {
