@@ -134,6 +134,15 @@ std::string to_text(const Layout& layout) {
   return text;
 }
 
+Layout layout_from_text(std::string_view text) {
+  const Asked asked = read(text);
+  Layout layout;
+  for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+    layout.*kDegrees[i].member = asked[i].value_or(1);
+  }
+  return layout;
+}
+
 std::string short_text(const Layout& layout) {
   std::string text;
   for (const Degree& degree : kDegrees) {
@@ -145,10 +154,7 @@ std::string short_text(const Layout& layout) {
 
 Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
   const Asked asked = read(text);
-  Layout layout;
-  for (std::size_t i = 0; i < kDegrees.size(); ++i) {
-    layout.*kDegrees[i].member = asked[i].value_or(1);
-  }
+  Layout layout = layout_from_text(text);
   double product = 1;
   for (std::size_t i = 0; i < kDegrees.size(); ++i) {
     if (kDegrees[i].makes_ranks) product *= asked[i].value_or(1);

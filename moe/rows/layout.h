@@ -41,7 +41,10 @@ int stage_ranks(const Layout& layout);
 
 /// "dp=2,ep=2,esp=1,tp=1,pp=1"
 std::string to_text(const Layout& layout);
-/// The same without the degrees that are 1; ep is always named: "dp=2,ep=2"
+/// Reads what to_text() writes, of any number of ranks. A degree that is absent is 1. Throws Refusal
+/// with what is none.
+Layout layout_from_text(std::string_view text);
+/// to_text() without the degrees that are 1; ep is always named: "dp=2,ep=2"
 std::string short_text(const Layout& layout);
 
 /// All layouts of `ranks` ranks whose tp divides that of `wanted`, those nearest to `wanted` first.

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -32,10 +31,7 @@ std::string way_out_of(const std::filesystem::path& folder, const std::vector<in
 /// groups followed from the ranks and micro-batches.
 void set_groups_in_force(CheckpointIndex& index) {
   if (index.iteration == 0 || index.model.capacity_groups > 0 || !has_capacity(index.model)) return;
-  Layout layout;
-  const int read = std::sscanf(index.layout.c_str(), "dp=%d,ep=%d,esp=%d", &layout.data,
-                               &layout.expert, &layout.expert_sharded);
-  if (read == 3) index.model.capacity_groups = capacity_groups(index.model, layout);
+  index.model.capacity_groups = capacity_groups(index.model, layout_from_text(index.layout));
 }
 
 /// True for the groups of models of which one has no capacity, or of a model that leaves them open.
@@ -64,10 +60,13 @@ ResumePoint resume_point(const std::filesystem::path& directory, const std::vect
                                    (point.folder / kIndexFile).string(), point.index.iteration,
                                    complete.back()));
     }
+    set_groups_in_force(point.index);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", error.what(), point.way_out));
+  } catch (const Refusal& error) {
+    throw InputError(fmt::format("{}: {}: {}", (point.folder / kIndexFile).string(), error.what(),
+                                 point.way_out));
   }
-  set_groups_in_force(point.index);
   return point;
 }
 

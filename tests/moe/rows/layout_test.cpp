@@ -30,6 +30,9 @@ TEST(Layout, ReadsWhatItWrites) {
   const Layout layout{2, 3, 4};
   EXPECT_EQ(to_text(layout), "dp=2,ep=3,esp=4,tp=1,pp=1");
   EXPECT_EQ(parse_layout(to_text(layout), 24), layout);
+  EXPECT_EQ(layout_from_text(to_text(layout)), layout);
+  EXPECT_EQ(layout_from_text("pp=4,esp=2"), (Layout{1, 1, 2, 1, 4}));
+  EXPECT_THROW(layout_from_text("dp=2 ep=2"), Refusal);
 }
 
 TEST(Layout, NamesTheNearestThatDivide) {

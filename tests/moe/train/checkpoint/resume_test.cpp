@@ -236,6 +236,10 @@ TEST(Resume, KnowsTheCapacityGroupsOfCheckpointsThatDoNotTellThem) {
   index.model.capacity_factor.reset();
   index.model.capacity_groups = 0;
   EXPECT_EQ(groups(), 0) << "dropless";
+  index.model.capacity_factor = 1;
+  index.layout = "dp=2,ep=3,esp=1,xp=2";
+  EXPECT_THROW(groups(), InputError);
+  std::filesystem::remove_all(root);
 }
 
 TEST(Resume, LeavesCapacityGroupsOpenWhereTheModelDoes) {
