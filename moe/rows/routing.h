@@ -3,8 +3,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "moe/rows/tensor.h"
@@ -81,11 +79,5 @@ LayerRouting weighted_routing(int layer, int ranks, std::vector<double> weights,
 /// once. Throws as weighted_routing().
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
                           std::uint64_t seed, std::optional<std::int64_t> most = {});
-
-std::string to_json(const Routing& routing);
-/// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}, each layer with a
-/// "micro_batch" where there are several. Throws InputError "NAME:LINE: key: expected ..." where a
-/// layer occurs twice, ranks differ in the number of experts, or a layer has more than 2^32 copies.
-Routing routing_from_json(std::string_view json, const std::string& name = "routing");
 
 }  // namespace moe

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/json.h"
 
 namespace moe {
@@ -157,7 +158,11 @@ std::string to_json(const Routing& routing) {
 }
 
 Routing routing_from_json(std::string_view text, const std::string& name) {
-  return routing_file_from_json(text, name).routing;
+  RoutingFile file = routing_file_from_json(text, name);
+  if (file.any_total) {
+    throw InputError(fmt::format("{}: has counts of any total: expected \"tokens\"", name));
+  }
+  return std::move(file.routing);
 }
 
 RoutingFile routing_file_from_json(std::string_view text, const std::string& name) {

@@ -8,8 +8,7 @@
 
 namespace moe {
 
-/// A routing as a file says it; to_json() and routing_from_json() of routing.h are the form without
-/// a capacity.
+/// A routing as a file says it.
 struct RoutingFile {
   /// `tokens` are what travelled and, where there is no `asked`, what gates asked for.
   Routing routing = {};
@@ -33,5 +32,10 @@ struct RoutingFile {
 /// micro-batches differ in the number of experts, more copies travelled than were asked for, or a
 /// layer has more than 2^32 copies.
 RoutingFile routing_file_from_json(std::string_view text, const std::string& name);
+
+/// The first of these forms, without a capacity.
+std::string to_json(const Routing& routing);
+/// Reads what to_json() writes. Throws as routing_file_from_json(), and for counts of any total.
+Routing routing_from_json(std::string_view text, const std::string& name = "routing");
 
 }  // namespace moe

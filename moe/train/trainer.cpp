@@ -15,6 +15,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
 #include "moe/rows/balance.h"
+#include "moe/rows/routing_file.h"
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
 #include "moe/train/change_program.h"

@@ -8,7 +8,7 @@
 #include "moe/model/model.h"
 #include "moe/model/model_json.h"
 #include "moe/passes/schedule.h"
-#include "moe/rows/routing.h"
+#include "moe/rows/routing_file.h"
 #include "tuner/costs/cluster.h"
 
 namespace fuzz {

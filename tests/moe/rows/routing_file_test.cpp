@@ -49,6 +49,12 @@ TEST(RoutingFile, CountsOfAnyTotalAreAListForEachLayerOrNamed) {
   EXPECT_THAT(refusal_of("[[1, 2], [1]]"), HasSubstr("as many experts as in the first row, 2"));
 }
 
+TEST(RoutingFile, OfCountsIsNoRoutingOfCopies) {
+  for (const char* counts : {"[[1, 2]]", R"({"layers": [{"layer": 7, "counts": [[1, 2]]}]})"}) {
+    EXPECT_THROW(routing_from_json(counts), InputError) << counts;
+  }
+}
+
 TEST(RoutingFile, MicroBatchesOfALayerHaveTheSameRanksAndExperts) {
   EXPECT_THAT(refusal_of(R"({"layers": [{"layer": 1, "tokens": [[1, 2]]},
                 {"layer": 1, "micro_batch": 1, "tokens": [[1, 2], [3, 4]]}]})"),

@@ -9,6 +9,7 @@
 
 #include "moe/errors.h"
 #include "moe/rows/groups.h"
+#include "moe/rows/routing_file.h"
 
 namespace moe::routing_test {
 namespace {

@@ -17,6 +17,7 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "moe/rows/routing_file.h"
 #include "tuner/scenario/gated_layers.h"
 
 namespace tuner::routing_spec_test {
