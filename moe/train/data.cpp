@@ -1,13 +1,16 @@
 #include "moe/train/data.h"
 
 #include <fmt/format.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <utility>
 
+#include "db/files_beside.h"
 #include "moe/errors.h"
 #include "moe/kernels/counter_random.h"
 #include "moe/train/source_identity.h"
@@ -77,6 +80,59 @@ void hold_out(Source& source, const CorpusOptions& options) {
         "its target",
         source.parts.size() == 1 ? source.name : fmt::format("{} files", source.parts.size()),
         source.tokens, held_out, needed));
+  }
+}
+
+/// Whether two files have the same tokens, by samples all over them.
+bool same_text(const TokenFile& a, const TokenFile& b, std::int64_t vocabulary) {
+  constexpr std::int64_t most_samples = 64, each = 4096;
+  if (a.tokens != b.tokens) return false;
+  const std::int64_t length = std::min(a.tokens, each),
+                     samples = std::min(most_samples, (a.tokens + length - 1) / length);
+  std::vector<std::int32_t> of_a(static_cast<std::size_t>(length)), of_b(of_a.size());
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t last = a.tokens - length,
+                       first = i + 1 == samples ? last : last / (samples - 1) * i;
+    read_tokens(a, first, of_a, vocabulary);
+    read_tokens(b, first, of_b, vocabulary);
+    if (of_a != of_b) return false;
+  }
+  return true;
+}
+
+/// Refuses a file that is listed twice, and a text of which one copy is trained on and the other
+/// held out, where a sequence fits in it.
+void expect_each_once(const Source& source, const Corpus& corpus) {
+  constexpr const char* expected =
+      "what is held out of it would be trained on: expected it once, or {}:2 to draw it twice as "
+      "often";
+  std::map<std::pair<dev_t, ino_t>, const TokenFile*> listed;
+  for (const Source::Part& part : source.parts) {
+    const std::filesystem::path& path = part.file.path;
+    const auto id = db::file_id(path.string());
+    if (!id) continue;
+    const auto [first, is_new] = listed.try_emplace({id->device, id->inode}, &part.file);
+    if (is_new) continue;
+    const std::string before = first->second->path.string();
+    throw InputError(
+        fmt::format("{}: is {}: {}", path.string(),
+                    before == path.string() ? "listed twice" : "the same file as " + before,
+                    fmt::format(expected, before)));
+  }
+  std::multimap<std::int64_t, const Source::Part*> trained_on;  // by the tokens of the file
+  for (const Source::Part& part : source.parts) {
+    if (part.first < source.training_tokens) trained_on.emplace(part.file.tokens, &part);
+  }
+  for (const Source::Part& part : source.parts) {
+    const bool is_held_out = part.first + part.file.tokens > source.training_tokens;
+    if (!is_held_out || part.file.tokens <= corpus.sequence_length) continue;
+    const auto [begin, end] = trained_on.equal_range(part.file.tokens);
+    for (auto other = begin; other != end; ++other) {
+      const TokenFile& file = other->second->file;
+      if (other->second == &part || !same_text(part.file, file, corpus.vocabulary)) continue;
+      throw InputError(fmt::format("{}: is the same text as {}: {}", part.file.path.string(),
+                                   file.path.string(), fmt::format(expected, file.path.string())));
+    }
   }
 }
 
@@ -189,6 +245,7 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
   for (Source& source : corpus.sources) {
     source.name = name_of(source);
     hold_out(source, options);
+    if (!apart) expect_each_once(source, corpus);
     corpus.tokens += source.tokens;
     corpus.training_tokens += source.training_tokens;
   }

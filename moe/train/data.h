@@ -58,8 +58,9 @@ std::vector<std::filesystem::path> default_corpus_files();
 /// documents begins with a document, where at most a tenth more is held out so. Reads all of up to
 /// 16 million tokens, and of more a sample of 4 million. Throws InputError
 /// for a file that open_token_file refuses, for a token among those outside the vocabulary (file,
-/// position, value), and where either split of a source is too short for one sequence and its
-/// target.
+/// position, value), where either split of a source is too short for one sequence and its target,
+/// and for a file or a text that one source has twice, so that what is held out of it would be
+/// trained on.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };

@@ -255,6 +255,30 @@ TEST_F(Data, DrawsFilesByTheirWeights) {
               HasSubstr("none.txt: empty"));
 }
 
+TEST_F(Data, WhatIsHeldOutIsNotTrainedOnInAnotherCopy) {
+  const auto a = write_text("a.txt", 1000), copy = write_text("copy.txt", 1000);
+  const auto other = write_text("other.txt", 1000, 7), again = directory_ / "." / "a.txt";
+  const CorpusOptions options{.sequence_length = 16};
+  const auto refusal = [&](const std::vector<std::filesystem::path>& files) {
+    return message([&] { open_corpus(files, options); });
+  };
+  const std::string expected = "what is held out of it would be trained on: expected it once, or " +
+                               a.string() + ":2 to draw it twice as often";
+  EXPECT_EQ(refusal({a, a}), a.string() + ": is listed twice: " + expected);
+  EXPECT_EQ(refusal({a, other, again}),
+            again.string() + ": is the same file as " + a.string() + ": " + expected);
+  EXPECT_EQ(refusal({a, other, copy}),
+            copy.string() + ": is the same text as " + a.string() + ": " + expected);
+  EXPECT_EQ(refusal({a, other}), "no InputError");
+  EXPECT_EQ(refusal({a, copy, write_text("long.txt", 9000, 3)}), "no InputError")
+      << "neither is held out";
+  EXPECT_EQ(message([&] {
+              open_corpus({a, copy}, {.sequence_length = 16, .weights = {1, 2}});
+            }),
+            "no InputError")
+      << "each with weights holds the same part out";
+}
+
 TEST_F(Data, DefaultCorpusIsTextOfThisRepository) {
   const auto files = default_corpus_files();
   EXPECT_TRUE(std::is_sorted(files.begin(), files.end()));
