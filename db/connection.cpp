@@ -133,12 +133,16 @@ Connection open_reader(const std::string& path, const OpenOptions& options) {
   check_place(path, false, false);
   inspect(path, schema, false);
   const auto open = [&](const std::string& name, int flags) {
-    return translated(path, "open for reading", [&] {
-      auto database = open_file(name, SQLite::OPEN_READONLY | flags, options.busy_timeout_s);
+    constexpr const char* doing = "open for reading";
+    auto database = translated(path, doing, [&] {
+      return open_file(name, SQLite::OPEN_READONLY | flags, options.busy_timeout_s);
+    });
+    const auto look = [&] {
       check_identity(identify(*database), path, schema, false);
       use_current_schema(*database, path, schema);
-      return Connection(std::move(database), path, options.busy_timeout_s);
-    });
+    };
+    translated(path, doing, look, database->getHandle());
+    return Connection(std::move(database), path, options.busy_timeout_s);
   };
   try {
     return open(path, 0);

@@ -1,5 +1,6 @@
 #include "db/error.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -43,6 +45,33 @@ bool means_disk_full(int code, sqlite3* handle) {
          sqlite3_system_errno(handle) == ENOSPC;
 }
 
+/// Whether this process can open fewer files than a database has.
+bool may_open_no_more() {
+  constexpr rlim_t files_of_database = 4, most_to_look_at = 1 << 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > most_to_look_at) return false;
+  rlim_t used = 0;
+  for (int file = 0; file < static_cast<int>(limit.rlim_cur); ++file) {
+    if (fcntl(file, F_GETFD) >= 0) ++used;
+  }
+  return used + files_of_database > limit.rlim_cur;
+}
+
+/// What the machine said, where it and not the file is at fault; 0 where it said nothing of the
+/// kind. `last`: errno after the failure.
+int fault_of_machine(int code, sqlite3* handle, int last) {
+  int error = last;
+  if (handle != nullptr) {
+    error = sqlite3_system_errno(handle);
+    // SQLite calls pages damaged that the disk does not give.
+    const bool may_be_read_error = (code & 0xff) == SQLITE_CORRUPT;
+    if (may_be_read_error) sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+  }
+  if ((code & 0xff) == SQLITE_CANTOPEN && may_open_no_more()) return EMFILE;
+  const bool is_one = error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM;
+  return is_one ? error : 0;
+}
+
 /// The limit of the size of a file (ulimit -f), where this database or a file beside it has come
 /// near to it; 0 elsewhere. SQLite does not keep the errno of a failed write.
 long long file_limit_reached(int code, const std::string& path) {
@@ -71,6 +100,7 @@ int exit_code(const std::exception& exception) {
 
 Error translate(int code, const std::string& message, sqlite3* handle, const std::string& path,
                 const std::string& doing, double waited_s) {
+  const int last = errno;
   if (const long long limit = file_limit_reached(code, path); limit > 0) {
     return {
         ErrorKind::disk_full,
@@ -82,7 +112,15 @@ Error translate(int code, const std::string& message, sqlite3* handle, const std
     return {ErrorKind::disk_full,
             fmt::format("{}: the disk is full ({}); nothing of it was stored", path, doing)};
   }
-  switch (code & 0xff) {
+  const int primary = code & 0xff;
+  if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_CORRUPT) {
+    if (const int fault = fault_of_machine(code, handle, last); fault != 0) {
+      const char* what = primary == SQLITE_CANTOPEN ? "opened" : "read or written";
+      return {ErrorKind::gone,
+              fmt::format("{}: cannot be {} ({}): {}", path, what, doing, std::strerror(fault))};
+    }
+  }
+  switch (primary) {
     case SQLITE_IOERR:
       return {ErrorKind::gone, fmt::format("{}: {}: {}", path, doing, message)};
     case SQLITE_BUSY:

@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <sys/wait.h>
 
+#include <cerrno>
+
 #include "db/transaction.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
@@ -64,6 +66,20 @@ TEST(Error, ADiskThatFailsIsNoWrongUse) {
     EXPECT_EQ(exit_code(error), 1);
     EXPECT_STREQ(error.what(), "a.db: store iterations: disk I/O error");
   }
+}
+
+TEST(Error, AFaultOfTheMachineIsNamedAndNoWrongUse) {
+  errno = EMFILE;
+  const auto open = translate(SQLITE_CANTOPEN, "unable to open", nullptr, "a.db", "open", 0);
+  EXPECT_EQ(exit_code(open), 1);
+  EXPECT_STREQ(open.what(), "a.db: cannot be opened (open): Too many open files");
+  errno = EIO;
+  const auto read = translate(SQLITE_CORRUPT, "malformed", nullptr, "a.db", "query", 0);
+  EXPECT_EQ(exit_code(read), 1);
+  EXPECT_STREQ(read.what(), "a.db: cannot be read or written (query): Input/output error");
+  errno = ENOENT;
+  EXPECT_EQ(exit_code(translate(SQLITE_CANTOPEN, "", nullptr, "a.db", "open", 0)), 2);
+  errno = 0;
 }
 
 TEST(Error, WrongFilesExitWithTwo) {
