@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,12 @@ std::vector<std::string> Checkpoints::told(const std::string& mine, const char* 
 
 void Checkpoints::fail(const std::string& why) const {
   const std::vector<int> complete = checkpoints_in(options_.directory);
+  if (!complete.empty() && complete.back() == under_way_->index.iteration) {
+    throw CheckpointError(
+        fmt::format("the checkpoint of iteration {} is there, but may not be on the disk yet: {}",
+                    complete.back(), why),
+        kNotWritten);
+  }
   const std::string stands =
       complete.empty() ? std::string()
                        : fmt::format("; the one of iteration {} is complete", complete.back());
@@ -187,9 +194,10 @@ void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& sch
       observer_.begun(under_way_->index);
       const AnnouncedWork making("makes " + folder.string());
       std::filesystem::remove_all(folder);
-      if (!std::filesystem::create_directory(folder)) {
-        throw std::runtime_error(folder.string() + ": another process has made it");
-      }
+      std::error_code failed;
+      const bool is_made = std::filesystem::create_directory(folder, failed);
+      if (failed) throw std::runtime_error(folder.string() + ": " + failed.message());
+      if (!is_made) throw std::runtime_error(folder.string() + ": another process has made it");
     }
   } catch (const std::exception& failure) {
     error = failure.what();

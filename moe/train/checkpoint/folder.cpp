@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -103,7 +104,12 @@ void complete(const std::filesystem::path& directory, const CheckpointIndex& ind
   file.write(std::as_bytes(std::span(text)), "index");
   file.close();
   sync_folder(partial);
-  std::filesystem::rename(partial, folder);
+  std::error_code failed;
+  std::filesystem::rename(partial, folder, failed);
+  if (failed) {
+    throw std::runtime_error(fmt::format("{}: cannot become {}: {}", partial.string(),
+                                         folder.filename().string(), failed.message()));
+  }
   sync_folder(directory);
 }
 
