@@ -77,6 +77,14 @@ std::map<std::pair<int, int>, StoredLayer> stored_layers(const Connection& conne
                       "follow on the loads before it: some are missing",
                       connection.path(), run_id, iteration, load.layer, load.rank, load.expert));
     }
+    if (load.asked_tokens.value_or(load.tokens) < load.tokens) {
+      throw Error(
+          ErrorKind::invalid,
+          fmt::format("{}: run {}, iteration {}, layer {}, rank {}, expert {}: {} tokens of "
+                      "{} that were asked for: expected no more than these",
+                      connection.path(), run_id, iteration, load.layer, load.rank, load.expert,
+                      load.tokens, *load.asked_tokens));
+    }
     layer.tokens.back().push_back(load.tokens);
     layer.asked.back().push_back(load.asked_tokens.value_or(load.tokens));
   }

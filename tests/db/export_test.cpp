@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Database.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -116,6 +117,12 @@ TEST_F(ExportTrace, WritesTheRoutingOfAnIteration) {
   EXPECT_EQ(last_loads_iteration(connection, sample.run), 2);
   EXPECT_THROW(export_routing(connection, sample.run, 9, directory.file("r.json")), Error);
   EXPECT_THROW(last_loads_iteration(connection, 99), Error);
+}
+
+TEST_F(ExportTrace, RefusesARoutingOfMoreTokensThanWereAskedFor) {
+  connection.database().exec("UPDATE load SET asked_tokens = 399 WHERE rank = 1 AND expert = 3");
+  EXPECT_THROW(export_routing(connection, sample.run, 1, directory.file("r.json")), Error);
+  EXPECT_FALSE(std::filesystem::exists(directory.file("r.json")));
 }
 
 TEST_F(ExportTrace, CountsTheRanksOfARoutingFromThoseOfTheLayersStage) {
