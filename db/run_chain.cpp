@@ -16,6 +16,22 @@ std::optional<std::int64_t> find_run(const Connection& connection, const RunIden
   return statement.value<std::optional<std::int64_t>>(0);
 }
 
+std::optional<LastStored> last_stored(const Connection& connection, std::int64_t run_id) {
+  Statement statement(connection,
+                      "SELECT resumes_run_id, (SELECT max(iteration) FROM iteration "
+                      "WHERE run_id = run.id) FROM run WHERE id = ?");
+  std::set<std::int64_t> seen;  // a spoilt database may lead in a circle
+  for (std::optional<std::int64_t> id = run_id; id && seen.insert(*id).second;) {
+    statement.bind(*id);
+    if (!statement.step()) break;
+    const auto earlier = statement.value<std::optional<std::int64_t>>(0);
+    if (const auto last = statement.value<std::optional<int>>(1)) return LastStored{*id, *last};
+    statement.run();
+    id = earlier;
+  }
+  return std::nullopt;
+}
+
 std::vector<Iteration> load_iterations_before(const Connection& connection, std::int64_t run_id) {
   Statement statement(connection,
                       "SELECT resumes_run_id, (SELECT min(iteration) FROM iteration "

@@ -24,6 +24,15 @@ struct RunIdentity {
 /// The run in this database; none where it is not there.
 std::optional<std::int64_t> find_run(const Connection&, const RunIdentity&);
 
+/// The last iteration of which a run has a row.
+struct LastStored {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+};
+/// That of this run, or where it has no rows, of the next one with rows among those that it goes on
+/// from. None where none of them has any.
+std::optional<LastStored> last_stored(const Connection&, std::int64_t run_id);
+
 /// The iterations of all runs that this one goes on from, in order. Those of an earlier run that a
 /// later one has repeated are void and left out.
 std::vector<Iteration> load_iterations_before(const Connection&, std::int64_t run_id);

@@ -77,11 +77,12 @@ void GrowingFile::write(std::string_view text, const std::function<bool(double)>
     if (!written) throw write_error("stdout", errno);
     return;
   }
-  const auto begin = Clock::now();
+  auto begin = Clock::now();
   while (!text.empty()) {
     const ssize_t count = ::write(file_, text.data(), text.size());
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
+      begin = Clock::now();
     } else if (errno == EAGAIN) {
       const double waited_s = std::chrono::duration<double>(Clock::now() - begin).count();
       if (gives_up(waited_s)) {
@@ -96,6 +97,19 @@ void GrowingFile::write(std::string_view text, const std::function<bool(double)>
       throw write_error(path_, errno);
     }
   }
+}
+
+bool GrowingFile::is_in_place() const {
+  struct stat status {};
+  if (!is_plain_ || fstat(file_, &status) != 0) return true;
+  if (status.st_nlink == 0) {
+    throw OutputError(
+        fmt::format("{}: was deleted or replaced while it was written: its lines are lost", path_),
+        kExitFailed);
+  }
+  struct stat named {};
+  return stat(path_.c_str(), &named) == 0 && named.st_dev == status.st_dev &&
+         named.st_ino == status.st_ino;
 }
 
 std::optional<std::int64_t> GrowingFile::bytes() const {

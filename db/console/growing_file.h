@@ -25,6 +25,11 @@ class GrowingFile {
   /// wait on, with the seconds so far. Throws OutputError.
   void write(std::string_view text, const std::function<bool(double waited_s)>& gives_up);
 
+  /// Whether the name still means this file. False where the file has another name now, as after a
+  /// log was rotated; true of all but plain files. Throws OutputError where it has none any more:
+  /// what was written is gone, and what is added would be.
+  bool is_in_place() const;
+
   /// The bytes of a plain file; none of anything else, descriptors of this process among it
   /// (/dev/stdout): these can neither be read nor cut.
   std::optional<std::int64_t> bytes() const;

@@ -1,9 +1,12 @@
 #include "moe/command/step_log.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
@@ -24,6 +27,15 @@ std::uint64_t checksum_of_line(std::string_view line) {
   return checksum(std::as_bytes(std::span(line)));
 }
 
+/// None where it is no line of a log.
+std::optional<int> iteration_of(std::string_view line) {
+  if (!line.starts_with(kBegin) || !line.ends_with('}')) return std::nullopt;
+  int iteration = 0;
+  const auto [after, failed] =
+      std::from_chars(line.data() + kBegin.size(), line.data() + line.size(), iteration);
+  return failed == std::errc{} && *after == ',' ? std::optional(iteration) : std::nullopt;
+}
+
 /// The iterations of the lines of a log, where it is `first` and all that follow. The last line may
 /// be cut. None where there are other lines.
 std::optional<int> last_of_lines(std::string_view text, int first) {
@@ -35,19 +47,39 @@ std::optional<int> last_of_lines(std::string_view text, int first) {
       return text.substr(0, common) == kBegin.substr(0, common) ? std::optional(next - 1)
                                                                 : std::nullopt;
     }
-    const std::string_view line = text.substr(0, end);
-    if (!line.starts_with(kBegin) || !line.ends_with('}')) return std::nullopt;
-    int iteration = 0;
-    const auto [after, failed] =
-        std::from_chars(line.data() + kBegin.size(), line.data() + line.size(), iteration);
-    if (failed != std::errc{} || *after != ',' || iteration != next) return std::nullopt;
+    if (iteration_of(text.substr(0, end)) != next) return std::nullopt;
     ++next;
     text.remove_prefix(end + 1);
   }
   return next - 1;
 }
 
+std::string iterations_text(int first, int last) {
+  return first == last ? fmt::format("iteration {}", first)
+                       : fmt::format("iterations {} to {}", first, last);
+}
+
+std::filesystem::path note_of_log(const std::filesystem::path& folder) {
+  return folder / ".log-begin";
+}
+
 }  // namespace
+
+void note_log_begin(const std::filesystem::path& folder, const LogPlace& after_first_line) {
+  forget_log_begin(folder);  // it may be a link
+  std::ofstream(note_of_log(folder)) << after_first_line.bytes << ' ' << after_first_line.line;
+}
+
+std::optional<LogPlace> noted_log_begin(const std::filesystem::path& folder) {
+  LogPlace place;
+  std::ifstream file(note_of_log(folder));
+  return file >> place.bytes >> place.line ? std::optional(place) : std::nullopt;
+}
+
+void forget_log_begin(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::remove(note_of_log(folder), ignored);
+}
 
 void refuse_log(const std::string& path, const std::string& database) {
   if (path.empty() || path == "-") return;
@@ -63,10 +95,10 @@ StepLog::StepLog(const std::string& path, const StepScale& scale, std::optional<
       time_limit_s_(time_limit_s),
       file_(path) {}
 
-std::optional<LogPlace> StepLog::place() const {
-  const std::optional<std::int64_t> bytes = file_.bytes();
-  if (!bytes || last_line_.empty()) return std::nullopt;
-  return LogPlace{*bytes, checksum_of_line(last_line_)};
+void StepLog::expect_in_place() {
+  if (file_.is_in_place() || said_renamed_) return;
+  spdlog::warn("{}: has another name by now: its lines go on under that name", path_);
+  said_renamed_ = true;
 }
 
 /// Before the first line: until then another training may have the folder of the checkpoints.
@@ -78,12 +110,14 @@ void StepLog::begin() {
   if (resumed_) cut_repeated();
   // A file that ends within a line, as one does whose disk was full.
   const std::int64_t end = *file_.bytes();
+  if (end == 0 && resumed_ && resumed_->iteration == 0) resumed_.reset();  // all of it was cut
   const std::string last = end > 0 ? file_.read(end - 1, 1) : "";
   if (!last.empty() && last != "\n") add("\n");
 }
 
 void StepLog::cut_repeated() {
-  const std::int64_t bytes = *file_.bytes(), kept = resumed_->place ? resumed_->place->bytes : 0;
+  const std::int64_t bytes = *file_.bytes();
+  std::int64_t kept = resumed_->place ? resumed_->place->bytes : 0;
   const auto leave = [&] {
     spdlog::warn(
         "{}: iterations after {} may have lines there already: the first new one has \"resumed\"",
@@ -95,14 +129,28 @@ void StepLog::cut_repeated() {
   if (before.size() < 2) return leave();
   const std::size_t end = before.rfind('\n', before.size() - 2);
   const std::size_t first = end == std::string::npos ? 0 : end + 1;
-  if (checksum_of_line(before.substr(first)) != resumed_->place->line) return leave();
-  const auto last = last_of_lines(file_.read(kept, bytes - kept), resumed_->iteration + 1);
+  const std::string line = before.substr(first);
+  if (checksum_of_line(line) != resumed_->place->line) return leave();
+  std::optional<int> stands = iteration_of(std::string_view(line).substr(0, line.size() - 1));
+  if (resumed_->iteration == 0) {
+    if (stands != 1) return leave();
+    stands = 0;
+    kept -= static_cast<std::int64_t>(line.size());
+  }
+  if (!stands) return leave();
+  const auto last = last_of_lines(file_.read(kept, bytes - kept), *stands + 1);
   if (!last) return leave();
-  if (bytes == kept) return;
-  file_.cut(kept);
-  if (*last <= resumed_->iteration) return;  // half a line
-  spdlog::info("{}: the lines of iterations {} to {} are cut: training goes on from iteration {}",
-               path_, resumed_->iteration + 1, *last, resumed_->iteration);
+  if (bytes > kept) file_.cut(kept);
+  if (*last > *stands) {
+    spdlog::info(
+        "{}: the lines of {} are cut: training {}", path_, iterations_text(*stands + 1, *last),
+        resumed_->iteration == 0 ? "begins anew"
+                                 : fmt::format("goes on from iteration {}", resumed_->iteration));
+  }
+  if (*stands < resumed_->iteration) {
+    spdlog::warn("{}: has no lines of {}", path_,
+                 iterations_text(*stands + 1, resumed_->iteration));
+  }
 }
 
 void StepLog::add(const std::string& text) {
@@ -114,7 +162,8 @@ void StepLog::add(const std::string& text) {
 
 void StepLog::write(const StepReport& step, const std::string& schedule) {
   nlohmann::ordered_json line{{"iteration", step.iteration}};
-  if (last_line_.empty()) begin();
+  expect_in_place();
+  if (!std::exchange(has_begun_, true)) begin();
   if (resumed_) line["resumed"] = resumed_->iteration;
   resumed_.reset();
   line.update({{"loss", step.loss},
@@ -138,8 +187,9 @@ void StepLog::write(const StepReport& step, const std::string& schedule) {
   if (step.heldout_loss) line["heldout_loss"] = *step.heldout_loss;
   if (step.outlier) line["skipped"] = step.outlier->quantity;
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
-  last_line_ = line.dump() + "\n";
-  add(last_line_);
+  const std::string text = line.dump() + "\n";
+  add(text);
+  if (const auto bytes = file_.bytes()) place_ = LogPlace{*bytes, checksum_of_line(text)};
 }
 
 }  // namespace moe

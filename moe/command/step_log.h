@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -16,9 +17,17 @@ void refuse_log(const std::string& path, const std::string& database);
 
 /// Where a training goes on.
 struct LogResumed {
-  int iteration = 0;              ///< the last one of the checkpoint; 0 where it begins anew
-  std::optional<LogPlace> place;  ///< the log's, when the checkpoint was begun
+  int iteration = 0;  ///< the last one of the checkpoint; 0 where it begins anew
+  /// The log's, when the checkpoint was begun. Of a training that begins anew: after the first line
+  /// of the one that ended before its first checkpoint.
+  std::optional<LogPlace> place;
 };
+
+/// Until a training has a checkpoint, a file in its folder says where its log begins.
+void note_log_begin(const std::filesystem::path& folder, const LogPlace& after_first_line);
+/// None where there is no such file.
+std::optional<LogPlace> noted_log_begin(const std::filesystem::path& folder);
+void forget_log_begin(const std::filesystem::path& folder);
 
 /// A file with a line of JSON for every iteration. What is there stays, but for the lines after the
 /// checkpoint that a training goes on from. They are cut where it can be told that the same
@@ -31,10 +40,12 @@ class StepLog {
           double time_limit_s);
 
   /// `schedule`: the name of the one whose turn it was, by which iterations are counted; "" where
-  /// there is one. Throws db::OutputError.
+  /// there is one. Throws db::OutputError, as does expect_in_place().
   void write(const StepReport& step, const std::string& schedule);
-  /// None where nothing can be cut there, and before the first line.
-  std::optional<LogPlace> place() const;
+  /// After the last whole line; none where nothing can be cut there, and before the first line.
+  const std::optional<LogPlace>& place() const { return place_; }
+  /// Warns, once, where the file has another name by now. Throws db::OutputError where it has none.
+  void expect_in_place();
 
  private:
   void begin();
@@ -46,7 +57,8 @@ class StepLog {
   std::optional<LogResumed> resumed_;  ///< until the first line
   double time_limit_s_;
   db::GrowingFile file_;
-  std::string last_line_;
+  bool has_begun_ = false, said_renamed_ = false;
+  std::optional<LogPlace> place_;
 };
 
 }  // namespace moe

@@ -83,6 +83,10 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Train
   if (outputs.log) {
     guarded(outputs, outputs.has_log, [&] {
       outputs.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
+      const bool is_first = own.iteration == 1 && !takes_turns && !inputs.resume;
+      if (is_first && !arguments.checkpoint.empty() && outputs.log->place()) {
+        note_log_begin(arguments.checkpoint, *outputs.log->place());
+      }
     });
   }
   say_outlier(step);
@@ -94,6 +98,7 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Train
   say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!outputs.stores.empty()) {
     TrainStore& store = outputs.stores[turn.schedule];
+    if (!outputs.has_stores) store.keep(own);  // it is stored at the end, if it can be by then
     guarded(outputs, outputs.has_stores, [&] { store.observe(own); });
     if (step.iteration == 1 && !arguments.loads_every && store.loads_every() > 1) {
       spdlog::info(
@@ -107,7 +112,7 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Train
 /// Where a training that is resumed goes on in its log.
 std::optional<LogResumed> log_resumed(const TrainArguments& arguments, const TrainInputs& inputs) {
   if (!arguments.resume) return std::nullopt;
-  if (!inputs.resume) return LogResumed{};
+  if (!inputs.resume) return LogResumed{0, noted_log_begin(arguments.checkpoint)};
   return LogResumed{inputs.resume->index.iteration, inputs.resume->index.log};
 }
 
@@ -131,23 +136,32 @@ void open_stores(TrainingOutputs& outputs, const TrainArguments& arguments,
                           .steps = arguments.steps,
                           .loads_every = arguments.loads_every,
                           .threads = device.threads,
-                          .resumes = inputs.resume ? inputs.resume->index.run : std::nullopt},
+                          .resumes = inputs.resume ? inputs.resume->index.run : std::nullopt,
+                          .resumes_after = inputs.resume ? inputs.resume->index.iteration : 0},
         run, schedule_row(takes_turns ? schedule : begins), ranks, groups);
   }
 }
 
-CheckpointObserver checkpoint_observer_of(TrainingOutputs& outputs) {
+CheckpointObserver checkpoint_observer_of(const TrainInputs& inputs, TrainingOutputs& outputs) {
   CheckpointObserver observer;
-  observer.begun = [&outputs](CheckpointIndex& index) {
-    if (!outputs.stores.empty()) index.run = outputs.stores.front().identity();
-    if (outputs.log && outputs.has_log) index.log = outputs.log->place();
+  observer.begun = [&inputs, &outputs](CheckpointIndex& index) {
+    if (!outputs.stores.empty()) {
+      index.run = outputs.stores.front().identity();
+    } else if (inputs.resume) {
+      index.run = inputs.resume->index.run;  // the last one that is stored
+    }
+    // Of a log that can be written no more: after its last whole line.
+    if (outputs.log) index.log = outputs.log->place();
+    if (!index.log && inputs.resume) index.log = inputs.resume->index.log;
   };
   observer.completing = [&outputs] {
+    outputs.has_stores = true;  // tries again: a full disk may have room by now
     guarded(outputs, outputs.has_stores, [&outputs] {
       for (TrainStore& store : outputs.stores) store.flush_for_checkpoint();
     });
   };
   observer.completed = [](const CheckpointReport& one) {
+    forget_log_begin(one.folder.parent_path());
     spdlog::info("checkpoint of iteration {}: {}, {} in {}, {} of them between iterations",
                  one.iteration, one.folder.string(), db::format_cell("bytes", one.bytes),
                  db::format_cell("duration_s", one.written_s),
@@ -178,7 +192,7 @@ void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
     outputs.log.emplace(arguments.log, scale, log_resumed(arguments, inputs),
                         arguments.time_limit_s);
   }
-  if (!arguments.database.empty()) {
+  if (!arguments.database.empty() && !only_evaluates(arguments, inputs)) {
     open_stores(outputs, arguments, inputs, scale, groups, begins, ranks, device, command_line);
   }
 }
@@ -203,7 +217,7 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
                  traffic.experts, db::format_cell("bytes", traffic.bytes),
                  db::format_cell("duration_s", duration_s));
   };
-  observer.checkpoint = checkpoint_observer_of(outputs);
+  observer.checkpoint = checkpoint_observer_of(inputs, outputs);
   observer.balanced = [&outputs](const BalancedTurns& turns) {
     outputs.report->observe(turns);
     guarded(outputs, outputs.has_stores, [&] {
@@ -226,6 +240,7 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
 }
 
 void complete_runs(TrainingOutputs& outputs) {
+  if (outputs.log) guarded(outputs, outputs.has_log, [&] { outputs.log->expect_in_place(); });
   if (!outputs.lost.empty()) {
     if (stop_signal() == SIGPIPE) throw Stopped(outputs.lost, SIGPIPE);
     throw LostOutput(outputs.lost);

@@ -26,6 +26,23 @@ constexpr double kAbandonWait_s = 10;
 /// How many of the last iterations the typical ones are chosen from.
 constexpr std::size_t kRecentIterations = 16;
 
+/// Says which iterations before a checkpoint have no rows, of the run that is resumed from it.
+void say_missing(const db::Connection& connection, std::optional<std::int64_t> resumed, int last) {
+  if (!resumed) {
+    spdlog::warn("{}: does not have the run that wrote the checkpoint of iteration {}",
+                 connection.path(), last);
+    return;
+  }
+  const std::optional<db::LastStored> stored = db::last_stored(connection, *resumed);
+  if (!stored) {
+    spdlog::warn("{}: run {} has no rows: those up to iteration {} are missing", connection.path(),
+                 *resumed, last);
+  } else if (stored->iteration < last) {
+    spdlog::warn("{}: run {} has rows up to iteration {}: those of {} to {} are missing",
+                 connection.path(), stored->run_id, stored->iteration, stored->iteration + 1, last);
+  }
+}
+
 }  // namespace
 
 std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
@@ -60,7 +77,10 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
       options_(options) {
   db::Transaction transaction(connection_, "begin a training run");
   if (run.started_at == 0) run.started_at = db::now();
-  if (options.resumes) run.resumes_run_id = db::find_run(connection_, *options.resumes);
+  if (options.resumes) {
+    run.resumes_run_id = db::find_run(connection_, *options.resumes);
+    say_missing(connection_, run.resumes_run_id, options.resumes_after);
+  }
   const db::Machine machine = this_machine();
   identity_ = {run.started_at, run.pid, machine.hostname};
   run_id_ = db::begin_run(connection_, std::move(run), machine, schedule);
@@ -85,6 +105,12 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
 }
 
 void TrainStore::observe(const StepReport& report) {
+  keep(report);
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - flushed_at_;
+  if (waited.count() >= options_.flush_interval_s) flush();
+}
+
+void TrainStore::keep(const StepReport& report) {
   iterations_.push_back({run_id_, report.iteration, report.loss, report.auxiliary_loss,
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt, std::nullopt});
@@ -130,8 +156,6 @@ void TrainStore::observe(const StepReport& report) {
   const int last = programs_.rbegin()->first;
   programs_.erase(programs_.begin(),
                   programs_.lower_bound(recent_.empty() ? last : recent_.front().program));
-  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - flushed_at_;
-  if (waited.count() >= options_.flush_interval_s) flush();
 }
 
 void TrainStore::observe(const BalancedTurns& turns) {
@@ -275,6 +299,9 @@ void TrainStore::abandon(const std::string& status, const std::string& error) no
     store_waiting_rows();
   } catch (const std::exception& other) {
     if (error.find(other.what()) == std::string::npos) spdlog::warn("{}", other.what());
+    if (iterations_.empty()) return;
+    spdlog::warn("{}: the rows of iterations {} to {} of run {} are lost", connection_.path(),
+                 iterations_.front().iteration, iterations_.back().iteration, run_id_);
   }
 }
 

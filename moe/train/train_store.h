@@ -37,6 +37,7 @@ struct TrainStoreOptions {
   std::vector<int> threads = {};  ///< [rank], as in OpenDevice
   /// The run whose checkpoint this one goes on from; it may be in another database.
   std::optional<db::RunIdentity> resumes = std::nullopt;
+  int resumes_after = 0;  ///< the last iteration of that checkpoint
 };
 
 /// A million rows are about 30 MB.
@@ -61,8 +62,11 @@ class TrainStore {
   /// The schedule and Program of the iterations from `iteration` on; called before the first
   /// iteration.
   void observe(int iteration, const Schedule& schedule, const Program& program);
-  /// Stores an iteration. Throws db::Error (gone) where the database was deleted or moved.
+  /// Keeps an iteration, and stores what waits where it has waited for long enough. Throws db::Error
+  /// ((gone) where the database was deleted or moved); what is not stored then waits on.
   void observe(const StepReport& report);
+  /// Keeps an iteration for the next time that rows are stored.
+  void keep(const StepReport& report);
   void observe(const BalancedTurns& turns);
   /// Stores the rows that wait, before a checkpoint is complete. Throws db::Error; while another
   /// process has locked the database for long, they wait on.
@@ -72,7 +76,8 @@ class TrainStore {
   /// where the time limit passed.
   void finish();
   /// As finish, for a run that ended early ("failed", "killed") with `error`. Errors of the
-  /// database are ignored, since the caller has a failure to report that matters more.
+  /// database are told and no more, since the caller has a failure to report that matters more; so
+  /// are the iterations whose rows are lost then.
   void abandon(const std::string& status, const std::string& error) noexcept;
 
   std::int64_t run_id() const { return run_id_; }

@@ -49,6 +49,15 @@ class RunChain : public testing::Test {
   }
 };
 
+TEST_F(RunChain, TheLastRowIsOfTheLastRunThatHasAny) {
+  const auto one = add(std::nullopt, 1, 5), two = add(one, 6, 5), none = add(std::nullopt, 1, 0);
+  ASSERT_TRUE(last_stored(connection, two));
+  EXPECT_EQ(last_stored(connection, two)->run_id, one);
+  EXPECT_EQ(last_stored(connection, two)->iteration, 5);
+  EXPECT_FALSE(last_stored(connection, none));
+  EXPECT_FALSE(last_stored(connection, 99));
+}
+
 TEST_F(RunChain, IterationsThatALaterRunHasRepeatedAreVoid) {
   const auto one = add(std::nullopt, 1, 5), two = add(one, 4, 6), three = add(two, 5, 9);
   const auto first = static_cast<double>(one), second = static_cast<double>(two);

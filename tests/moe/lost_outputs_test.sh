@@ -104,8 +104,64 @@ if strace -f -o trace true 2>/dev/null; then
     ends 1 "bad.db: " strace -f -qq -o trace -P "$directory/bad.db-wal" -e trace=pwrite64 \
       -e "inject=pwrite64:error=$error:when=60+" "${training[@]}" --db bad.db
     grep -q INJECTED trace || fail "nothing failed"
+    grep -q "bad.db: the rows of iterations .* of run 1 are lost" err || fail "what is lost was not said: $(cat err)"
     "$moe_db" check --stale-after 1000 --db bad.db >out 2>err || fail "the database is spoilt: $(cat out err)"
+    last=$(find c -name 'iteration-????????' | sort | tail -n 1)
+    last=$((10#${last##*-}))
+    "${training[@]}" --checkpoint c --resume --db bad.db --steps $((last + 3)) >out 2>err || fail "no resume: $(cat err)"
+    grep -q "bad.db: run 1 has rows up to iteration .* to $last are missing" err || fail "no word of lost rows: $(cat err)"
+    "$moe_db" check --stale-after 1000 --db bad.db >out && fail "lost rows are sound"
+    grep -q "run 2 goes on with iteration $((last + 1)) from run 1, .* to $last" out || fail "check said: $(cat out)"
   done
+
+  # A log that a disk refuses for a while: a resume says what it lacks, and cuts what follows.
+  rm -rf c part.jsonl
+  strace -f -qq -o trace -P "$directory/part.jsonl" -e trace=write -e inject=write:error=ENOSPC:when=5+ \
+    "${training[@]}" --log part.jsonl --checkpoint c --steps 1000 >out 2>err
+  printf '{"iteration":5,"lo' >>part.jsonl
+  "${training[@]}" --log part.jsonl --checkpoint c --resume --steps 9 >out 2>err || fail "no resume: $(cat err)"
+  grep -q "part.jsonl: has no lines of iterations 5 to " err || fail "of a log with gaps it said: $(cat err)"
+  sed 's/^{"iteration":\([0-9]*\),.*/\1/' part.jsonl >out
+  [ "$(head -n 4 out) $(tail -n 1 out)" = "$(seq 4) 9" ] || fail "the log has $(cat out)"
 fi
+
+# A log that is deleted.
+rm -rf c away.jsonl
+"${training[@]}" --steps 1000000 --log away.jsonl --checkpoint c >out 2>err &
+child=$!
+for _ in $(seq 300); do
+  [ -s away.jsonl ] && break
+  sleep 0.1
+done
+rm away.jsonl
+wait $child
+[ $? = 1 ] || fail "a deleted log was no failure: $(cat err)"
+grep -q "away.jsonl: was deleted or replaced while it was written" err || fail "of a deleted log it said: $(cat err)"
+ls c/iteration-*/index.json >/dev/null 2>&1 || fail "a deleted log left no checkpoint"
+
+# A kill before the first checkpoint: what begins anew cuts the lines of the one that was killed, and no others.
+rm -rf c anew.jsonl
+"${training[@]}" --steps 2 --log anew.jsonl >out 2>err
+"${training[@]}" --steps 1000000 --log anew.jsonl --checkpoint c >out 2>err &
+child=$!
+for _ in $(seq 300); do
+  [ "$(wc -l <anew.jsonl)" -gt 6 ] && break
+  sleep 0.1
+done
+kill -KILL $child
+wait $child 2>/dev/null
+"${training[@]}" --steps 3 --log anew.jsonl --checkpoint c --resume >out 2>err || fail "no second begin: $(cat err)"
+[ "$(sed 's/^{"iteration":\([0-9]*\),.*/\1/' anew.jsonl | tr '\n' ' ')" = "1 2 1 2 3 " ] ||
+  fail "the log has other iterations: $(cut -c 1-40 anew.jsonl) after: $(cat err)"
+
+# A part that is stored nowhere.
+rm -rf c
+parts=("${training[@]}" --checkpoint c)
+"${parts[@]}" --steps 4 --db parts.db >out 2>err
+"${parts[@]}" --steps 6 --resume >out 2>err
+"${parts[@]}" --steps 8 --resume --db parts.db >out 2>err
+grep -q "parts.db: run 1 has rows up to iteration 4: those of 5 to 6 are missing" err || fail "of a gap it said: $(cat err)"
+"$moe_db" query --db parts.db --format csv "SELECT run, resumes_run FROM run_view ORDER BY run" >out
+[ "$(tail -n 1 out)" = 2,1 ] || fail "a run does not know the last one that is stored: $(cat out)"
 [ "$failures" = 0 ] && echo "no output was lost in silence"
 exit "$failures"

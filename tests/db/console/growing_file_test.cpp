@@ -91,6 +91,18 @@ TEST_F(GrowingFiles, AReaderThatTakesNothingIsGivenUpAndOneThatIsGoneIsAnError) 
   }
 }
 
+TEST_F(GrowingFiles, KnowWhetherTheirNameIsStillTheirs) {
+  GrowingFile file(path);
+  EXPECT_TRUE(file.is_in_place());
+  std::filesystem::rename(path, directory.file("moved"));
+  EXPECT_FALSE(file.is_in_place());
+  write_file(path, "another");
+  EXPECT_FALSE(file.is_in_place());
+  std::filesystem::remove(directory.file("moved"));
+  EXPECT_THROW(file.is_in_place(), OutputError);
+  EXPECT_TRUE(GrowingFile("/dev/null").is_in_place());
+}
+
 TEST_F(GrowingFiles, WhatCannotBeWrittenIsSaid) {
   GrowingFile file("/dev/full");
   EXPECT_THAT(

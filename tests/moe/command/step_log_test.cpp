@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -14,8 +15,12 @@
 namespace moe::step_log_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
 
 class StepLogTest : public ::testing::Test {
  protected:
@@ -117,6 +122,58 @@ TEST_F(StepLogTest, ATrainingThatBeginsAnewIsMarkedWhereThereAreLines) {
   EXPECT_THAT(resumed(), ElementsAre(-1));
   write(1, 1, LogResumed{});
   EXPECT_THAT(resumed(), ElementsAre(-1, 0));
+}
+
+TEST_F(StepLogTest, ATrainingThatBeginsAnewCutsItsOwnLinesAlone) {
+  const std::string folder = directory.path();
+  write(1, 3);  // another training
+  note_log_begin(folder, write(1, 5).at(1));
+  const std::string text = db::read_file(path);
+  write(1, 2, LogResumed{0, noted_log_begin(folder)});
+  EXPECT_THAT(iterations(), ElementsAre(1, 2, 3, 1, 2));
+  EXPECT_THAT(resumed(), ElementsAre(-1, -1, -1, 0, -1));
+
+  db::write_file(path, text);
+  forget_log_begin(folder);
+  EXPECT_EQ(noted_log_begin(folder), std::nullopt);
+  write(1, 1, LogResumed{0, noted_log_begin(folder)});
+  EXPECT_THAT(iterations(), ElementsAre(1, 2, 3, 1, 2, 3, 4, 5, 1)) << "nothing tells whose";
+
+  db::write_file(path, "");
+  note_log_begin(folder, write(1, 5).at(1));
+  write(1, 2, LogResumed{0, noted_log_begin(folder)});
+  EXPECT_THAT(resumed(), ElementsAre(-1, -1)) << "nothing was there before";
+}
+
+TEST_F(StepLogTest, LinesThatCouldNotBeWrittenAreNamed) {
+  const LogPlace place = write(1, 4).at(4);
+  db::write_file(path, db::read_file(path) + R"({"iteration":5,"lo)");  // the disk was full
+  testing::internal::CaptureStdout();
+  write(7, 8, LogResumed{6, place});
+  EXPECT_THAT(
+      testing::internal::GetCapturedStdout(),
+      AllOf(HasSubstr("has no lines of iterations 5 to 6"), Not(HasSubstr("may have lines"))));
+  EXPECT_THAT(iterations(), ElementsAre(1, 2, 3, 4, 7, 8));
+}
+
+TEST_F(StepLogTest, ALogThatIsTakenAwayIsAnErrorAndOneThatIsRenamedGoesOn) {
+  StepLog log(path, {16, std::nullopt}, std::nullopt, 20);
+  StepReport step;
+  step.iteration = 1;
+  log.write(step, "");
+  const std::string moved = directory.file("log.1");
+  std::filesystem::rename(path, moved);
+  testing::internal::CaptureStdout();
+  log.write(step, "");
+  log.write(step, "");
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("has another name by now"));
+  const LogPlace last = log.place().value();
+  EXPECT_EQ(last.bytes, static_cast<std::int64_t>(db::read_file(moved).size()));
+  std::filesystem::remove(moved);
+  EXPECT_THAT([&] { log.write(step, ""); },
+              ThrowsMessage<db::OutputError>(
+                  path + ": was deleted or replaced while it was written: its lines are lost"));
+  EXPECT_EQ(log.place(), last);
 }
 
 TEST_F(StepLogTest, ALineFollowsHalfALineOnItsOwn) {

@@ -1,5 +1,6 @@
 #include "moe/train/train_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,6 +20,8 @@
 
 namespace moe::train_store_test {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr int kRanks = 2;
 
@@ -388,6 +391,47 @@ TEST_F(TrainStoreTest, ARunKnowsTheOneThatItGoesOnFrom) {
   options.database = directory.file("another.db");
   const TrainStore stranger = make_store();
   EXPECT_EQ(db::load_run(reader(), stranger.run_id()).resumes_run_id, std::nullopt);
+}
+
+TEST_F(TrainStoreTest, AResumedRunSaysWhichRowsTheEarlierOneLacks) {
+  TrainStore first = make_store();
+  first.observe(report(1));
+  first.observe(report(2));
+  options.resumes = first.identity();
+  const auto said = [this](int last) {
+    options.resumes_after = last;
+    testing::internal::CaptureStdout();
+    make_store();
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(said(2), "");
+  EXPECT_THAT(said(5), HasSubstr("run 1 has rows up to iteration 2: those of 3 to 5 are missing"));
+  options.resumes->pid += 1;
+  EXPECT_THAT(said(5), HasSubstr("does not have the run that wrote the checkpoint of iteration 5"));
+}
+
+TEST_F(TrainStoreTest, WhatCouldNotBeStoredIsStoredAtTheEnd) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  const std::string away = directory.file("away.db");
+  std::filesystem::rename(options.database, away);
+  EXPECT_THROW(store.observe(report(2)), db::Error);
+  store.keep(report(3));
+  std::filesystem::rename(away, options.database);
+  store.abandon("failed", "gone for a while");
+  EXPECT_EQ(stored_iterations(store), 3u);
+}
+
+TEST_F(TrainStoreTest, IterationsThatAreLostAreNamed) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  std::filesystem::remove(options.database);
+  EXPECT_THROW(store.observe(report(2)), db::Error);
+  store.keep(report(3));
+  testing::internal::CaptureStdout();
+  store.abandon("failed", "gone");
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              HasSubstr("the rows of iterations 2 to 3 of run 1 are lost"));
 }
 
 TEST_F(TrainStoreTest, ADatabaseThatIsTakenAwayEndsTheRun) {
