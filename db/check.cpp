@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/store.h"
 
@@ -87,6 +88,73 @@ void check_unfinished(const Connection& connection, double stale_after_s, Proble
            "FROM trial JOIN study ON study.id = study_id "
            "WHERE status = 'running' AND heartbeat_at < ?",
            say("trial", "--fix requeues it"), time - stale_after_s);
+}
+
+/// Times that no program stores: signs of life further ahead than clocks of computers are apart, and
+/// runs that end before they begin.
+void check_times(const Connection& connection, double stale_after_s, Problems& problems) {
+  const double time = now();
+  each_row(
+      connection,
+      "SELECT id, kind || ' ' || name, heartbeat_at FROM run "
+      "WHERE status = 'running' AND heartbeat_at > ?",
+      [&](const Statement& row) {
+        problems.push_back(fmt::format(
+            "run {} ({}) says it is running, but its last sign of life is {:.0f} s "
+            "ahead of this computer's clock: --fix marks it killed",
+            row.value<std::int64_t>(0), row.value<std::string>(1), row.value<double>(2) - time));
+      },
+      time + stale_after_s);
+  each_row(connection,
+           "SELECT id, kind || ' ' || name, started_at - finished_at FROM run "
+           "WHERE finished_at < started_at",
+           [&](const Statement& row) {
+             problems.push_back(fmt::format("run {} ({}) ends {:.3f} s before it begins",
+                                            row.value<std::int64_t>(0), row.value<std::string>(1),
+                                            row.value<double>(2)));
+           });
+}
+
+/// Rows that a training has stored, since it stores one for every iteration, and that are not there
+/// any more, or that a disk has refused.
+void check_iterations(const Connection& connection, Problems& problems) {
+  const auto range = [](std::int64_t first, std::int64_t last) {
+    return first == last ? fmt::format("iteration {}", first)
+                         : fmt::format("iterations {} to {}", first, last);
+  };
+  each_row(
+      connection,
+      "SELECT run_id, min(previous) + 1, iteration - 1, sum(iteration - previous - 1) FROM "
+      "(SELECT run_id, iteration, lag(iteration) OVER (PARTITION BY run_id ORDER BY iteration) "
+      "AS previous FROM iteration) WHERE iteration > previous + 1 GROUP BY run_id",
+      [&](const Statement& row) {
+        const auto first = row.value<std::int64_t>(1), last = row.value<std::int64_t>(2),
+                   all = row.value<std::int64_t>(3);
+        const bool has_more = all > last - first + 1;
+        problems.push_back(fmt::format("run {} has no rows of {}{}", row.value<std::int64_t>(0),
+                                       range(first, last),
+                                       has_more ? fmt::format(", {} missing in all", all) : ""));
+      });
+  each_row(connection,
+           "SELECT id, name FROM run WHERE kind = 'train' AND status = 'done' AND NOT EXISTS "
+           "(SELECT 1 FROM iteration WHERE run_id = run.id)",
+           [&](const Statement& row) {
+             problems.push_back(fmt::format("run {} (train {}) is done and has no iteration",
+                                            row.value<std::int64_t>(0), row.value<std::string>(1)));
+           });
+  each_row(connection,
+           "SELECT id, resumes_run_id, min(iteration) FROM run JOIN iteration ON run_id = id "
+           "WHERE resumes_run_id IS NOT NULL GROUP BY id",
+           [&](const Statement& row) {
+             const auto first = row.value<std::int64_t>(2);
+             const auto stored = last_stored(connection, row.value<std::int64_t>(1));
+             if (!stored || first <= stored->iteration + std::int64_t{1}) return;
+             problems.push_back(fmt::format(
+                 "run {} goes on with iteration {} from run {}, whose rows end with {}: no run has "
+                 "rows of {}",
+                 row.value<std::int64_t>(0), first, stored->run_id, stored->iteration,
+                 range(stored->iteration + std::int64_t{1}, first - 1)));
+           });
 }
 
 void check_timelines(const Connection& connection, Problems& problems) {
@@ -184,6 +252,8 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
                TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span>(connection,
                                                                                 problems);
     check_unfinished(connection, stale_after_s, problems);
+    check_times(connection, stale_after_s, problems);
+    check_iterations(connection, problems);
     check_timelines(connection, problems);
     check_studies(connection, problems);
   } catch (const Error& error) {

@@ -10,8 +10,9 @@ namespace db {
 /// The faults of a database, one sentence each; empty where it is sound. Faults are damaged pages,
 /// references to rows that do not exist, tables that differ from this version's, values that no
 /// program stores (number_range.h, row_bounds.h), runs and trials that say "running" without a
-/// heartbeat for `stale_after_s`, timelines without spans, spans without an op, studies whose
-/// profile runs are gone.
+/// heartbeat for `stale_after_s` or with one that is as far ahead, runs that end before they begin,
+/// iterations that a training has no rows of, timelines without spans, spans without an op, studies
+/// whose profile runs are gone.
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);
 
 /// Reads the file again and ignores the pages that this connection has in memory. Throws Error

@@ -210,8 +210,8 @@ void finish_run(Connection& connection, std::int64_t run_id, const std::string& 
                 const std::string& error) {
   if (status == "done") require_sound(connection);
   const int changed = update(connection, "finish a run",
-                             "UPDATE run SET status = ?1, error = ?2, finished_at = ?3, "
-                             "heartbeat_at = ?3 WHERE id = ?4",
+                             "UPDATE run SET status = ?1, error = ?2, "
+                             "finished_at = max(?3, started_at), heartbeat_at = ?3 WHERE id = ?4",
                              status, error, now(), run_id);
   require_row(connection, changed, "run", run_id);
 }
@@ -225,16 +225,18 @@ void store_balanced_share(Connection& connection, std::int64_t run_id, double sh
 
 void mark_run_killed(Connection& connection, std::int64_t run_id) {
   update(connection, "mark a killed run",
-         "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
+         "UPDATE run SET status = 'killed', finished_at = max(heartbeat_at, started_at) "
          "WHERE status = 'running' AND id = ?",
          run_id);
 }
 
 int mark_stale_runs_killed(Connection& connection, double older_than_s) {
+  const double time = now();
   return update(connection, "mark killed runs",
-                "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
-                "WHERE status = 'running' AND heartbeat_at < ?",
-                now() - older_than_s);
+                "UPDATE run SET status = 'killed', heartbeat_at = min(heartbeat_at, ?1), "
+                "finished_at = max(started_at, min(heartbeat_at, ?1)) "
+                "WHERE status = 'running' AND (heartbeat_at < ?1 - ?2 OR heartbeat_at > ?1 + ?2)",
+                time, older_than_s);
 }
 
 void insert(Connection& connection, std::span<const RunRank> ranks) {

@@ -59,7 +59,8 @@ void store_balanced_share(Connection&, std::int64_t run_id, double share);
 /// Turns a running run into a killed one that ended at its last heartbeat. Does nothing to any
 /// other.
 void mark_run_killed(Connection&, std::int64_t run_id);
-/// Does so to every running run without a heartbeat for that long; returns how many.
+/// Does so to every running run without a heartbeat for that long, or with one that is as far
+/// ahead; returns how many.
 int mark_stale_runs_killed(Connection&, double older_than_s);
 
 /// Replaces ranks that are there already: peaks are known only at the end.

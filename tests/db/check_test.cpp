@@ -1,6 +1,7 @@
 #include "db/check.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -67,6 +68,52 @@ TEST_F(Check, FindsStudiesWhoseRefinementRunsAreGone) {
   EXPECT_TRUE(find_problems(connection, 60).empty());
   connection.database().exec("UPDATE study SET refinement_runs_json = '[[1], [1, 99]]'");
   expect_problem("study sample study was refined by run 99, which does not exist");
+}
+
+TEST_F(Check, FindsIterationsThatATrainingHasNoRowsOf) {
+  const auto add = [this](int first, int last, std::optional<std::int64_t> resumes) {
+    db::Run run = sample_run(sample.machine);
+    run.status = "done";
+    run.started_at = 100;
+    run.finished_at = 200;
+    run.resumes_run_id = resumes;
+    const auto id = insert(connection, run);
+    std::vector<Iteration> rows;
+    for (int i = first; i <= last; ++i) {
+      rows.emplace_back().run_id = id;
+      rows.back().iteration = i;
+    }
+    insert(connection, rows);
+    return id;
+  };
+  const auto early = add(21, 29, std::nullopt);  // goes on from a run in another file
+  const auto late = add(25, 34, early);          // repeats what no checkpoint had
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+  connection.database().exec(
+      fmt::format("DELETE FROM iteration WHERE run_id = {} AND iteration IN (28, 29, 32)", late));
+  expect_problem(fmt::format("run {} has no rows of iterations 28 to 29, 3 missing in all", late));
+  connection.database().exec(fmt::format(
+      "DELETE FROM iteration WHERE run_id = {} OR run_id = {} AND iteration > 27", early, late));
+  expect_problem(fmt::format("run {} (train tiny) is done and has no iteration", early));
+  connection.database().exec(fmt::format("DELETE FROM run WHERE id IN ({}, {})", early, late));
+  const auto one = add(1, 7, std::nullopt), two = add(9, 12, one);
+  expect_problem(fmt::format(
+      "run {} goes on with iteration 9 from run {}, whose rows end with 7: no run has rows of "
+      "iteration 8",
+      two, one));
+}
+
+TEST_F(Check, FindsTimesThatNoProgramStores) {
+  const auto id = insert(connection, sample_run(sample.machine));
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+  connection.database().exec(
+      fmt::format("UPDATE run SET heartbeat_at = {} WHERE id = {}", now() + 1000, id));
+  expect_problem("s ahead of this computer's clock: --fix marks it killed");
+  EXPECT_EQ(fix_stale(connection, 60).killed_runs, 1);
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+  connection.database().exec(
+      fmt::format("UPDATE run SET finished_at = started_at - 2 WHERE id = {}", id));
+  expect_problem(fmt::format("run {} (train tiny) ends 2.000 s before it begins", id));
 }
 
 TEST_F(Check, FindsActivitiesThatDoNotExist) {

@@ -122,13 +122,14 @@ TEST(SeveralProcesses, KilledWriterLosesNothingItWasToldIsStored) {
   for (int round = 0; round < 5; ++round) {
     int stored[2];
     ASSERT_EQ(pipe(stored), 0);
+    const int first = load_iterations(open_reader(path), 1).back().iteration + 1;
     const pid_t child = fork();
     if (child == 0) {
       auto connection = open_writer(path);
       for (int i = 0;; ++i) {
         Iteration iteration;
         iteration.run_id = 1;
-        iteration.iteration = 1000000 * (round + 1) + i;
+        iteration.iteration = first + i;
         insert(connection, std::span<const Iteration>(&iteration, 1));
         if (write(stored[1], &iteration.iteration, sizeof(int)) < 0) _exit(1);
       }
