@@ -110,6 +110,7 @@ std::vector<FitSample> measured_samples(const db::Fit& fit,
 }
 
 std::vector<FitSample> profile_samples(const db::Connection& connection, const db::Fit& fit) {
+  const std::string name = fitted_name(fit);  // the statement keeps no copy
   const bool is_of_one_shape = fit.op.ends_with(']');
   db::Statement statement(
       connection,
@@ -128,7 +129,7 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "JOIN run_rank ON run_rank.run_id = timeline.run_id AND run_rank.rank = member.rank "
       "WHERE own.timeline_id = timeline.id AND own.kind = timeline_op.group_kind "
       "AND own.rank = span.rank) > 1, 'inter_node', 'intra_node'))");
-  statement.bind(fit.run_id, fitted_name(fit), fit.unit, fit.link);
+  statement.bind(fit.run_id, name, fit.unit, fit.link);
   std::map<double, std::vector<double>> by_size;
   while (statement.step()) {
     const FitSample sample{statement.value<double>(0), statement.value<double>(1)};
