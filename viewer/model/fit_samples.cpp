@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -16,8 +17,18 @@ namespace viewer {
 
 namespace {
 
-// "linear_bf16" of "linear_bf16[8 rows, 4x6]".
-std::string fitted_name(const db::Fit& fit) { return fit.op.substr(0, fit.op.find('[')); }
+// What the kinds of ops may be called that a fit is of: "linear_bf16" and "linear" of
+// "linear_bf16[8 rows, 4x6]"; twice the same of a fit in f32.
+struct KindsOfFit {
+  std::string name, without_precision;
+};
+KindsOfFit kinds_of(const db::Fit& fit) {
+  const std::string name = fit.op.substr(0, fit.op.find('['));
+  for (const std::string_view suffix : {"_bf16", "_f64"}) {
+    if (name.ends_with(suffix)) return {name, name.substr(0, name.size() - suffix.size())};
+  }
+  return {name, name};
+}
 
 // How many arrays of its size a timed copy reads and writes, by the fit that it is for.
 double arrays_of(const std::string& fit_op, const std::string& measured_op) {
@@ -86,8 +97,8 @@ void mark_outliers(const db::Fit& fit, std::vector<FitSample>& samples) {
 }  // namespace
 
 bool is_of_kind(const db::Fit& fit, const std::string& kind) {
-  const std::string name = fitted_name(fit);
-  return name == kind || name == kind + "_bf16" || name == kind + "_f64";
+  const KindsOfFit kinds = kinds_of(fit);
+  return kind == kinds.name || kind == kinds.without_precision;
 }
 
 double fitted_s(const db::Fit& fit, double units) {
@@ -110,7 +121,7 @@ std::vector<FitSample> measured_samples(const db::Fit& fit,
 }
 
 std::vector<FitSample> profile_samples(const db::Connection& connection, const db::Fit& fit) {
-  const std::string name = fitted_name(fit);  // the statement keeps no copy
+  const KindsOfFit kinds = kinds_of(fit);  // the statement keeps no copy
   const bool is_of_one_shape = fit.op.ends_with(']');
   db::Statement statement(
       connection,
@@ -119,8 +130,7 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "FROM run JOIN study ON study.name = run.name "
       "JOIN json_each(nullif(study.profile_runs_json, '')) AS profile "
       "JOIN timeline ON timeline.run_id = profile.value AND timeline.kind = 'measured' "
-      "JOIN timeline_op ON timeline_op.timeline_id = timeline.id AND ?2 IN "
-      "(timeline_op.kind, timeline_op.kind || '_bf16', timeline_op.kind || '_f64') "
+      "JOIN timeline_op ON timeline_op.timeline_id = timeline.id AND timeline_op.kind IN (?2, ?5) "
       "JOIN span ON span.timeline_id = timeline.id AND span.op = timeline_op.op "
       "WHERE run.id = ?1 AND run.kind = 'study' AND units > 0 AND seconds > 0 "
       "AND (?4 = '' OR ?4 = iif((SELECT count(DISTINCT run_rank.node) FROM rank_group AS own "
@@ -129,7 +139,7 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
       "JOIN run_rank ON run_rank.run_id = timeline.run_id AND run_rank.rank = member.rank "
       "WHERE own.timeline_id = timeline.id AND own.kind = timeline_op.group_kind "
       "AND own.rank = span.rank) > 1, 'inter_node', 'intra_node'))");
-  statement.bind(fit.run_id, name, fit.unit, fit.link);
+  statement.bind(fit.run_id, kinds.name, fit.unit, fit.link, kinds.without_precision);
   std::map<double, std::vector<double>> by_size;
   while (statement.step()) {
     const FitSample sample{statement.value<double>(0), statement.value<double>(1)};
