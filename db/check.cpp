@@ -118,10 +118,6 @@ void check_times(const Connection& connection, double stale_after_s, Problems& p
 /// Rows that a training has stored, since it stores one for every iteration, and that are not there
 /// any more, or that a disk has refused.
 void check_iterations(const Connection& connection, Problems& problems) {
-  const auto range = [](std::int64_t first, std::int64_t last) {
-    return first == last ? fmt::format("iteration {}", first)
-                         : fmt::format("iterations {} to {}", first, last);
-  };
   each_row(
       connection,
       "SELECT run_id, min(previous) + 1, iteration - 1, sum(iteration - previous - 1) FROM "
@@ -132,7 +128,7 @@ void check_iterations(const Connection& connection, Problems& problems) {
                    all = row.value<std::int64_t>(3);
         const bool has_more = all > last - first + 1;
         problems.push_back(fmt::format("run {} has no rows of {}{}", row.value<std::int64_t>(0),
-                                       range(first, last),
+                                       iterations_text(first, last),
                                        has_more ? fmt::format(", {} missing in all", all) : ""));
       });
   each_row(connection,
@@ -153,7 +149,7 @@ void check_iterations(const Connection& connection, Problems& problems) {
                  "run {} goes on with iteration {} from run {}, whose rows end with {}: no run has "
                  "rows of {}",
                  row.value<std::int64_t>(0), first, stored->run_id, stored->iteration,
-                 range(stored->iteration + std::int64_t{1}, first - 1)));
+                 iterations_text(stored->iteration + std::int64_t{1}, first - 1)));
            });
 }
 

@@ -1,5 +1,7 @@
 #include "db/run_chain.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "db/load.h"
@@ -14,6 +16,11 @@ std::optional<std::int64_t> find_run(const Connection& connection, const RunIden
   statement.bind(identity.started_at, identity.pid, identity.hostname);
   statement.step();
   return statement.value<std::optional<std::int64_t>>(0);
+}
+
+std::string iterations_text(std::int64_t first, std::int64_t last) {
+  return first == last ? fmt::format("iteration {}", first)
+                       : fmt::format("iterations {} to {}", first, last);
 }
 
 std::optional<LastStored> last_stored(const Connection& connection, std::int64_t run_id) {

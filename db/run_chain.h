@@ -24,6 +24,9 @@ struct RunIdentity {
 /// The run in this database; none where it is not there.
 std::optional<std::int64_t> find_run(const Connection&, const RunIdentity&);
 
+/// "iteration 4", "iterations 4 to 6"
+std::string iterations_text(std::int64_t first, std::int64_t last);
+
 /// The last iteration of which a run has a row.
 struct LastStored {
   std::int64_t run_id = 0;

@@ -14,6 +14,7 @@
 
 #include "db/console/output_target.h"
 #include "db/output_place.h"
+#include "db/run_chain.h"
 #include "moe/stop.h"
 #include "moe/train/checkpoint/checksum.h"
 
@@ -52,11 +53,6 @@ std::optional<int> last_of_lines(std::string_view text, int first) {
     text.remove_prefix(end + 1);
   }
   return next - 1;
-}
-
-std::string iterations_text(int first, int last) {
-  return first == last ? fmt::format("iteration {}", first)
-                       : fmt::format("iterations {} to {}", first, last);
 }
 
 std::filesystem::path note_of_log(const std::filesystem::path& folder) {
@@ -143,13 +139,13 @@ void StepLog::cut_repeated() {
   if (bytes > kept) file_.cut(kept);
   if (*last > *stands) {
     spdlog::info(
-        "{}: the lines of {} are cut: training {}", path_, iterations_text(*stands + 1, *last),
+        "{}: the lines of {} are cut: training {}", path_, db::iterations_text(*stands + 1, *last),
         resumed_->iteration == 0 ? "begins anew"
                                  : fmt::format("goes on from iteration {}", resumed_->iteration));
   }
   if (*stands < resumed_->iteration) {
     spdlog::warn("{}: has no lines of {}", path_,
-                 iterations_text(*stands + 1, resumed_->iteration));
+                 db::iterations_text(*stands + 1, resumed_->iteration));
   }
 }
 

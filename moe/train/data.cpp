@@ -83,23 +83,6 @@ void hold_out(Source& source, const CorpusOptions& options) {
   }
 }
 
-/// Whether two files have the same tokens, by samples all over them.
-bool same_text(const TokenFile& a, const TokenFile& b, std::int64_t vocabulary) {
-  constexpr std::int64_t most_samples = 64, each = 4096;
-  if (a.tokens != b.tokens) return false;
-  const std::int64_t length = std::min(a.tokens, each),
-                     samples = std::min(most_samples, (a.tokens + length - 1) / length);
-  std::vector<std::int32_t> of_a(static_cast<std::size_t>(length)), of_b(of_a.size());
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::int64_t last = a.tokens - length,
-                       first = i + 1 == samples ? last : last / (samples - 1) * i;
-    read_tokens(a, first, of_a, vocabulary);
-    read_tokens(b, first, of_b, vocabulary);
-    if (of_a != of_b) return false;
-  }
-  return true;
-}
-
 /// Refuses a file that is listed twice, and a text of which one copy is trained on and the other
 /// held out, where a sequence fits in it.
 void expect_each_once(const Source& source, const Corpus& corpus) {
@@ -119,20 +102,24 @@ void expect_each_once(const Source& source, const Corpus& corpus) {
                     before == path.string() ? "listed twice" : "the same file as " + before,
                     fmt::format(expected, before)));
   }
-  std::multimap<std::int64_t, const Source::Part*> trained_on;  // by the tokens of the file
+  std::map<std::int64_t, int> of_length;  // files of so many tokens
+  for (const Source::Part& part : source.parts) ++of_length[part.file.tokens];
+  const auto may_be_twice = [&](const TokenFile& file) {
+    return file.tokens > corpus.sequence_length && of_length.at(file.tokens) > 1;
+  };
+  std::map<std::uint64_t, const Source::Part*> trained_on;  // the first file of each text
   for (const Source::Part& part : source.parts) {
-    if (part.first < source.training_tokens) trained_on.emplace(part.file.tokens, &part);
+    if (part.first >= source.training_tokens || !may_be_twice(part.file)) continue;
+    trained_on.try_emplace(identity_of(part.file, corpus.vocabulary), &part);
   }
   for (const Source::Part& part : source.parts) {
     const bool is_held_out = part.first + part.file.tokens > source.training_tokens;
-    if (!is_held_out || part.file.tokens <= corpus.sequence_length) continue;
-    const auto [begin, end] = trained_on.equal_range(part.file.tokens);
-    for (auto other = begin; other != end; ++other) {
-      const TokenFile& file = other->second->file;
-      if (other->second == &part || !same_text(part.file, file, corpus.vocabulary)) continue;
-      throw InputError(fmt::format("{}: is the same text as {}: {}", part.file.path.string(),
-                                   file.path.string(), fmt::format(expected, file.path.string())));
-    }
+    if (!is_held_out || !may_be_twice(part.file)) continue;
+    const auto same = trained_on.find(identity_of(part.file, corpus.vocabulary));
+    if (same == trained_on.end() || same->second == &part) continue;
+    const std::string before = same->second->file.path.string();
+    throw InputError(fmt::format("{}: is the same text as {}: {}", part.file.path.string(), before,
+                                 fmt::format(expected, before)));
   }
 }
 
