@@ -11,6 +11,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "tests/tuner/calibrated_model.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/costs/rank_slowdown.h"
@@ -33,14 +34,7 @@ struct Machine {
     return c;
   }();
   moe::Groups groups = groups_of(cluster, moe::Layout{1, 4, 1});
-  moe::Model model = [] {
-    moe::Model m;
-    m.blocks = 2;
-    m.moe_every = 1;
-    m.global_batch = 16;
-    m.d_model = 256;
-    return m;
-  }();
+  moe::Model model = calibrated_model();
   moe::Program program = moe::build_iteration(model, groups, 0);
   std::vector<moe::Program> scheduled;
   Slowdowns slowed;                    ///< of the ranks; empty: all compute as the fits say

@@ -11,6 +11,7 @@
 #include "db/store.h"
 #include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
+#include "tests/tuner/calibrated_model.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/scenario/routing_spec.h"
@@ -24,13 +25,9 @@ namespace tuner::test {
 /// of their iterations route differently.
 struct SimulatedRuns {
   moe::Model model = [] {
-    moe::Model m;
-    m.blocks = 2;
-    m.moe_every = 1;
-    m.global_batch = 16;
-    m.d_model = 256;
-    m.micro_batches = 2;
-    return m;
+    moe::Model two_micro_batches = calibrated_model();
+    two_micro_batches.micro_batches = 2;
+    return two_micro_batches;
   }();
   moe::Groups groups = moe::make_groups(2, 2, {0, 1});
   moe::Program program = moe::build_iteration(model, groups, 0);
