@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "moe/communicator/clock_offset.h"
 #include "moe/communicator/cores.h"
 #include "moe/communicator/node_name.h"
 
@@ -32,6 +34,20 @@ std::vector<int> number(const std::vector<std::string>& names) {
     result.push_back(numbers.emplace(name, static_cast<int>(numbers.size())).first->second);
   }
   return result;
+}
+
+void say_unknown_clocks(const std::vector<RankInfo>& ranks, double time_limit_s) {
+  std::vector<std::string> unknown;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (is_known(ranks[rank].clock)) continue;
+    unknown.push_back(fmt::format("{} ({})", rank, ranks[rank].hostname));
+  }
+  if (unknown.empty()) return;
+  spdlog::warn(
+      "the clock{} of rank{} {} could not be compared with that of rank 0 in time (a quarter of "
+      "--time-limit {}): timelines take it as equal until barriers tell otherwise",
+      unknown.size() == 1 ? "" : "s", unknown.size() == 1 ? "" : "s", fmt::join(unknown, ", "),
+      time_limit_s);
 }
 
 /// The text that a rank tells the others: the largest number first.
@@ -67,6 +83,20 @@ std::vector<std::string> gather_texts(Communicator& world, const std::string& mi
   return texts;
 }
 
+std::string broadcast_text(Communicator& world, const std::string& of_rank_0,
+                           const CallContext& call) {
+  auto bytes = static_cast<std::int64_t>(world.rank == 0 ? of_rank_0.size() : 0);
+  std::array<std::int32_t, 2> halves{};  // no type of a call has 64 bits
+  std::memcpy(halves.data(), &bytes, sizeof bytes);
+  world.broadcast(halves.data(), halves.size(), DType::i32, 0, call);
+  std::memcpy(&bytes, halves.data(), sizeof bytes);
+
+  std::vector<std::int32_t> words(static_cast<std::size_t>((bytes + 3) / 4));
+  if (world.rank == 0) std::memcpy(words.data(), of_rank_0.data(), of_rank_0.size());
+  world.broadcast(words.data(), static_cast<std::int64_t>(words.size()), DType::i32, 0, call);
+  return {reinterpret_cast<const char*>(words.data()), static_cast<std::size_t>(bytes)};
+}
+
 std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s) {
   const CallContext call{.time_limit_s = time_limit_s, .what = "survey of the ranks"};
   const ClockOffset clock = measure_clock_offset(world, time_limit_s);
@@ -93,6 +123,7 @@ std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s) {
                      static_cast<std::int64_t>(numbers[2]),
                      {numbers[0], numbers[1]}});
   }
+  if (world.rank == 0) say_unknown_clocks(ranks, time_limit_s);
   return ranks;
 }
 

@@ -16,11 +16,12 @@ struct RankInfo {
   int core_set = 0;      ///< ranks with cores in common have the same number
   int cores = 1;         ///< how many the ranks of its core set can use at a time
   std::int64_t pid = 0;
-  ClockOffset clock;
+  ClockOffset clock;  ///< may be unknown (clock_offset.h)
 };
 
 /// Host names, machines, cores, process ids and clocks of all ranks of `world`, the same on every
-/// rank. Each wait for another rank lasts time_limit_s at most. Collective.
+/// rank. Rank 0 says whose clocks it does not know. Each wait for another rank lasts time_limit_s at
+/// most. Collective.
 std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s = kDefaultTimeLimit_s);
 /// RankInfo::node by rank.
 std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);
@@ -30,5 +31,8 @@ int ranks_on_machine(const std::vector<RankInfo>& ranks, int rank);
 /// The text of every rank, in rank order: any bytes, of any length. Every rank calls it.
 std::vector<std::string> gather_texts(Communicator& world, const std::string& mine,
                                       const CallContext& call);
+/// The text of rank 0, on every rank: any bytes, of any length. Every rank calls it.
+std::string broadcast_text(Communicator& world, const std::string& of_rank_0,
+                           const CallContext& call);
 
 }  // namespace moe

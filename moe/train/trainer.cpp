@@ -96,7 +96,7 @@ std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Co
     const AnnouncedWork plans(fmt::format("plans after iteration {}", seen.iteration));
     if (const auto schedule = planning.after(std::move(seen))) text = to_json(*schedule);
   }
-  text = gather_texts(world, text, call).front();
+  text = broadcast_text(world, text, call);
   if (text.empty()) return std::nullopt;
   return schedule_from_json(text);
 }

@@ -1,47 +1,33 @@
+#include "moe/communicator/clock_offset.h"
+
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "moe/communicator/communicator.h"
 
 namespace moe::clock_offset_test {
 namespace {
 
-/// Ranks whose clocks are those of this machine, but rank 0 says a time `ahead_s` later than its.
-class OtherClock : public Communicator {
- public:
-  OtherClock(Communicator& ranks, double ahead_s)
-      : Communicator(ranks.rank, ranks.size), ranks_(ranks), ahead_s_(ahead_s) {}
+double machine_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-  void run(const collective::Call& what, const CallContext& call) override {
-    const auto* exchange = std::get_if<collective::AllToAllV>(&what);
-    if (exchange == nullptr) throw std::logic_error("clocks are compared by messages alone");
-    double said = 0;
-    std::memcpy(&said, exchange->from, sizeof said);
-    if (rank == 0) said += ahead_s_;
-    collective::AllToAllV passed_on = *exchange;
-    passed_on.from = passed_on.send.empty() ? nullptr : reinterpret_cast<std::byte*>(&said);
-    ranks_.run(passed_on, call);
-  }
-  std::unique_ptr<Communicator> split(std::span<const int>) override {
-    throw std::logic_error("clocks are compared in one group");
-  }
+/// How far the clock of a rank is ahead of the machine's: far apart, and in no order.
+double ahead_s(int rank) { return 1000.0 * (rank * 7 % 5) - 300.0 * rank; }
 
- private:
-  Communicator& ranks_;
-  double ahead_s_;
-};
-
-TEST(ClockOffset, AddedToARanksTimeGivesThatOfRank0) {
-  for (const double ahead_s : {1000.0, -1000.0}) {
-    run_local_ranks(3, [&](Communicator& ranks) {
-      OtherClock world(ranks, ahead_s);
-      const ClockOffset clock = measure_clock_offset(world);
-      const double expected_s = world.rank == 0 ? 0 : ahead_s;
-      EXPECT_LE(std::abs(clock.offset_s - expected_s), clock.error_s + 1e-9);
-      EXPECT_LT(clock.error_s, 1) << "half a round trip";
+TEST(ClockOffset, AddedToTheTimeOfAnyOfAnyNumberOfRanksGivesThatOfRank0) {
+  for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 12}) {
+    run_local_ranks(ranks, [&](Communicator& world) {
+      const double mine_s = ahead_s(world.rank);
+      const ClockOffset clock = measure_clock_offset(
+          world, {.rounds = 4, .clock_s = [mine_s] { return machine_clock_s() + mine_s; }});
+      ASSERT_TRUE(is_known(clock)) << "rank " << world.rank << " of " << ranks;
+      EXPECT_LE(std::abs(clock.offset_s - (ahead_s(0) - mine_s)), clock.error_s + 1e-9)
+          << "rank " << world.rank << " of " << ranks;
     });
   }
 }
@@ -51,6 +37,26 @@ TEST(ClockOffset, OfOneRankIsNone) {
     const ClockOffset clock = measure_clock_offset(world);
     EXPECT_EQ(clock.offset_s, 0);
     EXPECT_EQ(clock.error_s, 0);
+  });
+}
+
+// Rank 1 is silent for longer than the comparison may last. Rank 3 would have asked it.
+TEST(ClockOffset, OfARankThatDoesNotAnswerIsUnknownAndTheRanksGoOn) {
+  run_local_ranks(5, [](Communicator& world) {
+    const auto clock_s = [&world] {
+      if (world.rank == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
+      return machine_clock_s();
+    };
+    const ClockOffset clock =
+        measure_clock_offset(world, {.time_limit_s = 6, .rounds = 2, .clock_s = clock_s});
+    EXPECT_EQ(is_known(clock), world.rank != 1 && world.rank != 3) << "rank " << world.rank;
+    if (!is_known(clock)) {
+      EXPECT_EQ(clock.offset_s, 0);
+    }
+    std::vector<std::int32_t> all(5);
+    const std::int32_t mine = world.rank;
+    world.all_gather(&mine, all.data(), 1, DType::i32, {.what = "what follows"});
+    EXPECT_EQ(all, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
   });
 }
 

@@ -38,5 +38,13 @@ TEST(Ranks, TextsOfAnyLengthArriveInRankOrder) {
   });
 }
 
+TEST(Ranks, TextOfRank0ArrivesOnEveryRank) {
+  for (const std::string text : {"", "a", "abcd", "two\nlines"}) {
+    run_local_ranks(3, [&](Communicator& world) {
+      EXPECT_EQ(broadcast_text(world, world.rank == 0 ? text : "of nobody", {}), text);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace moe::ranks_test
