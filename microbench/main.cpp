@@ -1,7 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "db/console/run_program.h"
 #include "microbench/measure.h"
+#include "moe/communicator/option_facts.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
 
@@ -16,12 +19,19 @@ int main(int argc, char** argv) {
   const auto work = [&] {
     arguments.google_options = app.remaining();
     microbench::Request request;
-    return moe::run_job(
-        {arguments.ranks, arguments.time_limit_s}, argv,
-        [&] { request = microbench::read_request(arguments, offered); },
-        [&](moe::Communicator& world) {
-          return microbench::measure(arguments, request, world, argc, argv);
-        });
+    // It reads no files: every rank makes its own request of the command line.
+    moe::JobInputs inputs;
+    inputs.given = moe::facts_of_command_line("moe-bench", app,
+                                              {.freely = {"--threads"}, .in_value = {"--db"}});
+    inputs.read = [] { return std::string(); };
+    inputs.take = [&](const std::string&, int) {
+      request = microbench::read_request(arguments, offered);
+      return std::vector<moe::InputFact>();
+    };
+    return moe::run_job({arguments.ranks, arguments.time_limit_s}, argv, inputs,
+                        [&](moe::Communicator& world) {
+                          return microbench::measure(arguments, request, world, argc, argv);
+                        });
   };
   return db::run_program(app, argc, argv, work, moe::exit_code);
 }

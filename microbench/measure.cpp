@@ -175,6 +175,10 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   if (request.dtype == moe::DType::bf16 && !cuda && world.rank == 0) {
     if (const std::string remark = moe::remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
   }
+  if (const std::string remark = moe::remark_on_threads(device, ranks);
+      !remark.empty() && world.rank == 0) {
+    spdlog::warn(remark);
+  }
   Bench bench{world, measured, *device.backend, request.dtype, arguments.device, {}};
   bench.enqueues = device.nccl != nullptr;
   bench.sampling.budget_s = arguments.budget_s;

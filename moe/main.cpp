@@ -2,16 +2,21 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "db/console/run_program.h"
 #include "moe/command/conversion.h"
 #include "moe/command/lists.h"
+#include "moe/command/shared_inputs.h"
 #include "moe/command/training.h"
 #include "moe/communicator/launch.h"
+#include "moe/communicator/option_facts.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
 #include "moe/outcome.h"
@@ -21,30 +26,52 @@
 
 namespace {
 
-/// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
-moe::SchedulePlan make_plan(const moe::TrainArguments& arguments,
-                            const std::vector<std::string>& settings) {
-  const tuner::PlanInTraining plan = tuner::plan_in_training(
-      {arguments.planner, arguments.model, settings, arguments.cluster,
-       tuner::is_measured_cluster(arguments.cluster) ? arguments.database : "",
-       arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
-       arguments.plan_every, arguments.memory_limit_bytes,
-       [](const std::string& text) { spdlog::info(text); }});
-  const bool measures = arguments.micro_profile_steps > 0;
-  if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
-  moe::SchedulePlan result{.schedules = {plan({})}};
-  if (arguments.plan_every > 0) {
-    result.replan = [plan, every = arguments.plan_every](
-                        const moe::SeenIteration& seen) -> std::optional<moe::Schedule> {
+/// The plans of `--planner`. The planners are the tuner's: this file alone includes it.
+class PlannerOfTuner {
+ public:
+  explicit PlannerOfTuner(const moe::TrainArguments& arguments) : arguments_(arguments) {}
+
+  moe::FirstPlan first(const std::vector<std::string>& settings) {
+    if (arguments_.micro_profile_steps > 0) {
+      tuner::expect_measuring(arguments_.planner, "--micro-profile-steps");
+    }
+    moe::FirstPlan first{.schedule = plan(settings)({})};
+    if (arguments_.micro_profile_steps == 0 && tuner::chooses_by_measuring(arguments_.planner)) {
+      first.remark =
+          fmt::format("{} has chosen by simulation; --micro-profile-steps chooses by running",
+                      arguments_.planner);
+    }
+    return first;
+  }
+
+  moe::FurtherPlans further(const std::vector<std::string>& settings) {
+    if (arguments_.micro_profile_steps > 0) return measured(settings);
+    return {.replan = [plan = plan(settings), every = arguments_.plan_every](
+                          const moe::SeenIteration& seen) -> std::optional<moe::Schedule> {
       if (seen.iteration % every != 0) return std::nullopt;
       return plan({&seen.routing, &seen.in_force});
-    };
+    }};
   }
-  const std::string& name = arguments.planner;
-  if (measures) {
+
+ private:
+  /// Made once, where it is asked for first: costs and cluster are read then.
+  const tuner::PlanInTraining& plan(const std::vector<std::string>& settings) {
+    if (!plan_) {
+      plan_ = tuner::plan_in_training(
+          {arguments_.planner, arguments_.model, settings, arguments_.cluster,
+           tuner::is_measured_cluster(arguments_.cluster) ? arguments_.database : "",
+           arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments_.layout,
+           arguments_.plan_every, arguments_.memory_limit_bytes,
+           [](const std::string& text) { spdlog::info(text); }});
+    }
+    return plan_;
+  }
+
+  moe::FurtherPlans measured(const std::vector<std::string>& settings) {
     const auto measured =
-        std::make_shared<tuner::MeasuredPlan>(plan, arguments.micro_profile_steps);
-    result.replan = [measured, name](const moe::SeenIteration& seen) {
+        std::make_shared<tuner::MeasuredPlan>(plan(settings), arguments_.micro_profile_steps);
+    moe::FurtherPlans further;
+    further.replan = [measured, name = arguments_.planner](const moe::SeenIteration& seen) {
       const bool was_done = measured->is_done();
       auto next = measured->after(seen.routing, seen.duration_s);
       if (measured->is_done() && !was_done) {
@@ -53,19 +80,25 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments,
       }
       return next;
     };
-    result.last_remark = [measured, name]() -> std::string {
+    further.last_remark = [measured, name = arguments_.planner]() -> std::string {
       if (measured->is_done()) return "";
       return fmt::format(
           "{} has not chosen yet: training ended after {} micro-profiles; more --steps, or fewer "
           "--micro-profile-steps",
           name, measured->measured());
     };
-  } else if (tuner::chooses_by_measuring(name)) {
-    result.remark =
-        fmt::format("{} has chosen by simulation; --micro-profile-steps chooses by running", name);
+    return further;
   }
-  return result;
-}
+
+  const moe::TrainArguments& arguments_;
+  tuner::PlanInTraining plan_;
+};
+
+/// Compared by what they say, or of use to some ranks alone.
+const moe::OptionsThatDiffer kOptionsThatDiffer{
+    .freely = {"--model", "--set", "--seed", "--data", "--schedule", "--threads", "--memory-limit",
+               "--log", "--log-every"},
+    .in_value = {"--db"}};
 
 }  // namespace
 
@@ -77,14 +110,23 @@ int main(int argc, char** argv) {
   moe::declare(app, arguments);
   moe::declare_lists(app, {tuner::planner_list()});
   const auto work = [&] {
-    moe::TrainInputs inputs;
-    const auto read = [&] {
-      inputs = moe::read_inputs(arguments, [&](const std::vector<std::string>& settings) {
-        return make_plan(arguments, settings);
-      });
+    PlannerOfTuner tuners(arguments);
+    const moe::PlanInTraining planner{
+        [&](const std::vector<std::string>& settings) { return tuners.first(settings); },
+        [&](const std::vector<std::string>& settings) { return tuners.further(settings); }};
+    moe::TrainInputs taken;
+    moe::JobInputs inputs;
+    inputs.given = moe::facts_of_command_line("moe-train", app, kOptionsThatDiffer);
+    inputs.read = [&] { return moe::to_json(moe::read_shared_inputs(arguments, planner)); };
+    inputs.take = [&](const std::string& read, int rank) {
+      const moe::SharedInputs shared = moe::shared_inputs_from_json(read);
+      std::vector<moe::InputFact> facts = moe::facts_of_own_files(arguments, shared);
+      taken = moe::take_inputs(arguments, shared, planner, rank);
+      std::ranges::move(moe::facts_of(arguments, taken), std::back_inserter(facts));
+      return facts;
     };
     const auto train = [&](moe::Communicator& world) {
-      moe::run_training(arguments, inputs, world, argc, argv);
+      moe::run_training(arguments, taken, world, argc, argv);
       return 0;
     };
     moe::Job job{arguments.ranks, arguments.time_limit_s};
@@ -93,7 +135,7 @@ int main(int argc, char** argv) {
         std::cout << moe::to_json(outcome) << std::endl;
       };
     }
-    return moe::run_job(job, argv, read, train);
+    return moe::run_job(job, argv, inputs, train);
   };
   return db::run_program(app, argc, argv, work, moe::exit_code);
 }

@@ -162,7 +162,8 @@ void declare_machine(CLI::App& app, TrainArguments& a) {
 void declare_schedule(CLI::App& app, TrainArguments& a) {
   const char* const group = "Schedule";
   auto* schedule = app.add_option("--schedule", a.schedules,
-                                  "train under the schedule in this JSON file; several take turns, "
+                                  "train under the schedule in this JSON file, or in those on "
+                                  "stdin, one a line, where it is -; several take turns, "
                                   "an iteration each, and --steps counts the iterations of each "
                                   "[default: one stream, nothing overlaps]")
                        ->type_name("FILE")

@@ -25,7 +25,7 @@ struct TrainArguments {
   std::optional<int> ranks;
   std::string layout;
   std::string device = "cpu";
-  std::vector<std::string> schedules;  ///< files; several take turns
+  std::vector<std::string> schedules;  ///< files, or "-" for stdin; several take turns
   std::string planner;
   std::string cluster;
   int plan_every = 0;

@@ -54,4 +54,12 @@ void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs,
   }
 }
 
+std::vector<std::string> settings_in_force(const TrainArguments& arguments, const Model& model) {
+  std::vector<std::string> settings = arguments.settings;
+  TrainInputs inputs;
+  inputs.model = model;
+  read_checkpoint(arguments, inputs, settings);
+  return settings;
+}
+
 }  // namespace moe

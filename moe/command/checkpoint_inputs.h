@@ -15,4 +15,7 @@ namespace moe {
 void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs,
                      std::vector<std::string>& settings);
 
+/// The settings of `model` that are in force where the training goes on from a checkpoint.
+std::vector<std::string> settings_in_force(const TrainArguments& arguments, const Model& model);
+
 }  // namespace moe

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/train/source_identity.h"
 
 namespace moe {
 namespace {
@@ -64,6 +65,20 @@ Corpus open_data(const TrainArguments& arguments, const Model& model) {
                                         .sequence_length = model.sequence_length,
                                         .weights = std::move(weights),
                                         .raw_token_bits = arguments.token_bits});
+}
+
+std::vector<InputFact> facts_of_data(const Corpus& corpus) {
+  std::vector<InputFact> facts;
+  for (std::size_t i = 0; i < corpus.sources.size(); ++i) {
+    const Source& source = corpus.sources[i];
+    facts.push_back({corpus.sources.size() == 1 ? std::string("--data")
+                                                : fmt::format("text {} of --data", i + 1),
+                     fmt::format("{} tokens, {} to train on, weight {}, {:016x}", source.tokens,
+                                 source.training_tokens, source.weight,
+                                 identity_of(source, corpus.vocabulary))});
+  }
+  facts.push_back({"the fingerprint of --data", fmt::format("{:016x}", corpus.fingerprint)});
+  return facts;
 }
 
 DataOptions data_options(const TrainArguments& arguments, const Model& model, Corpus& corpus,

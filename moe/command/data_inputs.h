@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "moe/command/arguments.h"
+#include "moe/communicator/same_inputs.h"
 #include "moe/model/model.h"
 #include "moe/train/batches.h"
 #include "moe/train/checkpoint/resume.h"
@@ -15,6 +17,9 @@ namespace moe {
 /// taken as it is where there is a file of that name. Where one file has a weight, those without
 /// have 1. Throws InputError as open_corpus() does, and for a weight that is not above 0.
 Corpus open_data(const TrainArguments& arguments, const Model& model);
+
+/// Which text it is, source by source: all ranks have to have the same, wherever its files lie.
+std::vector<InputFact> facts_of_data(const Corpus& corpus);
 
 /// What is drawn from it. A training that goes on has its files where the checkpoint has them, and
 /// in its order; the remarks of `resume` then also tell what is drawn otherwise than before.

@@ -8,12 +8,15 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "db/connection.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/command/checkpoint_inputs.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/sample_text.h"
+#include "moe/command/shared_inputs.h"
 #include "moe/command/step_log.h"
 #include "moe/command/training_outputs.h"
 #include "moe/communicator/announced_work.h"
@@ -122,17 +125,21 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
 
 /// Tells a person what begins, before the first iteration.
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
-                     const Groups& groups, const Backend& backend, int ranks) {
-  const std::vector<std::string> names = schedule_names(arguments, inputs.plan);
-  spdlog::info("{} on {} rank{} ({}), {}schedule{} {}, {}", inputs.model.name, ranks,
-               ranks == 1 ? "" : "s", backend.name(),
-               ranks == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
+                     const Groups& groups, const OpenDevice& device,
+                     const std::vector<RankInfo>& ranks) {
+  const std::vector<std::string> names = schedule_names(inputs.plan);
+  spdlog::info("{} on {} rank{} ({}), {}schedule{} {}, {}", inputs.model.name, ranks.size(),
+               ranks.size() == 1 ? "" : "s", device.backend->name(),
+               ranks.size() == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
                names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
   if (arguments.device == "cuda" && cuda_is_emulated()) {
     spdlog::warn("the CUDA device is emulated in software: its times say nothing about a GPU");
   }
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
+  if (const std::string remark = remark_on_threads(device, ranks); !remark.empty()) {
+    spdlog::warn(remark);
+  }
   if (inputs.model.dtype == DType::bf16 && arguments.device == "cpu") {
     if (const std::string remark = remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
   }
@@ -187,81 +194,63 @@ bool only_evaluates(const TrainArguments& arguments, const TrainInputs& inputs) 
   return arguments.evaluate_only || (arguments.sample > 0 && nothing_is_left(arguments, inputs));
 }
 
-TrainInputs read_inputs(const TrainArguments& arguments, const MakePlan& make_plan) {
-  if (arguments.plan_beside && arguments.plan_every == 0) {
-    throw InputError(
-        "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
-        "expected --plan-every 1 or more");
-  }
-  refuse_log(arguments.log, arguments.database);
-  TrainInputs inputs;
-  inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
-                            arguments.settings);
-  if (arguments.seed) inputs.model.seed = *arguments.seed;
-  std::vector<std::string> settings = arguments.settings;
-  read_checkpoint(arguments, inputs, settings);
-  if (!arguments.planner.empty()) {
-    inputs.plan = make_plan(settings);
-  } else if (arguments.schedules.empty()) {
-    inputs.plan.schedules = {{.planner = db::kSequential, .decisions = {}}};
-  }
-  for (const std::string& file : arguments.schedules) {
-    Schedule& schedule = inputs.plan.schedules.emplace_back(load_schedule(file));
-    // Ranks tell each other whose turn it is by schedules with a name.
-    const bool is_nameless = schedule.planner.empty() && arguments.schedules.size() > 1;
-    if (is_nameless) schedule.planner = std::filesystem::path(file).filename().string();
-  }
-  if (inputs.plan.schedules.size() > 1) {
-    const auto refuse = [&](const char* option) {
-      throw InputError(
-          fmt::format("{}: expected one --schedule, not {}", option, inputs.plan.schedules.size()));
-    };
-    const auto turns = static_cast<std::int64_t>(inputs.plan.schedules.size());
-    if (std::max(arguments.steps, arguments.evaluate_every) * turns > kMostIterations) {
-      throw InputError(fmt::format("--steps {}: expected at most {} iterations of {} schedules",
-                                   arguments.steps, kMostIterations, turns));
-    }
-    if (!arguments.print_program.empty()) refuse("--print-program");
-    if (!arguments.checkpoint.empty()) refuse("--checkpoint");
-    if (arguments.balanced_steps > 0) refuse("--balanced-steps");
-  }
-  inputs.corpus = open_data(arguments, inputs.model);
-  check_evaluation(arguments, inputs);
-  inputs.data = data_options(arguments, inputs.model, inputs.corpus, inputs.resume);
-  if (inside_mpi_job()) return inputs;
+namespace {
+
+/// Before there are ranks: an error needs none of them.
+void try_for_ranks(const TrainArguments& arguments, const TrainInputs& inputs) {
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
   const Program program = build_iteration(inputs.model, groups, 0);
   for (std::size_t i = 0; i < inputs.plan.schedules.size(); ++i) {
-    check_applies(program, inputs.plan.schedules[i],
-                  arguments.schedules.empty() ? "" : arguments.schedules[i]);
+    check_applies(program, inputs.plan.schedules[i], inputs.plan.from[i]);
   }
   if (!arguments.database.empty()) {
     db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
   }
-  return inputs;
 }
 
-namespace {
-
-/// Ranks of other computers may see another state of a shared folder. Collective.
-void expect_one_checkpoint(const TrainInputs& inputs, Communicator& world, double time_limit_s) {
-  CallContext call;
-  call.time_limit_s = time_limit_s;
-  call.what = "agreement on a checkpoint";
-  const std::string mine = inputs.resume ? inputs.resume->folder.filename().string() : "none";
-  const std::vector<std::string> all = gather_texts(world, mine, call);
-  for (const std::string& other : all) {
-    if (other == all.front()) continue;
-    throw CheckpointError(
-        fmt::format("--resume: the last checkpoint is {} to one rank and {} to another: expected a "
-                    "folder that every rank sees alike",
-                    all.front(), other),
-        2);
-  }
+/// The plans of rank 0 between iterations. All ranks wait for them, and so have to know of them.
+FurtherPlans further_plans(const TrainArguments& arguments, const PlanInTraining& planner,
+                           const std::vector<std::string>& settings, int rank) {
+  if (arguments.plan_every == 0 && arguments.micro_profile_steps == 0) return {};
+  if (rank == 0) return planner.further(settings);
+  return {.replan = [](const SeenIteration&) -> std::optional<Schedule> {
+    throw std::logic_error("rank 0 plans for all");
+  }};
 }
 
 }  // namespace
+
+TrainInputs take_inputs(const TrainArguments& arguments, const SharedInputs& shared,
+                        const PlanInTraining& planner, int rank) {
+  if (rank == 0) refuse_log(arguments.log, arguments.database);
+  TrainInputs inputs;
+  inputs.model = shared.model;
+  std::vector<std::string> settings = arguments.settings;
+  read_checkpoint(arguments, inputs, settings);
+  FurtherPlans further = further_plans(arguments, planner, settings, rank);
+  inputs.plan = {.schedules = shared.schedules,
+                 .from = shared.schedules_from,
+                 .replan = std::move(further.replan),
+                 .remark = shared.remark,
+                 .last_remark = std::move(further.last_remark)};
+  inputs.corpus = open_data(arguments, inputs.model);
+  check_evaluation(arguments, inputs);
+  inputs.data = data_options(arguments, inputs.model, inputs.corpus, inputs.resume);
+  if (!inside_mpi_job()) try_for_ranks(arguments, inputs);
+  return inputs;
+}
+
+std::vector<InputFact> facts_of(const TrainArguments& arguments, const TrainInputs& inputs) {
+  std::vector<InputFact> facts = facts_of_data(inputs.corpus);
+  if (arguments.resume) {
+    // Ranks of other computers may see another state of a shared folder.
+    facts.push_back(
+        {fmt::format("the last checkpoint in {}", arguments.checkpoint.string()),
+         inputs.resume ? inputs.resume->folder.filename().string() : std::string("none")});
+  }
+  return facts;
+}
 
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,
                   int argc, char** argv) {
@@ -280,9 +269,8 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const RankInfo& here = ranks[world.rank];
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());
-  if (arguments.resume) expect_one_checkpoint(inputs, world, arguments.time_limit_s);
   if (world.rank == 0) {
-    say_what_begins(arguments, inputs, groups, *device.backend, world.size);
+    say_what_begins(arguments, inputs, groups, device, ranks);
   }
   if (nothing_is_left(arguments, inputs) && !only_evaluates(arguments, inputs)) {
     const bool tells = world.rank == 0 && arguments.output.format == "json";

@@ -172,11 +172,11 @@ CheckpointObserver checkpoint_observer_of(const TrainInputs& inputs, TrainingOut
 
 }  // namespace
 
-std::vector<std::string> schedule_names(const TrainArguments& arguments, const SchedulePlan& plan) {
+std::vector<std::string> schedule_names(const SchedulePlan& plan) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
     const std::string& planner = plan.schedules[i].planner;
-    names.push_back(planner.empty() ? "of " + arguments.schedules.at(i) : planner);
+    names.push_back(planner.empty() ? "of " + plan.from.at(i) : planner);
   }
   return names;
 }
@@ -186,7 +186,7 @@ void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                   const std::vector<RankInfo>& ranks, const OpenDevice& device,
                   const CommandLine& command_line) {
   const StepScale scale = scale_of(arguments, inputs.model, device, static_cast<int>(ranks.size()));
-  outputs.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan),
+  outputs.report.emplace(arguments, inputs.model, scale, schedule_names(inputs.plan),
                          only_evaluates(arguments, inputs));
   if (!arguments.log.empty()) {
     outputs.log.emplace(arguments.log, scale, log_resumed(arguments, inputs),

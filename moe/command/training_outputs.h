@@ -19,7 +19,7 @@
 namespace moe {
 
 /// What a person calls each schedule: its planner, or its file.
-std::vector<std::string> schedule_names(const TrainArguments& arguments, const SchedulePlan& plan);
+std::vector<std::string> schedule_names(const SchedulePlan& plan);
 
 /// What a training is told to on rank 0: a person, a log and a database. One that can no longer be
 /// written is told no more; the others are, until training has ended in order.

@@ -51,7 +51,7 @@ bool in_path(const std::string& program) {
 }
 
 [[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s,
-                              const std::function<void(int)>& ended) {
+                              const std::function<void(int)>& ended, const std::string& input) {
   if (!in_path("mpirun")) {
     throw InputError(
         fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
@@ -66,7 +66,7 @@ bool in_path(const std::string& program) {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
   }
-  run_mpirun(mpirun_command(ranks, argv), time_limit_s, ended);
+  run_mpirun(mpirun_command(ranks, argv), time_limit_s, ended, kLaunchLimit_s, input);
 }
 
 }  // namespace
@@ -104,7 +104,8 @@ std::vector<std::string> mpirun_command(int ranks, char** argv) {
 
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s,
-                                         const std::function<void(int code)>& ended) {
+                                         const std::function<void(int code)>& ended,
+                                         const std::string& input) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
   for (const Setting& setting : kDeviceSettings) setenv(setting.variable, setting.value, 0);
   const auto check = [&](int size) {
@@ -123,7 +124,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
   }
   if (!ranks || *ranks == 1) return make_solo_communicator();
   if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
-  start_ranks(*ranks, argv, start_limit_s, ended);
+  start_ranks(*ranks, argv, start_limit_s, ended, input);
 }
 
 }  // namespace moe

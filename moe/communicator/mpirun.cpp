@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,15 +47,31 @@ double seconds_since(Clock::time_point time) {
 }
 
 /// In a process group of its own, so that signals of a terminal go to this process alone.
-[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out) {
+[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int in, int out) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);  // it died before the line above
-  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+  dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   execvp(argv[0], argv.data());
   std::perror(argv[0]);
   _exit(127);
+}
+
+/// A file in memory, to be read from its begin: it needs nobody who writes it meanwhile.
+int file_of(const std::string& text) {
+  const int file = memfd_create("moelab-inputs", MFD_CLOEXEC);
+  for (std::size_t at = 0; file >= 0 && at < text.size();) {
+    const ssize_t count = write(file, text.data() + at, text.size() - at);
+    if (count < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "inputs of ranks in memory");
+    }
+    if (count > 0) at += static_cast<std::size_t>(count);
+  }
+  if (file < 0 || lseek(file, 0, SEEK_SET) != 0) {
+    throw std::system_error(errno, std::generic_category(), "memfd_create");
+  }
+  return file;
 }
 
 /// Carries what mpirun prints to our stdout. mpirun itself would die of a reader that goes away,
@@ -232,12 +249,14 @@ class Launch {
 }  // namespace
 
 void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
-                const std::function<void(int code)>& ended_with, double launch_s) {
+                const std::function<void(int code)>& ended_with, double launch_s,
+                const std::string& input) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   stop_when_asked();
   remove_abandoned_mpirun_files();
+  const int in = file_of(input);
   std::array<int, 2> out{};
   if (pipe2(out.data(), O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
@@ -250,8 +269,9 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(argv, parent, out[1]);
+  if (child == 0) become(argv, parent, in, out[1]);
   setpgid(child, child);  // also here: whoever comes first
+  close(in);
   close(out[1]);
 
   Relay relay(out[0], line);
@@ -284,14 +304,15 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   _exit(code);
 }
 
-void tell_launcher() {
+bool tell_launcher() {
   const char* variable = std::getenv(kLineVariable);
-  if (variable == nullptr) return;
+  if (variable == nullptr) return false;
   const std::string line = std::string(variable) + "\n";
   unsetenv(kLineVariable);
-  if (mpi_job_rank().value_or(0) != 0) return;
+  if (mpi_job_rank().value_or(0) != 0) return true;
   // Where it cannot be written, nothing else can.
   [[maybe_unused]] const auto written = write(STDOUT_FILENO, line.data(), line.size());
+  return true;
 }
 
 }  // namespace moe

@@ -10,8 +10,8 @@ namespace moe {
 inline constexpr double kLaunchLimit_s = 10;
 
 /// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
-/// signal that ended it. Calls `ended` with that code before. Throws std::system_error where mpirun
-/// cannot be started.
+/// signal that ended it. Calls `ended` with that code before. `input` is its stdin, which mpirun
+/// hands on to rank 0. Throws std::system_error where mpirun cannot be started.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches
@@ -27,11 +27,11 @@ inline constexpr double kLaunchLimit_s = 10;
 /// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
                              const std::function<void(int code)>& ended = {},
-                             double launch_s = kLaunchLimit_s);
+                             double launch_s = kLaunchLimit_s, const std::string& input = {});
 
 /// Tells the run_mpirun that has started this process that its ranks run: rank 0 prints a line
-/// that run_mpirun keeps to itself. Does nothing in other processes. Call it before anything else
-/// is printed.
-void tell_launcher();
+/// that run_mpirun keeps to itself. Returns whether there is one; does nothing in other processes.
+/// Call it before anything else is printed.
+bool tell_launcher();
 
 }  // namespace moe

@@ -66,6 +66,17 @@ DeviceChoice choose_devices(const std::vector<std::vector<std::string>>& visible
   return choice;
 }
 
+std::string remark_on_threads(const OpenDevice& device, const std::vector<RankInfo>& ranks) {
+  const std::vector<int>& threads = device.threads;
+  const auto other = std::ranges::find_if(threads, [&](int n) { return n != threads.front(); });
+  if (other == threads.end()) return "";
+  const auto said = [&](std::size_t rank) {
+    return fmt::format("{} on rank {} ({})", threads[rank], rank, ranks.at(rank).hostname);
+  };
+  return fmt::format("ranks compute with different numbers of threads: {} and {}", said(0),
+                     said(static_cast<std::size_t>(other - threads.begin())));
+}
+
 OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
                        const DeviceWish& wish) {
   if (!wish.cuda) return open_processor(world, ranks, wish);

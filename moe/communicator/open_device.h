@@ -40,6 +40,10 @@ struct OpenDevice {
 OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
                        const DeviceWish& wish);
 
+/// Says which ranks compute with other numbers of threads than rank 0: the slowest decide how long
+/// an iteration takes. "" where all have the same.
+std::string remark_on_threads(const OpenDevice& device, const std::vector<RankInfo>& ranks);
+
 /// The GPU of each rank.
 struct DeviceChoice {
   std::vector<int> device;   ///< by rank: its index among the GPUs that the rank sees, or -1

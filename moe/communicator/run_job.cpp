@@ -6,16 +6,22 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "db/console/exit_codes.h"
 #include "db/console/log.h"
 #include "db/console/output_error.h"
 #include "moe/backend/backend.h"
 #include "moe/communicator/announced_work.h"
+#include "moe/communicator/handed_inputs.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/mpirun.h"
+#include "moe/communicator/node_name.h"
+#include "moe/communicator/option_facts.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/input/standard_input.h"
 #include "moe/lost_output.h"
 #include "moe/outcome_channel.h"
 #include "moe/stop.h"
@@ -41,24 +47,25 @@ std::string words_of(const std::exception& error) {
   abort_job(stop_signal() != 0 ? db::exit_code_of_signal(stop_signal()) : exit_code(error));
 }
 
-/// The process that starts ranks does not return: it ends as they end.
-std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv) {
+/// The process that starts ranks does not return: it ends as they end. `handed`: for rank 0.
+std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv, const std::string& handed) {
   std::optional<OutcomeChannel> channel;
   if (!inside_mpi_job() && job.ranks.value_or(1) > 1) channel.emplace();
-  return join_world(job.ranks, argv, job.time_limit_s, [&](int code) {
+  const auto ended = [&](int code) {
     if (code != db::kExitDone && job.failed) job.failed(first_cause(channel->outcomes(), code));
-  });
+  };
+  return join_world(job.ranks, argv, job.time_limit_s, ended, handed);
 }
 
-/// Every rank reads the user's files. Returns the exit code of the first rank that cannot; this one
-/// calls `failed`.
-int prepare_together(const Job& job, Communicator& world, const std::function<void()>& prepare,
-                     const std::function<int(const std::exception&)>& failed) {
+/// Does something on this rank while others may do it too. Returns the exit code of the first rank
+/// that cannot; this one calls `failed`.
+int do_together(const Job& job, Communicator& world, const std::function<void()>& read,
+                const std::function<int(const std::exception&)>& failed) {
   std::exception_ptr thrown;
   std::string code;
   try {
     const AnnouncedWork reading("reads its inputs");
-    prepare();
+    read();
   } catch (const std::exception& error) {
     thrown = std::current_exception();
     code = std::to_string(exit_code(error));
@@ -75,16 +82,54 @@ int prepare_together(const Job& job, Communicator& world, const std::function<vo
   }
 }
 
+std::string own_build(const JobInputs& inputs) {
+  const auto found = std::ranges::find(inputs.given, kBuildKey, &InputFact::key);
+  return found == inputs.given.end() ? "" : found->value;
+}
+
+/// The inputs of a job of this rank. Returns an exit code as do_together(); throws Disagreement on
+/// all ranks. `is_handed`: the process that has started the ranks has read them.
+int take_inputs(const Job& job, Communicator& world, const JobInputs& inputs, bool is_handed,
+                const std::function<int(const std::exception&)>& failed) {
+  if (is_handed && world.rank > 0) leave_standard_input();
+  std::string handed;
+  const auto read = [&] {
+    if (world.rank > 0) return;
+    handed = is_handed ? read_standard_input(job.time_limit_s)
+                       : to_text(HandedInputs{rank_and_node(0), own_build(inputs), inputs.read()});
+    handed_inputs(handed);
+  };
+  int code = do_together(job, world, read, failed);
+  if (code != db::kExitDone) return code;
+  handed = broadcast_text(world, handed,
+                          {.time_limit_s = job.time_limit_s, .what = "broadcast of the inputs"});
+  const HandedInputs all = handed_inputs(handed);
+  std::vector<InputFact> facts = inputs.given;
+  for (InputFact& fact : facts) {
+    if (fact.key == kBuildKey) fact.expected = all.build;
+  }
+  expect_same_inputs(world, facts, all.reader, job.time_limit_s);
+  const auto take = [&] { facts = inputs.take(all.text, world.rank); };
+  code = do_together(job, world, take, failed);
+  if (code == db::kExitDone) expect_same_inputs(world, facts, all.reader, job.time_limit_s);
+  return code;
+}
+
 }  // namespace
 
-int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
+int run_job(const Job& job, char** argv, const JobInputs& inputs,
             const std::function<int(Communicator& world)>& work) {
-  tell_launcher();
+  const bool is_handed = tell_launcher();
   leave_openmp_place();
   std::optional<int> rank;
   // An error that every rank throws needs one message, and no rank has to be told.
   const auto tell = [&](const std::exception& error) {
     spdlog::error(words_of(error));
+    report(job, outcome_of(error, rank));
+    return exit_code(error);
+  };
+  const auto tell_with_node = [&](const std::exception& error) {
+    spdlog::error("{}: {}", rank_and_node(rank.value_or(0)), words_of(error));
     report(job, outcome_of(error, rank));
     return exit_code(error);
   };
@@ -95,15 +140,18 @@ int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
   try {
     std::unique_ptr<Communicator> world;
     if (inside_mpi_job()) {
-      world = join_ranks(job, argv);
+      world = join_ranks(job, argv, "");
       rank = world->rank;
       if (*rank > 0) db::log_as_rank(*rank);
-      code = prepare_together(job, *world, prepare, tell);
+      code = take_inputs(job, *world, inputs, is_handed, tell_with_node);
       stop_when_asked();
     } else {
-      prepare();
+      const std::string read = inputs.read();
+      inputs.take(read, 0);
       stop_when_asked();
-      world = join_ranks(job, argv);
+      world = join_ranks(job, argv,
+                         to_text(HandedInputs{node_name() + ", where the job was started",
+                                              own_build(inputs), read}));
       rank = world->rank;
     }
     if (code == db::kExitDone) code = work(*world);
@@ -117,6 +165,8 @@ int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
   } catch (const CheckpointError& error) {
     code = end_together(error);
   } catch (const LostOutput& error) {
+    code = end_together(error);
+  } catch (const Disagreement& error) {
     code = end_together(error);
   } catch (const std::exception& error) {
     end_job(job, rank, error);

@@ -23,7 +23,7 @@ struct Job {
   static constexpr double kLimit_s = 20, kLaunch_s = 20;
 
   explicit Job(const std::string& script, double time_limit_s = kLimit_s,
-               double launch_s = kLaunch_s) {
+               double launch_s = kLaunch_s, const std::string& input = "") {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return;
     std::fflush(nullptr);  // or the child would print what this process has not printed yet
@@ -35,7 +35,7 @@ struct Job {
       if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(100);
       spdlog::set_level(spdlog::level::off);
       try {
-        run_mpirun({"/bin/sh", "-c", script}, time_limit_s, {}, launch_s);
+        run_mpirun({"/bin/sh", "-c", script}, time_limit_s, {}, launch_s, input);
       } catch (const CommunicationError&) {
         _exit(99);
       }
@@ -90,6 +90,14 @@ TEST(Mpirun, AClosedStdoutAsksTheRanksToEnd) {
   EXPECT_EQ(job.read_line(), "ready");
   job.close_output();
   EXPECT_EQ(job.exit_code(), 128 + SIGPIPE);
+}
+
+TEST(Mpirun, InputIsItsStdinToTheEnd) {
+  const std::string long_one(1 << 20, 'x');
+  const Job job("wc -c; wc -c", Job::kLimit_s, Job::kLaunch_s, long_one);
+  EXPECT_EQ(job.read_line(), "1048576");
+  EXPECT_EQ(job.read_line(), "0");
+  EXPECT_EQ(job.exit_code(), 0);
 }
 
 // What `moe-train` does first as rank 0, and what is printed afterwards.
