@@ -50,8 +50,8 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s,
-                              const std::function<void(int)>& ended, const std::string& input) {
+[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s, const EndedRanks& ended,
+                              const std::string& input) {
   if (!in_path("mpirun")) {
     throw InputError(
         fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
@@ -103,8 +103,7 @@ std::vector<std::string> mpirun_command(int ranks, char** argv) {
 }
 
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
-                                         double start_limit_s,
-                                         const std::function<void(int code)>& ended,
+                                         double start_limit_s, const EndedRanks& ended,
                                          const std::string& input) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
   for (const Setting& setting : kDeviceSettings) setenv(setting.variable, setting.value, 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/mpirun.h"
 
 namespace moe {
 
@@ -17,12 +18,12 @@ namespace moe {
 /// N` with the same arguments, ends as mpirun ends (mpirun.h), and does not return. Throws
 /// InputError when N < 1 or mpirun is not installed, Unavailable in a build without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
-/// make_mpi_world and run_mpirun. `ended` is called with mpirun's exit code before this process
-/// ends with it. `input` is what rank 0 then has on stdin. join_world also sets the variables that CUDA and NCCL read when they start, where
+/// make_mpi_world and run_mpirun. `ended` is called before this process
+/// ends with mpirun's exit code. `input` is what rank 0 then has on stdin. join_world also sets the variables that CUDA and NCCL read when they start, where
 /// the user has not, since no thread may run beside that.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s,
-                                         const std::function<void(int code)>& ended = {},
+                                         const EndedRanks& ended = {},
                                          const std::string& input = {});
 
 /// The command that join_world runs; `argv` is the program and its arguments.

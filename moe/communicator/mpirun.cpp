@@ -24,9 +24,8 @@
 #include <system_error>
 #include <utility>
 
-#include "moe/communicator/launch.h"
+#include "moe/communicator/launcher_words.h"
 #include "moe/communicator/mpirun_files.h"
-#include "moe/communicator/work_board.h"
 #include "moe/errors.h"
 #include "moe/orphans.h"
 #include "moe/stop.h"
@@ -35,12 +34,10 @@ namespace moe {
 namespace {
 
 constexpr int kPoll_ms = 100;
+/// So much may wait for the reader of stdout; words of ranks that come after it are not heard.
+constexpr std::size_t kMostHeld = std::size_t{1} << 20;
 /// Between SIGTERM and SIGKILL.
 constexpr double kGrace_s = 3;
-/// The line by which rank 0 tells that it runs. Open MPI hands variables of this beginning on to
-/// the ranks of other hosts.
-constexpr const char* kLineVariable = "OMPI_MOELAB_LAUNCHER";
-
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point time) {
   return std::chrono::duration<double>(Clock::now() - time).count();
@@ -78,11 +75,11 @@ int file_of(const std::string& text) {
 /// and take its ranks along before they can end in order.
 class Relay {
  public:
-  /// `line`: the one that is not handed on (tell_launcher).
-  Relay(int from, std::string line) : from_(from), line_(std::move(line)) {}
+  /// `words`: what ranks tell this process, which is not handed on.
+  Relay(int from, LauncherWords& words) : from_(from), words_(words) {}
 
-  /// What to wait for: of mpirun's end of the pipe while nothing is held, of stdout otherwise.
-  pollfd source() const { return {held_.empty() && open_ ? from_ : -1, POLLIN, 0}; }
+  /// What to wait for: of mpirun's end of the pipe, and of stdout where something is held.
+  pollfd source() const { return {held_.size() < kMostHeld && open_ ? from_ : -1, POLLIN, 0}; }
   pollfd target() const {
     return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
   }
@@ -113,27 +110,15 @@ class Relay {
     const ssize_t count = read(from_, buffer.data(), buffer.size());
     if (count > 0) {
       begun_ = true;
-      unread_.append(buffer.data(), static_cast<std::size_t>(count));
+      held_ += words_.keep({buffer.data(), static_cast<std::size_t>(count)});
     }
     open_ = count > 0 || (count < 0 && errno == EINTR);
-    // Whole lines until the one that is sought has come.
-    while (!line_.empty()) {
-      const std::size_t end = unread_.find('\n');
-      if (end == std::string::npos) break;
-      if (unread_.find(line_) < end) {
-        line_.clear();
-      } else {
-        held_.append(unread_, 0, end + 1);
-      }
-      unread_.erase(0, end + 1);
-    }
-    if (line_.empty() || !open_ || unread_.size() > PIPE_BUF)
-      held_.append(std::exchange(unread_, {}));
+    if (!open_) held_ += words_.rest();
   }
 
   int from_;
-  std::string line_;
-  std::string unread_, held_;
+  LauncherWords& words_;
+  std::string held_;
   bool open_ = true, begun_ = false, gone_ = false;
   int error_ = 0;
 };
@@ -161,9 +146,9 @@ class StoppedSince {
 class Launch {
  public:
   /// `silence_limit_s`: how long it may take until its ranks run.
-  Launch(pid_t mpirun, WorkBoard& board, double time_limit_s, double silence_limit_s)
+  Launch(pid_t mpirun, LauncherWords& words, double time_limit_s, double silence_limit_s)
       : mpirun_(mpirun),
-        board_(board),
+        words_(words),
         time_limit_s_(time_limit_s),
         silence_limit_s_(silence_limit_s),
         stopped_(mpirun) {}
@@ -209,8 +194,8 @@ class Launch {
 
   /// After they were asked to end: whether no rank has told of its work for the limit.
   bool are_silent() {
-    if (auto notes = board_.look(); !notes.empty()) {
-      last_note_ = std::move(notes.front());
+    if (auto notes = words_.look(); !notes.empty()) {
+      last_note_ = std::move(notes.back());
       worked_at_ = Clock::now();
     }
     const bool over = seconds_since(asked_at_) > time_limit_s_;
@@ -233,9 +218,9 @@ class Launch {
   }
 
   pid_t mpirun_;
-  WorkBoard& board_;
+  LauncherWords& words_;
   double time_limit_s_, silence_limit_s_;
-  std::optional<WorkBoard::Note> last_note_;
+  std::optional<LauncherWords::Note> last_note_;
   Clock::time_point worked_at_;  ///< when it came
   bool said_ = false;            ///< whether somebody heard who is waited for
   StoppedSince stopped_;
@@ -249,8 +234,7 @@ class Launch {
 }  // namespace
 
 void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
-                const std::function<void(int code)>& ended_with, double launch_s,
-                const std::string& input) {
+                const EndedRanks& ended_with, double launch_s, const std::string& input) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -262,9 +246,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
   const pid_t parent = getpid();
-  const std::string line = fmt::format("moelab: the ranks of launcher {} run", parent);
-  setenv(kLineVariable, line.c_str(), 1);
-  WorkBoard board;
+  LauncherWords words;
   adopt_orphans();
   const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
@@ -274,8 +256,8 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   close(in);
   close(out[1]);
 
-  Relay relay(out[0], line);
-  Launch launch(child, board, time_limit_s, time_limit_s + launch_s);
+  Relay relay(out[0], words);
+  Launch launch(child, words, time_limit_s, time_limit_s + launch_s);
   int status = 0;
   // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe
   // are not waited for.
@@ -299,20 +281,9 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const int code = launch.asked() != 0   ? 128 + launch.asked()
                    : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                          : WEXITSTATUS(status);
-  if (ended_with) ended_with(code);
+  if (ended_with) ended_with(code, words.outcomes());
   std::fflush(nullptr);
   _exit(code);
-}
-
-bool tell_launcher() {
-  const char* variable = std::getenv(kLineVariable);
-  if (variable == nullptr) return false;
-  const std::string line = std::string(variable) + "\n";
-  unsetenv(kLineVariable);
-  if (mpi_job_rank().value_or(0) != 0) return true;
-  // Where it cannot be written, nothing else can.
-  [[maybe_unused]] const auto written = write(STDOUT_FILENO, line.data(), line.size());
-  return true;
 }
 
 }  // namespace moe

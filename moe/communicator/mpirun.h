@@ -4,13 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "moe/outcome.h"
+
 namespace moe {
 
 /// Seconds that mpirun may take, beyond the limit of a wait, until its ranks run.
 inline constexpr double kLaunchLimit_s = 10;
 
+/// Hears of the end of ranks: the exit code, and what the ranks have told of it.
+using EndedRanks = std::function<void(int code, const std::vector<Outcome>& told)>;
+
 /// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
-/// signal that ended it. Calls `ended` with that code before. `input` is its stdin, which mpirun
+/// signal that ended it. Calls `ended` before. `input` is its stdin, which mpirun
 /// hands on to rank 0. Throws std::system_error where mpirun cannot be started.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
@@ -19,19 +24,14 @@ inline constexpr double kLaunchLimit_s = 10;
 /// 128 + the signal. When this process dies, mpirun gets SIGTERM.
 ///
 /// An mpirun that hangs is ended, by SIGTERM and three seconds later by SIGKILL:
-///   - when nothing has come from its ranks (tell_launcher) for time_limit_s + launch_s, or when it
+///   - when nothing has come from its ranks (launcher_words.h) for time_limit_s + launch_s, or when it
 ///     has been stopped for time_limit_s: then this throws CommunicationError;
 ///   - when this process is asked to end: at once where nothing has come from its ranks, else after
 ///     time_limit_s in which no rank has told of its work (announced_work.h). It says for whom it
 ///     waits, and that it gives up.
 /// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
-                             const std::function<void(int code)>& ended = {},
-                             double launch_s = kLaunchLimit_s, const std::string& input = {});
-
-/// Tells the run_mpirun that has started this process that its ranks run: rank 0 prints a line
-/// that run_mpirun keeps to itself. Returns whether there is one; does nothing in other processes.
-/// Call it before anything else is printed.
-bool tell_launcher();
+                             const EndedRanks& ended = {}, double launch_s = kLaunchLimit_s,
+                             const std::string& input = {});
 
 }  // namespace moe

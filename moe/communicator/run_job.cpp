@@ -16,14 +16,13 @@
 #include "moe/communicator/announced_work.h"
 #include "moe/communicator/handed_inputs.h"
 #include "moe/communicator/launch.h"
-#include "moe/communicator/mpirun.h"
+#include "moe/communicator/launcher_words.h"
 #include "moe/communicator/node_name.h"
 #include "moe/communicator/option_facts.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/input/standard_input.h"
 #include "moe/lost_output.h"
-#include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
 namespace moe {
@@ -32,7 +31,7 @@ namespace {
 /// Tells the launcher how this rank, or this process before there are ranks, has failed; where
 /// there is no launcher, the program itself.
 void report(const Job& job, const Outcome& outcome) {
-  if (!hand_to_launcher(outcome) && job.failed) job.failed(outcome);
+  if (!tell_launcher_of(outcome) && job.failed) job.failed(outcome);
 }
 
 std::string words_of(const std::exception& error) {
@@ -49,10 +48,8 @@ std::string words_of(const std::exception& error) {
 
 /// The process that starts ranks does not return: it ends as they end. `handed`: for rank 0.
 std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv, const std::string& handed) {
-  std::optional<OutcomeChannel> channel;
-  if (!inside_mpi_job() && job.ranks.value_or(1) > 1) channel.emplace();
-  const auto ended = [&](int code) {
-    if (code != db::kExitDone && job.failed) job.failed(first_cause(channel->outcomes(), code));
+  const auto ended = [&](int code, const std::vector<Outcome>& told) {
+    if (code != db::kExitDone && job.failed) job.failed(first_cause(told, code));
   };
   return join_world(job.ranks, argv, job.time_limit_s, ended, handed);
 }

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <new>
@@ -11,7 +9,6 @@
 #include "db/error.h"
 #include "moe/errors.h"
 #include "moe/lost_output.h"
-#include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
 namespace moe::outcome_test {
@@ -84,19 +81,6 @@ TEST(FirstCause, OfALostRankIsItsSignalNotTheOneThatEndsTheOthers) {
   EXPECT_EQ(first_cause({asked}, 128 + SIGTERM), asked);
   const Outcome told{.status = Status::killed, .rank = 0, .signal = SIGUSR1};
   EXPECT_EQ(first_cause({told}, 128 + SIGTERM), asked);
-}
-
-TEST(OutcomeChannel, BringsWhatOtherProcessesTell) {
-  EXPECT_FALSE(hand_to_launcher({})) << "there is no launcher";
-  const OutcomeChannel channel;
-  const pid_t child = fork();
-  if (child == 0) _exit(hand_to_launcher({.status = Status::failed, .rank = 1}) ? 0 : 1);
-  int code = -1;
-  waitpid(child, &code, 0);
-  EXPECT_EQ(code, 0);
-  EXPECT_TRUE(hand_to_launcher({.status = Status::lost_rank, .rank = 0}));
-  EXPECT_THAT(channel.outcomes(), ElementsAre(Outcome{.status = Status::failed, .rank = 1},
-                                              Outcome{.status = Status::lost_rank, .rank = 0}));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "moe/communicator/announced_work.h"
+#include "moe/communicator/launcher_words.h"
 #include "moe/communicator/mpi/messages.h"
-#include "moe/communicator/work_board.h"
 #include "moe/stop.h"
 #include "moe/threads.h"
 
@@ -80,7 +80,6 @@ void WorkTeller::run(MPI_Comm comm, int rank, int ranks, double limit_s) {
   use_core(CoreUse::waits);
   static WordsToRanks words(comm, rank, ranks);  // MPI may read them until the process ends
   std::unique_lock mpi(mpi_mutex(), std::defer_lock);
-  WorkNotes board(rank);
   const std::chrono::duration<double> interval(
       std::clamp(limit_s / 4, kShortestInterval_s, kLongestInterval_s));
   bool told = false;
@@ -89,7 +88,7 @@ void WorkTeller::run(MPI_Comm comm, int rank, int ranks, double limit_s) {
   while (!changed_.wait_for(lock, interval, [this] { return ended_; })) {
     const auto work = announced_work();
     const bool tells = work && work->awaited_by == AwaitedBy::ranks;
-    if (work && stop_signal() != 0) board.note(work->what);
+    if (work && stop_signal() != 0) tell_launcher_of_work(rank, work->what);
     if (tells || told) {
       // A thread that ends the job keeps MPI for itself, and then this one.
       while (!mpi.try_lock()) {

@@ -140,10 +140,10 @@ TEST(Mpirun, ThatIsStoppedIsEndedAtTheLimitAndContinuedWhenAskedToEnd) {
   EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
 }
 
-// As ranks note (work_board.h), whose files take longer than the limit.
+// As ranks tell (launcher_words.h), whose files take longer than the limit.
 TEST(Mpirun, RanksThatTellOfTheirWorkAreWaitedForBeyondTheLimit) {
   Job job(
-      "trap 'for i in 1 2 3 4 5 6 7 8; do printf \"$i writes\" > \"$OMPI_MOELAB_WORK\"; sleep "
+      "trap 'for i in 1 2 3 4 5 6 7 8; do echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep "
       "0.25; "
       "done; echo written; exit 1' USR1; echo ready; while :; do sleep 0.05; done",
       1);
@@ -155,7 +155,7 @@ TEST(Mpirun, RanksThatTellOfTheirWorkAreWaitedForBeyondTheLimit) {
 
 TEST(Mpirun, RanksThatToldOfTheirWorkOnceAreEndedAtTheLimit) {
   Job job(
-      "trap 'printf \"1 writes\" > \"$OMPI_MOELAB_WORK\"; sleep 100 & wait; echo never' USR1; "
+      "trap 'echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep 100 & wait; echo never' USR1; "
       "echo ready; while :; do sleep 0.05; done",
       0.5);
   EXPECT_EQ(job.read_line(), "ready");
