@@ -69,6 +69,40 @@ if command -v mpirun > /dev/null; then
     equal "$(said_by 4 "$folders" --ranks-per-node 2 --intra-gbps 3 | tr ' ' '\n' | sort -u | grep -c .)" 4
 fi
 
+# Nodes are computers of their own, beside one file system.
+said=$("${box[@]}" --nodes 2 -- readlink /proc/self/ns/pid)
+expect "COMMAND has processes of its own" test "$said" != "$(readlink /proc/self/ns/pid)"
+echo here > "$scratch/file"
+mkdir "$scratch/shared"
+echo seen > "$scratch/shared/file"
+expect "node0 reads this machine's /tmp" equal "$("${box[@]}" --nodes 2 -- cat "$scratch/file")" here
+"${box[@]}" --nodes 2 -- sh -c "echo left > $scratch/left"
+expect "and leaves files there" equal "$(< "$scratch/left")" left
+if command -v mpirun > /dev/null; then
+  expect "nodes have processes of their own" \
+    equal "$(said_by 2 'readlink /proc/self/ns/pid' | tr ' ' '\n' | sort -u | grep -c .)" 2
+  expect "but one kernel" \
+    equal "$(said_by 2 'cat /proc/sys/kernel/random/boot_id' | tr ' ' '\n' | sort -u | grep -c .)" 1
+  expect "ranks of another node see no process of the launcher's" \
+    equal "$(said_by 2 'test "$OMPI_COMM_WORLD_RANK" = 0 || pgrep -c mpirun || true')" "0 "
+  expect "no process that has ended waits for ever" equal \
+    "$("${box[@]}" --nodes 2 -- sh -c 'for i in 1 2; do mpirun -np 2 true; done; sleep 0.2
+       mpirun -np 2 sh -c "ps -eo stat | grep -c ^Z || true"' 2> "$scratch/errors" | sort -u)" 0
+  expect "another node has a /tmp of its own" \
+    equal "$(said_by 2 "cat $scratch/file 2> /dev/null || echo none")" "here none "
+  expect "and sees the folders that are shared" \
+    equal "$(said_by 2 "cat $scratch/shared/file" --shared "$scratch/shared")" "seen seen "
+  expect "the current folder is on every node" \
+    equal "$(cd "$scratch/shared" && said_by 2 'cat file')" "seen seen "
+  expect "a folder is the same on every node" \
+    equal "$(said_by 2 "echo word >> $scratch/shared/all" --shared "$scratch/shared"; wc -l < "$scratch/shared/all")" 2
+  echo 'node1 slots=1' > "$scratch/hostfile"
+  expect "nodes have names" equal \
+    "$("${box[@]}" --nodes 2 -- mpirun --hostfile "$scratch/hostfile" -np 1 uname -n 2> "$scratch/errors")" node1
+  expect "a command on another node that fails is mpirun's failure" \
+    test "$("${box[@]}" --nodes 2 -- sh -c 'mpirun -np 2 sh -c "exit \$OMPI_COMM_WORLD_RANK"; echo $?' 2> /dev/null | tail -1)" = 1
+fi
+
 # Gbit/s of an all-gather of two ranks in a box of these options.
 rate_of() {
   "${box[@]}" "$@" -- "$bench" collectives --ranks 2 --sizes 4M --collectives all_gather --budget 0.5 --format csv \
@@ -108,6 +142,12 @@ status=0
 "${box[@]}" --nodes 2 -- sh -c 'exit 7' || status=$?
 expect "the command's exit code comes back" equal "$status" 7
 status=0
+"${box[@]}" --nodes 2 -- sh -c 'kill -TERM $$' || status=$?
+expect "so does the signal that ended it" equal "$status" 143
+status=0
+"${box[@]}" --nodes 2 --shared "$scratch/none" -- true 2> /dev/null || status=$?
+expect "a folder that is not there is wrong use" equal "$status" 2
+status=0
 "${box[@]}" --nodes 0 -- true 2> /dev/null || status=$?
 expect "wrong use is exit code 2" equal "$status" 2
 status=0
@@ -143,6 +183,12 @@ for signal in INT TERM KILL; do
   expect "SIG$signal ends the box with a failure" test "$status" -ne 0
   expect "nothing is left after SIG$signal" gone "$scratch/namespace"
 done
+
+start 'trap "echo in order; exit 5" TERM; while :; do sleep 0.1; done'
+kill -TERM "$pid"
+status=0
+wait "$pid" || status=$?
+expect "COMMAND may end in order" equal "$status $(< "$scratch/output")" "5 in order"
 
 "${box[@]}" --nodes 2 -- sleep 2 &
 pid=$!
