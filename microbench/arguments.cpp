@@ -54,10 +54,11 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
 void declare_machine(CLI::App& app, Arguments& a) {
   app.add_option("--ranks", a.ranks,
                  "how many ranks measure; outside an MPI job, mpirun is started for more than one "
-                 "[default: 1, or the ranks of the job]")
+                 "[default: 1, or the ranks of the job, or the tasks of a Slurm allocation]")
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group("Machine");
+  options::add_launcher(app, a.launcher, "Machine");
   options::add_device(app, a.device, "where buffers are and GEMMs run");
   app.get_option("--device")->group("Machine");
   app.add_option("--threads", a.threads,

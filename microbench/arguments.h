@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "microbench/benchmarks.h"
 
@@ -13,6 +14,7 @@ namespace microbench {
 struct Arguments {
   std::string what;
   std::optional<int> ranks;
+  db::options::Launcher launcher;
   std::string sizes;  ///< empty: each benchmark's own
   std::string dtype = "f32";
   std::string device = "cpu";

@@ -4,6 +4,7 @@
 
 #include "db/console/run_program.h"
 #include "microbench/measure.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/option_facts.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
@@ -18,6 +19,10 @@ int main(int argc, char** argv) {
   microbench::declare(app, arguments, offered);
   const auto work = [&] {
     arguments.google_options = app.remaining();
+    // Google Benchmark measures one rank.
+    if (arguments.google_options.empty()) {
+      arguments.ranks = moe::ranks_or_allocation(arguments.ranks);
+    }
     microbench::Request request;
     // It reads no files: every rank makes its own request of the command line.
     moe::JobInputs inputs;
@@ -28,7 +33,7 @@ int main(int argc, char** argv) {
       request = microbench::read_request(arguments, offered);
       return std::vector<moe::InputFact>();
     };
-    return moe::run_job({arguments.ranks, arguments.time_limit_s}, argv, inputs,
+    return moe::run_job({arguments.ranks, arguments.time_limit_s, arguments.launcher}, argv, inputs,
                         [&](moe::Communicator& world) {
                           return microbench::measure(arguments, request, world, argc, argv);
                         });

@@ -21,6 +21,7 @@
 #include "microbench/table.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/communicator/announced_work.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/stop.h"

@@ -15,7 +15,7 @@
 #include "moe/command/lists.h"
 #include "moe/command/shared_inputs.h"
 #include "moe/command/training.h"
-#include "moe/communicator/launch.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/option_facts.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
   moe::declare(app, arguments);
   moe::declare_lists(app, {tuner::planner_list()});
   const auto work = [&] {
+    arguments.ranks = moe::ranks_or_allocation(arguments.ranks);
     PlannerOfTuner tuners(arguments);
     const moe::PlanInTraining planner{
         [&](const std::vector<std::string>& settings) { return tuners.first(settings); },
@@ -129,7 +130,7 @@ int main(int argc, char** argv) {
       moe::run_training(arguments, taken, world, argc, argv);
       return 0;
     };
-    moe::Job job{arguments.ranks, arguments.time_limit_s};
+    moe::Job job{arguments.ranks, arguments.time_limit_s, arguments.launcher};
     if (arguments.output.format == "json") {
       job.failed = [](const moe::Outcome& outcome) {
         std::cout << moe::to_json(outcome) << std::endl;

@@ -19,9 +19,11 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames{"done",       "refused",     "out_of_memory",
-                                                 "time_limit", "not_finite",  "lost_rank",
-                                                 "killed",     "lost_output", "failed"};
+constexpr std::array<std::string_view, 10> kNames{
+    "done",      "refused", "out_of_memory", "time_limit",  "not_finite",
+    "lost_rank", "killed",  "lost_output",   "not_started", "failed"};
+
+constexpr int kMostSignal = 64;
 
 /// The signals by which a program is asked to end in order (stop.h).
 bool asks_to_end(int signal) {
@@ -94,6 +96,8 @@ Outcome outcome_of(const std::exception& error, std::optional<int> rank) {
   } else if (const auto* not_finite = dynamic_cast<const NotFinite*>(&error)) {
     outcome.status = OutcomeStatus::not_finite;
     add_place(outcome, not_finite->where);
+  } else if (dynamic_cast<const NotStarted*>(&error)) {
+    outcome.status = OutcomeStatus::not_started;
   } else if (dynamic_cast<const CommunicationError*>(&error)) {
     outcome.status = OutcomeStatus::lost_rank;
   } else if (const auto* refusal = dynamic_cast<const Refusal*>(&error)) {
@@ -107,12 +111,23 @@ Outcome outcome_of(const std::exception& error, std::optional<int> rank) {
   return outcome;
 }
 
+bool is_exit_code_of_signal(int code) {
+  return code > db::exit_code_of_signal(0) && code <= db::exit_code_of_signal(kMostSignal);
+}
+
+bool is_exit_code_of_launcher(int code) { return code > db::exit_code_of_signal(kMostSignal); }
+
 Outcome outcome_of_exit(int code) {
   if (code == db::kExitDone) return {OutcomeStatus::done};
   if (code == db::kExitWrongUse) return {OutcomeStatus::refused};
   if (code == db::kExitOutOfMemory) return {OutcomeStatus::out_of_memory};
   if (code == db::kExitTimeLimit) return {OutcomeStatus::time_limit};
-  if (code <= db::exit_code_of_signal(0)) return {OutcomeStatus::failed};
+  if (is_exit_code_of_launcher(code)) {
+    return {
+        .status = OutcomeStatus::lost_rank,
+        .message = fmt::format("the launcher has lost a host or a rank: it ended with {}", code)};
+  }
+  if (!is_exit_code_of_signal(code)) return {OutcomeStatus::failed};
   const int signal = code - db::exit_code_of_signal(0);
   return {
       .status = OutcomeStatus::lost_rank,
@@ -147,7 +162,9 @@ Outcome first_cause(const std::vector<Outcome>& outcomes, int code) {
   Outcome by_code = outcome_of_exit(code);
   if (cause != outcomes.end()) {
     // When a rank is lost, mpirun asks the others to end by SIGTERM: theirs is not the cause.
-    if (cause->status != OutcomeStatus::killed || !by_code.signal) return *cause;
+    if (cause->status != OutcomeStatus::killed) return *cause;
+    if (is_exit_code_of_launcher(code)) return by_code;
+    if (!by_code.signal) return *cause;
     if (!asks_to_end(*by_code.signal)) return by_code;
     Outcome killed = *cause;
     killed.signal = by_code.signal;  // ranks may have been told by another, SIGUSR1

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "moe/errors.h"
+
 /// How a training ended, for programs: one line of JSON on stdout with `--format json`. People read
 /// the messages on stderr, whose words mean nothing to a program.
 namespace moe {
@@ -20,6 +22,7 @@ enum class OutcomeStatus : std::uint8_t {
   lost_rank,      ///< a rank ended without a word, or gave up
   killed,         ///< it ended in order because a signal asked for it
   lost_output,    ///< a log, a database or stdout can no longer be written
+  not_started,    ///< a launcher ended before any rank ran, which says nothing about the training
   failed,         ///< anything else
 };
 /// "out_of_memory"
@@ -38,6 +41,17 @@ struct Outcome {
 
 /// The outcome that an exception means, thrown by `rank` or by a process before it has a rank.
 Outcome outcome_of(const std::exception& error, std::optional<int> rank);
+
+/// A launcher ended before any rank ran: a host refused it, an allocation was over, or there is no
+/// such launcher. The message has its last words.
+struct NotStarted : CommunicationError {
+  using CommunicationError::CommunicationError;
+};
+
+/// Whether an exit code says that a signal ended a process. Higher ones are a launcher's own: mpirun
+/// ends with 205 where a host is gone.
+bool is_exit_code_of_signal(int code);
+bool is_exit_code_of_launcher(int code);
 
 /// The outcome that an exit code means, of a training that told nothing else.
 Outcome outcome_of_exit(int code);

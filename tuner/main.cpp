@@ -11,6 +11,7 @@
 #include "db/console/help_text.h"
 #include "db/console/options.h"
 #include "db/console/run_program.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/errors.h"
 #include "tuner/commands/declare.h"
 #include "tuner/planners/planners.h"
@@ -76,5 +77,11 @@ int main(int argc, char** argv) {
   tuner::declare_compare(app, arguments, action);
   tuner::declare_study(app, arguments, action);
   return db::run_program(
-      app, argc, argv, [&] { return action(argc, argv); }, moe::exit_code);
+      app, argc, argv,
+      [&] {
+        moe::refuse_several_tasks("moe-tune");
+        moe::leave_mpi_job();
+        return action(argc, argv);
+      },
+      moe::exit_code);
 }

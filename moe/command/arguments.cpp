@@ -121,10 +121,11 @@ void declare_machine(CLI::App& app, TrainArguments& a) {
   const char* const group = "Machine";
   app.add_option("--ranks", a.ranks,
                  "how many ranks train; outside an MPI job, mpirun is started for more than one "
-                 "[default: 1, or the ranks of the job]")
+                 "[default: 1, or the ranks of the job, or the tasks of a Slurm allocation]")
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group(group);
+  options::add_launcher(app, a.launcher, group);
   app.add_option("--layout", a.layout, kLayoutHelp)->type_name("LAYOUT")->group(group);
   options::add_device(app, a.device, "where to compute");
   app.get_option("--device")->group(group);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/launcher.h"
 #include "db/console/options.h"
 
 namespace moe {
@@ -23,6 +24,7 @@ struct TrainArguments {
   bool overfit_batch = false;
   int steps = 100;
   std::optional<int> ranks;
+  db::options::Launcher launcher;
   std::string layout;
   std::string device = "cpu";
   std::vector<std::string> schedules;  ///< files, or "-" for stdin; several take turns

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "moe/communicator/launch.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/errors.h"
 #include "moe/input/setting.h"
 #include "moe/model/capacity_groups.h"

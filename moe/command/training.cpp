@@ -20,6 +20,7 @@
 #include "moe/command/step_log.h"
 #include "moe/command/training_outputs.h"
 #include "moe/communicator/announced_work.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"

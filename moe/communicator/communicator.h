@@ -127,7 +127,7 @@ inline constexpr double kDefaultStartLimit_s = 120;
 std::unique_ptr<Communicator> make_mpi_world(double start_limit_s = kDefaultStartLimit_s);
 /// Whether this build has MPI.
 bool has_mpi();
-/// Whether this process belongs to an MPI job (mpirun, srun). (launch.cpp)
+/// Whether this process belongs to an MPI job (mpirun, srun): mpi_job.h.
 bool inside_mpi_job();
 /// "Open MPI v4.1.4", or "" in a build without MPI.
 std::string mpi_version();

@@ -5,30 +5,32 @@
 
 #include <array>
 #include <cstdlib>
-#include <functional>
 #include <sstream>
+#include <string_view>
 
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/mpirun.h"
+#include "moe/communicator/slurm.h"
 #include "moe/errors.h"
 
 namespace moe {
 namespace {
 
-constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                       "MV2_COMM_WORLD_RANK"};
-constexpr std::array kSizeVariables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
-
 struct Setting {
   const char* variable;
   const char* value;
 };
-/// People first try more ranks than cores; containers run as root; and users who bind cores know
-/// how. These are variables, because they leave a cluster's own settings alone and other MPIs
-/// ignore them. The last two are those of Open MPI 5.
-constexpr std::array kSettings = {
+/// Where nobody has said how many ranks a host takes, people first try more ranks than cores. These
+/// are variables, because they leave a cluster's own settings alone and other MPIs ignore them. The
+/// second one is that of Open MPI 5, as below.
+constexpr std::array kOversubscribe = {
     Setting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-    Setting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
     Setting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+};
+/// mpirun would bind each of two ranks, with all of its threads, to one core. In an allocation ranks
+/// stay on the cores that it has, which bind mpirun's daemons.
+constexpr std::array kUnbound = {
+    Setting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
     Setting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
 };
 
@@ -50,80 +52,101 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s, const EndedRanks& ended,
-                              const std::string& input) {
+void set_unless_set(const auto& settings) {
+  for (const Setting& setting : settings) setenv(setting.variable, setting.value, 0);
+}
+
+void prepare_mpirun(int ranks, const std::string& hostfile) {
   if (!in_path("mpirun")) {
     throw InputError(
         fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
                     "openmpi-bin (Debian, Ubuntu) or load your cluster's MPI module",
                     ranks));
   }
+  if (!hostfile.empty() && access(hostfile.c_str(), R_OK) != 0) {
+    throw InputError(fmt::format("--hostfile {}: expected a file that can be read", hostfile));
+  }
+  if (hostfile.empty() && !inside_allocation()) set_unless_set(kOversubscribe);
+  set_unless_set(kUnbound);
+}
+
+[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s, const EndedRanks& ended,
+                              const std::string& input, const db::options::Launcher& launcher) {
+  const bool mpirun = launcher.command.empty();
+  if (mpirun) prepare_mpirun(ranks, launcher.hostfile);
   constexpr int keep = 0;
-  for (const Setting& setting : kSettings) setenv(setting.variable, setting.value, keep);
   // mpirun gives its ranks a terminal of their own, so whether ours is one is decided here.
   if (isatty(STDOUT_FILENO) == 0) setenv("NO_COLOR", "1", keep);
-  if (geteuid() == 0) {
+  if (geteuid() == 0) {  // containers
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
   }
-  run_mpirun(mpirun_command(ranks, argv), time_limit_s, ended, kLaunchLimit_s, input);
+  leave_mpi_job();
+  run_mpirun(launch_command(ranks, launcher, argv), time_limit_s, ended, kLaunchLimit_s, input,
+             mpirun ? "mpirun" : launcher.command);
 }
 
 }  // namespace
 
-bool inside_mpi_job() {
-  for (const char* variable : kRankVariables) {
-    if (std::getenv(variable) != nullptr) return true;
-  }
-  return false;
-}
-
-std::optional<int> mpi_job_rank() {
-  for (const char* variable : kRankVariables) {
-    if (const char* value = std::getenv(variable)) return std::atoi(value);
-  }
-  return std::nullopt;
-}
-
-std::optional<int> mpi_job_size() {
-  if (!inside_mpi_job()) return std::nullopt;
-  for (const char* variable : kSizeVariables) {
-    if (const char* value = std::getenv(variable)) {
-      const int size = std::atoi(value);
-      if (size > 0) return size;
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> mpirun_command(int ranks, char** argv) {
+std::vector<std::string> launch_command(int ranks, const db::options::Launcher& launcher,
+                                        char** argv) {
   std::vector<std::string> command{"mpirun", "-np", std::to_string(ranks)};
+  if (!launcher.hostfile.empty()) {
+    command.insert(command.end(), {"--hostfile", launcher.hostfile});
+  }
+  if (!launcher.command.empty()) {
+    constexpr std::string_view number = "{ranks}";
+    std::string text = launcher.command;
+    for (std::size_t at = 0; (at = text.find(number, at)) != std::string::npos;) {
+      text.replace(at, number.size(), std::to_string(ranks));
+    }
+    // A shell knows quotes and variables; it makes room for the launcher, which gets the signals.
+    command = {"/bin/sh", "-c", fmt::format("exec {} \"$@\"", text), "sh"};
+  }
   for (char** argument = argv; *argument != nullptr; ++argument) command.push_back(*argument);
   return command;
 }
 
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s, const EndedRanks& ended,
-                                         const std::string& input) {
+                                         const std::string& input,
+                                         const db::options::Launcher& launcher) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
   for (const Setting& setting : kDeviceSettings) setenv(setting.variable, setting.value, 0);
   const auto check = [&](int size) {
     if (ranks && size != *ranks) {
-      throw InputError(
-          fmt::format("--ranks {}, but this MPI job has {} rank{}: leave --ranks out or make them "
-                      "agree",
-                      *ranks, size, size == 1 ? "" : "s"));
+      throw InputError(fmt::format(
+          "--ranks {}, but this MPI job has {} rank{}: leave --ranks out or make them agree{}",
+          *ranks, size, size == 1 ? "" : "s",
+          size == 1 && tasks_of_slurm_step()
+              ? "; in a shell that srun has started, start that by salloc or srun --mpi=none"
+              : ""));
     }
   };
   if (inside_mpi_job()) {
     if (const auto size = mpi_job_size()) check(*size);
     auto world = make_mpi_world(start_limit_s);
     check(world->size);
+    if (const auto size = mpi_job_size().value_or(world->size); size != world->size) {
+      throw InputError(fmt::format(
+          "the launcher has started {} ranks, of which MPI sees {}: expected a launcher "
+          "that this MPI knows, in Slurm `srun --mpi=pmix` (`srun --mpi=list` tells "
+          "what it has), or mpirun",
+          size, world->size));
+    }
     return world;
   }
-  if (!ranks || *ranks == 1) return make_solo_communicator();
+  if (!starts_ranks(ranks, launcher)) return make_solo_communicator();
+  if (!ranks) {
+    throw InputError(fmt::format("{}: expected --ranks beside it",
+                                 launcher.command.empty() ? "--hostfile" : "--launcher"));
+  }
   if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
-  start_ranks(*ranks, argv, start_limit_s, ended, input);
+  start_ranks(*ranks, argv, start_limit_s, ended, input, launcher);
+}
+
+bool starts_ranks(std::optional<int> ranks, const db::options::Launcher& launcher) {
+  return ranks.value_or(1) > 1 || !launcher.command.empty() || !launcher.hostfile.empty();
 }
 
 }  // namespace moe

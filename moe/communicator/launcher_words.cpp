@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "moe/communicator/launch.h"
+#include "moe/communicator/mpi_job.h"
 
 namespace moe {
 namespace {

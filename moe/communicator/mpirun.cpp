@@ -21,13 +21,17 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "db/console/exit_codes.h"
 #include "moe/communicator/launcher_words.h"
 #include "moe/communicator/mpirun_files.h"
 #include "moe/errors.h"
 #include "moe/orphans.h"
+#include "moe/outcome.h"
 #include "moe/stop.h"
 
 namespace moe {
@@ -44,14 +48,16 @@ double seconds_since(Clock::time_point time) {
 }
 
 /// In a process group of its own, so that signals of a terminal go to this process alone.
-[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int in, int out) {
+[[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int in, int out, int err) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);  // it died before the line above
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
   execvp(argv[0], argv.data());
-  std::perror(argv[0]);
+  const std::string message = fmt::format("{}: {}\n", argv[0], std::strerror(errno));
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
   _exit(127);
 }
 
@@ -71,17 +77,17 @@ int file_of(const std::string& text) {
   return file;
 }
 
-/// Carries what mpirun prints to our stdout. mpirun itself would die of a reader that goes away,
-/// and take its ranks along before they can end in order.
+/// Carries what mpirun prints to our stdout or stderr. mpirun itself would die of a reader that goes
+/// away, and take its ranks along before they can end in order.
 class Relay {
  public:
-  /// `words`: what ranks tell this process, which is not handed on.
-  Relay(int from, LauncherWords& words) : from_(from), words_(words) {}
+  /// `words`: what ranks tell this process on stdout, which is not handed on.
+  Relay(int from, int to, LauncherWords* words = nullptr) : from_(from), to_(to), words_(words) {}
 
   /// What to wait for: of mpirun's end of the pipe, and of stdout where something is held.
   pollfd source() const { return {held_.size() < kMostHeld && open_ ? from_ : -1, POLLIN, 0}; }
   pollfd target() const {
-    return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
+    return {gone_ ? -1 : to_, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
   }
 
   /// Reads all there is, and writes as much as stdout takes without waiting.
@@ -90,7 +96,7 @@ class Relay {
     gone_ = gone_ || (target_events & POLLERR) != 0;
     if (gone_) held_.clear();
     if (held_.empty() || (target_events & POLLOUT) == 0) return;
-    const ssize_t count = write(STDOUT_FILENO, held_.data(), held_.size());
+    const ssize_t count = write(to_, held_.data(), held_.size());
     if (count >= 0) {
       held_.erase(0, static_cast<std::size_t>(count));
     } else if (errno != EINTR && errno != EAGAIN) {
@@ -103,6 +109,7 @@ class Relay {
   bool gone() const { return gone_; }        ///< whether nothing can be handed on any more
   int error() const { return error_; }       ///< the errno of that; 0 where the reader went away
   bool is_empty() const { return held_.empty(); }
+  const std::string& last() const { return last_; }  ///< the last KiB that was printed
 
  private:
   void take() {
@@ -110,15 +117,20 @@ class Relay {
     const ssize_t count = read(from_, buffer.data(), buffer.size());
     if (count > 0) {
       begun_ = true;
-      held_ += words_.keep({buffer.data(), static_cast<std::size_t>(count)});
+      const std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
+      held_ += words_ == nullptr ? std::string(piece) : words_->keep(piece);
+      last_ += piece;
+      if (last_.size() > kLastBytes) last_.erase(0, last_.size() - kLastBytes);
     }
     open_ = count > 0 || (count < 0 && errno == EINTR);
-    if (!open_) held_ += words_.rest();
+    if (!open_ && words_ != nullptr) held_ += words_->rest();
   }
 
-  int from_;
-  LauncherWords& words_;
-  std::string held_;
+  static constexpr std::size_t kLastBytes = 1024;
+
+  int from_, to_;
+  LauncherWords* words_;
+  std::string held_, last_;
   bool open_ = true, begun_ = false, gone_ = false;
   int error_ = 0;
 };
@@ -146,8 +158,10 @@ class StoppedSince {
 class Launch {
  public:
   /// `silence_limit_s`: how long it may take until its ranks run.
-  Launch(pid_t mpirun, LauncherWords& words, double time_limit_s, double silence_limit_s)
+  Launch(pid_t mpirun, std::string name, LauncherWords& words, double time_limit_s,
+         double silence_limit_s)
       : mpirun_(mpirun),
+        name_(std::move(name)),
         words_(words),
         time_limit_s_(time_limit_s),
         silence_limit_s_(silence_limit_s),
@@ -169,6 +183,7 @@ class Launch {
   bool was_ended() const { return terminated_at_.has_value(); }
   int asked() const { return asked_; }  ///< the signal that asked for the end, 0 while none has
   const std::string& hangs() const { return hangs_; }  ///< why it was ended unasked, or empty
+  bool is_silent() const { return silent_; }           ///< whether that is because no rank ran
 
  private:
   void ask() {
@@ -183,11 +198,13 @@ class Launch {
     if (asked_ != 0) return !relay.has_begun() || are_silent();
     if (!relay.has_begun() && seconds_since(begin_) > silence_limit_s_) {
       hangs_ = fmt::format(
-          "mpirun (process {}) has started no rank within {} s: does `mpirun -np 1 hostname` work? "
-          "A larger --time-limit gives it longer",
-          mpirun_, silence_limit_s_);
+          "{} (process {}) has started no rank within {} s: does it start `hostname`? A larger "
+          "--time-limit gives it longer",
+          name_, mpirun_, silence_limit_s_);
+      silent_ = true;
     } else if (stopped_s > time_limit_s_) {
-      hangs_ = fmt::format("mpirun (process {}) has been stopped for {} s", mpirun_, time_limit_s_);
+      hangs_ =
+          fmt::format("{} (process {}) has been stopped for {} s", name_, mpirun_, time_limit_s_);
     }
     return !hangs_.empty();
   }
@@ -218,6 +235,7 @@ class Launch {
   }
 
   pid_t mpirun_;
+  std::string name_;
   LauncherWords& words_;
   double time_limit_s_, silence_limit_s_;
   std::optional<LauncherWords::Note> last_note_;
@@ -229,20 +247,39 @@ class Launch {
   bool marked_ = false;
   int asked_ = 0;
   std::string hangs_;
+  bool silent_ = false;
 };
+
+/// The end of what a launcher has printed, as one line without the dashes that mpirun adds.
+std::string last_words(const std::string& printed) {
+  std::string text;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(" -\t\r"));
+    if (!line.empty()) text += (text.empty() ? "" : " ") + line;
+  }
+  return text;
+}
+
+/// Whether ranks end with this code. Launchers have others of their own: 1, 127, 205, 213, 255.
+bool is_code_of_ranks(int code) {
+  return code == db::kExitDone || code == db::kExitWrongUse || code == db::kExitOutOfMemory ||
+         code == db::kExitTimeLimit || is_exit_code_of_signal(code);
+}
 
 }  // namespace
 
 void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
-                const EndedRanks& ended_with, double launch_s, const std::string& input) {
+                const EndedRanks& ended_with, double launch_s, const std::string& input,
+                const std::string& name) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   stop_when_asked();
   remove_abandoned_mpirun_files();
   const int in = file_of(input);
-  std::array<int, 2> out{};
-  if (pipe2(out.data(), O_CLOEXEC) != 0) {
+  std::array<int, 2> out{}, err{};
+  if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
   const pid_t parent = getpid();
@@ -251,21 +288,24 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(argv, parent, in, out[1]);
+  if (child == 0) become(argv, parent, in, out[1], err[1]);
   setpgid(child, child);  // also here: whoever comes first
   close(in);
   close(out[1]);
+  close(err[1]);
 
-  Relay relay(out[0], words);
-  Launch launch(child, words, time_limit_s, time_limit_s + launch_s);
+  Relay relay(out[0], STDOUT_FILENO, &words), errors(err[0], STDERR_FILENO);
+  Launch launch(child, name, words, time_limit_s, time_limit_s + launch_s);
   int status = 0;
   // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe
   // are not waited for.
-  for (bool ended = false, silent = false; !ended || !silent || !relay.is_empty();) {
-    std::array<pollfd, 2> files{relay.source(), relay.target()};
+  for (bool ended = false, silent = false;
+       !ended || !silent || !relay.is_empty() || !errors.is_empty();) {
+    std::array<pollfd, 4> files{relay.source(), relay.target(), errors.source(), errors.target()};
     poll(files.data(), files.size(), kPoll_ms);
-    silent = ended && (files[0].revents & POLLIN) == 0;
+    silent = ended && (files[0].revents & POLLIN) == 0 && (files[2].revents & POLLIN) == 0;
     relay.carry(files[0].revents, files[1].revents);
+    errors.carry(files[2].revents, files[3].revents);
     ended = ended || waitpid(child, &status, WNOHANG) == child;
     if (!ended) launch.look(relay);
   }
@@ -277,13 +317,21 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
     spdlog::error("stdout: {}", std::strerror(relay.error()));
     _exit(1);
   }
+  if (launch.is_silent()) throw NotStarted(launch.hangs());
   if (!launch.hangs().empty()) throw CommunicationError(launch.hangs());
   const int code = launch.asked() != 0   ? 128 + launch.asked()
                    : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                          : WEXITSTATUS(status);
+  if (launch.asked() == 0 && !words.is_told() && !is_code_of_ranks(code)) {
+    const std::string said = last_words(errors.last());
+    throw NotStarted(fmt::format("{} has started no rank and ended with {}{}{}", name, code,
+                                 said.empty() ? "" : ": ", said));
+  }
   if (ended_with) ended_with(code, words.outcomes());
   std::fflush(nullptr);
-  _exit(code);
+  if (!is_exit_code_of_launcher(code)) _exit(code);
+  spdlog::error("{}", outcome_of_exit(code).message);
+  _exit(db::kExitFailed);
 }
 
 }  // namespace moe

@@ -14,9 +14,13 @@ inline constexpr double kLaunchLimit_s = 10;
 /// Hears of the end of ranks: the exit code, and what the ranks have told of it.
 using EndedRanks = std::function<void(int code, const std::vector<Outcome>& told)>;
 
-/// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
-/// signal that ended it. Calls `ended` before. `input` is its stdin, which mpirun
-/// hands on to rank 0. Throws std::system_error where mpirun cannot be started.
+/// Runs mpirun, or another launcher that is called `name` in messages, and ends this process as it
+/// ends: with its exit code, or 128 + the signal that ended it. Calls `ended` before. `input` is its
+/// stdin, which mpirun hands on to rank 0. Codes above those of signals are the launcher's own
+/// (mpirun: 205 where a host is gone) and end this process with 1. Throws std::system_error where
+/// there can be no process, and NotStarted where it ends, unasked, before it has started a rank
+/// (launcher_words.h). What ranks end with is taken for their answer in any case: 0, 2, 3, 124 and
+/// signals.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches
@@ -24,14 +28,15 @@ using EndedRanks = std::function<void(int code, const std::vector<Outcome>& told
 /// 128 + the signal. When this process dies, mpirun gets SIGTERM.
 ///
 /// An mpirun that hangs is ended, by SIGTERM and three seconds later by SIGKILL:
-///   - when nothing has come from its ranks (launcher_words.h) for time_limit_s + launch_s, or when it
-///     has been stopped for time_limit_s: then this throws CommunicationError;
+///   - when nothing has come from its ranks (launcher_words.h) for time_limit_s + launch_s: then
+///     this throws NotStarted;
+///   - when it has been stopped for time_limit_s: then this throws CommunicationError;
 ///   - when this process is asked to end: at once where nothing has come from its ranks, else after
 ///     time_limit_s in which no rank has told of its work (announced_work.h). It says for whom it
 ///     waits, and that it gives up.
 /// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
                              const EndedRanks& ended = {}, double launch_s = kLaunchLimit_s,
-                             const std::string& input = {});
+                             const std::string& input = {}, const std::string& name = "mpirun");
 
 }  // namespace moe

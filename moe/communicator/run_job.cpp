@@ -17,6 +17,7 @@
 #include "moe/communicator/handed_inputs.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/launcher_words.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/communicator/node_name.h"
 #include "moe/communicator/option_facts.h"
 #include "moe/communicator/ranks.h"
@@ -51,7 +52,7 @@ std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv, const std:
   const auto ended = [&](int code, const std::vector<Outcome>& told) {
     if (code != db::kExitDone && job.failed) job.failed(first_cause(told, code));
   };
-  return join_world(job.ranks, argv, job.time_limit_s, ended, handed);
+  return join_world(job.ranks, argv, job.time_limit_s, ended, handed, job.launcher);
 }
 
 /// Does something on this rank while others may do it too. Returns the exit code of the first rank
@@ -135,6 +136,7 @@ int run_job(const Job& job, char** argv, const JobInputs& inputs,
   };
   int code = db::kExitDone;
   try {
+    refuse_lone_tasks(job.ranks);
     std::unique_ptr<Communicator> world;
     if (inside_mpi_job()) {
       world = join_ranks(job, argv, "");

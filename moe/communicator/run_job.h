@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/launcher.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/same_inputs.h"
 #include "moe/outcome.h"
@@ -15,6 +16,7 @@ namespace moe {
 struct Job {
   std::optional<int> ranks;  ///< the value of `--ranks`; none where it is not given
   double time_limit_s = 60;  ///< how long ranks may wait for one another
+  db::options::Launcher launcher{};
   /// Hears why a job has failed; may be empty. Called once for a job that this program starts by
   /// mpirun, in the process that starts it; in a job of somebody else's mpirun, on every rank that
   /// gives up.

@@ -25,6 +25,7 @@ TEST(Outcome, IsOfTheErrorsTypeNotOfItsWords) {
   EXPECT_EQ(status(TimeLimit("")), Status::time_limit);
   EXPECT_EQ(status(NotFinite("", {})), Status::not_finite);
   EXPECT_EQ(status(CommunicationError("")), Status::lost_rank);
+  EXPECT_EQ(status(NotStarted("")), Status::not_started);
   EXPECT_EQ(status(Refusal("", "", "")), Status::refused);
   EXPECT_EQ(status(InputError("")), Status::refused);
   EXPECT_EQ(status(Stopped("", SIGTERM)), Status::killed);
@@ -63,6 +64,10 @@ TEST(Outcome, OfAnExitCode) {
   EXPECT_EQ(killed.status, Status::lost_rank);
   EXPECT_EQ(killed.signal, SIGKILL);
   EXPECT_THAT(killed.message, HasSubstr("Killed"));
+  const Outcome gone = outcome_of_exit(205);  // mpirun's, where a host is gone
+  EXPECT_EQ(gone.status, Status::lost_rank);
+  EXPECT_EQ(gone.signal, std::nullopt);
+  EXPECT_THAT(gone.message, HasSubstr("205"));
 }
 
 TEST(FirstCause, IsOfTheRankThatKnowsWhy) {
@@ -79,6 +84,7 @@ TEST(FirstCause, OfALostRankIsItsSignalNotTheOneThatEndsTheOthers) {
   EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).status, Status::lost_rank);
   EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).signal, SIGKILL);
   EXPECT_EQ(first_cause({asked}, 128 + SIGTERM), asked);
+  EXPECT_EQ(first_cause({asked}, 205).status, Status::lost_rank);
   const Outcome told{.status = Status::killed, .rank = 0, .signal = SIGUSR1};
   EXPECT_EQ(first_cause({told}, 128 + SIGTERM), asked);
 }

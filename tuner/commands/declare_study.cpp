@@ -28,7 +28,8 @@ void declare_scenario(CLI::App& command, Arguments& arguments) {
                         "where everything is stored; created where there is none");
   command.get_option("--db")->required()->group("Scenario");
   command
-      .add_option("--ranks", arguments.scenario.ranks, "how many ranks each run has [default: 1]")
+      .add_option("--ranks", arguments.scenario.ranks,
+                  "how many ranks each run has [default: 1, or the tasks of a Slurm allocation]")
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group("Scenario");

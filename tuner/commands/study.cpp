@@ -9,6 +9,7 @@
 #include "db/load.h"
 #include "db/load_views.h"
 #include "db/network.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
@@ -161,7 +162,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.job.model = path.string();
   options.job.program = find_moe_train();
   options.job.database = arguments.scenario.database;
-  options.job.ranks = arguments.scenario.ranks.value_or(1);
+  options.job.ranks = moe::ranks_or_allocation(arguments.scenario.ranks).value_or(1);
   options.job.layout = arguments.scenario.layout;
   options.memory_limit_bytes = options.job.memory_limit_bytes;
   options.planners = parse_planners(arguments.planners);

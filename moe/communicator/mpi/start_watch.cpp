@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/communicator/launch.h"
+#include "moe/communicator/mpi_job.h"
 #include "moe/threads.h"
 
 namespace moe {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "moe/communicator/mpi_job.h"
 #include "moe/errors.h"
 
 namespace moe::launch_test {
@@ -19,7 +20,7 @@ class Launch : public testing::Test {
     if (inside_mpi_job()) GTEST_SKIP() << "this test runs inside an MPI job";
   }
   void TearDown() override {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}) {
       unsetenv(name);
     }
   }
@@ -45,8 +46,35 @@ TEST_F(Launch, SetsWhatTheLibrariesOfADeviceReadUnlessTheUserHas) {
 }
 
 TEST_F(Launch, MpirunGetsTheSameArguments) {
-  EXPECT_THAT(mpirun_command(4, argv_),
+  EXPECT_THAT(launch_command(4, {}, argv_),
               ElementsAre("mpirun", "-np", "4", "program", "--ranks", "4"));
+  EXPECT_THAT(launch_command(4, {.hostfile = "hosts"}, argv_),
+              ElementsAre("mpirun", "-np", "4", "--hostfile", "hosts", "program", "--ranks", "4"));
+}
+
+TEST_F(Launch, ALauncherIsAShellsAndGetsTheNumberOfRanks) {
+  EXPECT_THAT(launch_command(4, {.command = "srun -n {ranks} --name '{ranks} ranks'"}, argv_),
+              ElementsAre("/bin/sh", "-c", "exec srun -n 4 --name '4 ranks' \"$@\"", "sh",
+                          "program", "--ranks", "4"));
+}
+
+TEST_F(Launch, ALauncherStartsOneRankToo) {
+  EXPECT_FALSE(starts_ranks(std::nullopt, {}));
+  EXPECT_FALSE(starts_ranks(1, {}));
+  EXPECT_TRUE(starts_ranks(2, {}));
+  EXPECT_TRUE(starts_ranks(1, {.command = "srun"}));
+  EXPECT_TRUE(starts_ranks(1, {.hostfile = "hosts"}));
+}
+
+TEST_F(Launch, ALauncherNeedsANumberOfRanks) {
+  EXPECT_THROW(join_world(std::nullopt, argv_, kDefaultStartLimit_s, {}, {.command = "srun"}),
+               InputError);
+}
+
+TEST_F(Launch, AHostfileThatIsNotThereIsRefused) {
+  if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+  EXPECT_THROW(join_world(2, argv_, kDefaultStartLimit_s, {}, {.hostfile = "/nonexistent"}),
+               InputError);
 }
 
 TEST_F(Launch, RanksMustBePositive) { EXPECT_THROW(join_world(0, argv_), InputError); }
@@ -54,21 +82,12 @@ TEST_F(Launch, RanksMustBePositive) { EXPECT_THROW(join_world(0, argv_), InputEr
 TEST_F(Launch, JobOfAnotherSizeIsRefusedBeforeMpiStarts) {
   setenv("OMPI_COMM_WORLD_RANK", "0", 1);
   setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-  EXPECT_TRUE(inside_mpi_job());
-  EXPECT_EQ(mpi_job_size(), 2);
   try {
     join_world(4, argv_);
     FAIL() << "nothing thrown";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--ranks 4, but this MPI job has 2 ranks"));
   }
-}
-
-TEST_F(Launch, SizeIsUnknownWhereTheLauncherDoesNotSay) {
-  EXPECT_EQ(mpi_job_size(), std::nullopt);
-  setenv("PMI_RANK", "0", 1);
-  EXPECT_TRUE(inside_mpi_job());
-  EXPECT_EQ(mpi_job_size(), std::nullopt);
 }
 
 TEST_F(Launch, MissingMpirunNamesThePackage) {

@@ -1,5 +1,6 @@
 #include "moe/communicator/mpirun.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ struct Job {
   int output = -1;
 
   static constexpr double kLimit_s = 20, kLaunch_s = 20;
+  static constexpr int kNotStarted = 98;
 
   explicit Job(const std::string& script, double time_limit_s = kLimit_s,
                double launch_s = kLaunch_s, const std::string& input = "") {
@@ -36,6 +38,8 @@ struct Job {
       spdlog::set_level(spdlog::level::off);
       try {
         run_mpirun({"/bin/sh", "-c", script}, time_limit_s, {}, launch_s, input);
+      } catch (const NotStarted&) {
+        _exit(kNotStarted);
       } catch (const CommunicationError&) {
         _exit(99);
       }
@@ -64,10 +68,69 @@ struct Job {
   }
 };
 
+/// As rank 0 does when it runs.
+const std::string kTells = "echo \"$OMPI_MOELAB_LAUNCHER\"; ";
+
 TEST(Mpirun, EndsAsItEnds) {
   EXPECT_EQ(Job("exit 0").exit_code(), 0);
-  EXPECT_EQ(Job("exit 7").exit_code(), 7);
+  for (const int code : {1, 2, 3, 7, 124}) {
+    EXPECT_EQ(Job(kTells + fmt::format("exit {}", code)).exit_code(), code);
+  }
   EXPECT_EQ(Job("kill -KILL $$").exit_code(), 137);
+}
+
+TEST(Mpirun, ItsOwnCodesForALostHostAreAFailure) {
+  for (const char* code : {"205", "213", "255"}) {
+    EXPECT_EQ(Job(kTells + "exit " + code).exit_code(), 1) << code;
+  }
+}
+
+TEST(Mpirun, ThatEndsBeforeARankRunsHasNotStarted) {
+  for (const char* code : {"1", "7", "127", "205", "213", "255"}) {
+    EXPECT_EQ(Job(std::string("echo refused >&2; exit ") + code).exit_code(), Job::kNotStarted)
+        << code;
+  }
+  // These are answers of ranks, whose line may have been lost with them.
+  EXPECT_EQ(Job("exit 2").exit_code(), 2);
+  EXPECT_EQ(Job("exit 3").exit_code(), 3);
+}
+
+TEST(Mpirun, ThatHasNotStartedIsToldWithItsLastWords) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+    try {
+      run_mpirun({"/bin/sh", "-c",
+                  "echo early >&2; echo '-----' >&2; echo '  Permission denied.' >&2; exit 255"},
+                 Job::kLimit_s, {}, Job::kLaunch_s, "srun -n 2");
+    } catch (const NotStarted& error) {
+      _exit(std::string(error.what()) ==
+                    "srun -n 2 has started no rank and ended with 255: early Permission denied."
+                ? 0
+                : 2);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Mpirun, WhatItPrintsOnStderrIsHandedOn) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    run_mpirun({"/bin/sh", "-c", "echo to stderr >&2"}, Job::kLimit_s);
+  }
+  close(ends[1]);
+  std::string text;
+  for (char c = 0; read(ends[0], &c, 1) == 1;) text += c;
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(text, "to stderr\n");
 }
 
 // As mpirun does, which hands SIGUSR1 on to its ranks.
@@ -113,7 +176,7 @@ TEST(Mpirun, TheLineThatTellsOfRanksIsNotHandedOn) {
 const std::string kHangs = "trap '' USR1 TERM; sleep 100 & wait; sleep 100";
 
 TEST(Mpirun, ThatStartsNoRankIsEndedAtItsLimit) {
-  EXPECT_EQ(Job(kHangs, 0.1, 0.2).exit_code(), 99);
+  EXPECT_EQ(Job(kHangs, 0.1, 0.2).exit_code(), Job::kNotStarted);
   // One that has started ranks is left alone.
   EXPECT_EQ(Job("echo ready; sleep 1", 0.1, 0.2).exit_code(), 0);
 }
@@ -164,15 +227,19 @@ TEST(Mpirun, RanksThatToldOfTheirWorkOnceAreEndedAtTheLimit) {
   EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
 }
 
-TEST(Mpirun, ThatCannotBeExecutedIs127) {
+TEST(Mpirun, ThatCannotBeExecutedHasNotStarted) {
   const pid_t child = fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
-    run_mpirun({"/nonexistent/mpirun"}, Job::kLimit_s);
+    try {
+      run_mpirun({"/nonexistent/mpirun"}, Job::kLimit_s);
+    } catch (const NotStarted& error) {
+      _exit(std::string(error.what()).find("No such file") == std::string::npos ? 1 : 0);
+    }
   }
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 127);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
