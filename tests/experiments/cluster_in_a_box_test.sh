@@ -110,6 +110,11 @@ rate_of() {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bus_bandwidth_bytes_per_s") column = i }
              NR == 2 { print $column * 8 / 1e9 }'
 }
+if [[ -x $bench ]]; then
+  hosts=$("${box[@]}" --nodes 2 -- "$bench" copies --sizes 4K --budget 0.01 --ranks 1 --hostfile "$scratch/hostfile" 2>&1)
+  expect "a program starts its ranks where its hostfile says" grep -q 'rank   0 on node1' <<< "$hosts"
+fi
+
 # At most the nominal rate; how near it comes depends on what else the machine does.
 if [[ -x $bench ]]; then
   rate=$(rate_of --nodes 2 --nic-gbps 1)

@@ -17,6 +17,8 @@ refused() {
 
 # The next option, or the end of the options, is no value.
 refused "--nodes needs a value" "$root/experiments/cluster-in-a-box" --nodes -- true
+refused "--shared needs a value" "$root/experiments/cluster-in-a-box" --shared
+refused "--slurm: expected neither --paced" "$root/experiments/cluster-in-a-box" --slurm --paced -- true
 refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gbps
 refused "--out needs a value" "$root/experiments/quickstart" --out --quick
 refused "--preset needs a value" "$root/tests/run" --preset --label
