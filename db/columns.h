@@ -91,7 +91,8 @@ struct Table<RunRank> {
       Column{"clock_offset_s", &RunRank::clock_offset_s},
       Column{"clock_error_s", &RunRank::clock_error_s},
       Column{"predicted_peak_bytes", &RunRank::predicted_peak_bytes},
-      Column{"measured_peak_bytes", &RunRank::measured_peak_bytes}};
+      Column{"measured_peak_bytes", &RunRank::measured_peak_bytes},
+      Column{"share_of_others", &RunRank::share_of_others}};
 };
 
 template <>
@@ -225,7 +226,8 @@ struct Table<Trial> {
       Column{"compute_slowdown", &Trial::compute_slowdown},
       Column{"predicted_slowed_s", &Trial::predicted_slowed_s},
       Column{"bounded_by", &Trial::bounded_by},
-      Column{"slowed_lower_bound_s", &Trial::slowed_lower_bound_s}};
+      Column{"slowed_lower_bound_s", &Trial::slowed_lower_bound_s},
+      Column{"failure", &Trial::failure}};
 };
 
 template <>

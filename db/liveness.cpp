@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "db/load.h"
+#include "db/statement.h"
 #include "db/store.h"
 
 namespace db {
@@ -27,6 +28,13 @@ bool ran_on(const Connection& connection, const Run& run, const std::string& hos
   return load_machine(connection, run.machine_id).hostname == hostname;
 }
 
+StudyOwner owner_of(const Connection& connection, const Run& run) {
+  return {.run_id = run.id,
+          .pid = run.pid,
+          .hostname = load_machine(connection, run.machine_id).hostname,
+          .heartbeat_at = run.heartbeat_at};
+}
+
 }  // namespace
 
 bool still_runs(const Run& run) {
@@ -36,20 +44,34 @@ bool still_runs(const Run& run) {
   return found.empty() || found == run.argv_json;
 }
 
-std::optional<std::int64_t> process_of_study(const Connection& connection, const std::string& study,
-                                             const std::string& hostname) {
+std::vector<StudyOwner> owners_of_study(const Connection& connection, const std::string& study,
+                                        const std::string& hostname) {
+  std::vector<StudyOwner> owners;
   for (const Run& run : load_runs(connection, {"study", study, "running", 0})) {
-    if (run.pid != getpid() && ran_on(connection, run, hostname) && still_runs(run)) return run.pid;
+    const bool is_here = ran_on(connection, run, hostname);
+    if (is_here && (run.pid == getpid() || !still_runs(run))) continue;
+    owners.push_back(owner_of(connection, run));
+    owners.back().is_here = is_here;
   }
-  return std::nullopt;
+  return owners;
+}
+
+std::optional<StudyOwner> later_owner_of_study(const Connection& connection,
+                                               const std::string& study, std::int64_t run_id) {
+  Statement statement(connection,
+                      "SELECT id FROM run WHERE id > ? AND kind = 'study' AND name = ? LIMIT 1");
+  statement.bind(run_id, study);
+  if (!statement.step()) return std::nullopt;
+  return owner_of(connection, load_run(connection, statement.value<std::int64_t>(0)));
 }
 
 int bury_runs(Connection& connection, const std::string& study, const std::string& hostname) {
   int buried = 0;
   for (const Run& run : load_runs(connection, {"", "", "running", 0})) {
-    if (run.pid == getpid()) continue;
+    const bool is_here = ran_on(connection, run, hostname);
+    if (is_here && run.pid == getpid()) continue;
     const bool earlier = run.kind == "study" && run.name == study;
-    if (!earlier && (!ran_on(connection, run, hostname) || still_runs(run))) continue;
+    if (!earlier && (!is_here || still_runs(run))) continue;
     mark_run_killed(connection, run.id);
     ++buried;
   }

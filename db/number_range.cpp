@@ -56,6 +56,7 @@ constexpr NamedRange kRanges[] = {
     {"", "unused_experts", {0, kMostExperts}},
     {"", "micro_batch", {-1, kLastNumber}},
     {"", "replica", {0, 1}},
+    {"", "share_of_others", {0, 1}},
     {"", "repeat", kOrdinal},
     {"", "steps", kOrdinal},
     {"", "trials", kOrdinal},

@@ -75,6 +75,8 @@ struct RunRank {
   double clock_error_s = 0;  ///< half the round trip of the best exchange
   std::int64_t predicted_peak_bytes = 0;
   std::int64_t measured_peak_bytes = 0;
+  /// The share of its machine's processor time that others used during the iterations.
+  std::optional<double> share_of_others = {};
 };
 
 /// A schedule as JSON, stored once per content: its decisions, whoever took them.
@@ -190,6 +192,8 @@ struct Study {
 
 /// The status of a run or trial that has begun and not ended.
 inline constexpr char kRunning[] = "running";
+/// The failure of a trial whose launch has started no rank. The trial stays planned.
+inline constexpr char kNotStarted[] = "not_started";
 
 /// The planner that decides nothing. Every speed-up is against its schedule.
 inline constexpr char kSequential[] = "sequential";
@@ -234,6 +238,9 @@ struct Trial {
   std::string bounded_by = {};
   /// The lower bound with computation so slow.
   std::optional<double> slowed_lower_bound_s = {};
+  /// Why it was not measured: "not_started", or its status where that is no other; empty where it
+  /// was measured, or was not tried yet.
+  std::string failure = {};
 };
 
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /

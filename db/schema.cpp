@@ -124,6 +124,9 @@ const Schema& current_schema() {
         "CASE WHEN environment_json ->> 'MOELAB_BOX_INTRA_GBPS' > '' THEN "
         "printf(', inside %g Gbit/s', environment_json ->> 'MOELAB_BOX_INTRA_GBPS') ELSE '' END "
         "WHERE nullif(environment_json, '') ->> 'MOELAB_BOX_NIC_GBPS' > ''"},
+       {"trial", "failure",
+        "UPDATE trial SET failure = status WHERE status IN "
+        "('infeasible', 'out_of_memory', 'hung', 'crashed', 'failed')"},
        // Iterations whose loads are stored tell what was asked for.
        {"balance", "max_asked_tokens",
         "UPDATE balance SET max_asked_tokens = "

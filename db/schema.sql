@@ -72,7 +72,9 @@ CREATE INDEX run_unfinished ON run (heartbeat_at) WHERE status = 'running';
 
 -- One rank of a run: where it ran, its clock, its peaks. Ranks that have cores in common are of one
 -- core set; cores: how many of them its ranks can use at one time; threads: how many the rank
--- computes with. NULL where that is not known; threads are NULL on a GPU.
+-- computes with. NULL where that is not known; threads are NULL on a GPU. share_of_others: the share of
+-- its machine's processor time, 0 to 1, that other processes, and other guests of the host, used during
+-- the iterations; NULL where nobody watched.
 CREATE TABLE run_rank (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
@@ -86,6 +88,7 @@ CREATE TABLE run_rank (
   clock_error_s REAL NOT NULL,
   predicted_peak_bytes INTEGER NOT NULL,
   measured_peak_bytes INTEGER NOT NULL,
+  share_of_others REAL CHECK (share_of_others >= 0),
   PRIMARY KEY (run_id, rank)
 ) STRICT, WITHOUT ROWID;
 
@@ -218,6 +221,8 @@ CREATE TABLE study (
 -- with computation so slow, slowed_lower_bound_s the lower bound then. These three are NULL until
 -- the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of ops that
 -- makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
+-- failure: why it was not measured; '' where it was, or was not tried yet. A trial of which a launch
+-- started no rank is 'not_started' and stays planned: no schedule is to blame for that.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -245,6 +250,8 @@ CREATE TABLE trial (
   predicted_slowed_s REAL,
   bounded_by TEXT NOT NULL DEFAULT '',
   slowed_lower_bound_s REAL,
+  failure TEXT NOT NULL DEFAULT '' CHECK (failure IN ('', 'not_started', 'infeasible',
+                                                      'out_of_memory', 'hung', 'crashed', 'failed')),
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);

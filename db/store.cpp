@@ -352,7 +352,8 @@ void name_planner(Connection& connection, std::int64_t trial_id, const std::stri
 
 bool claim_trial(Connection& connection, std::int64_t trial_id) {
   return update(connection, "begin a trial",
-                "UPDATE trial SET status = 'running', started_at = ?1, heartbeat_at = ?1 "
+                "UPDATE trial SET status = 'running', started_at = ?1, heartbeat_at = ?1, "
+                "failure = '', error = '' "
                 "WHERE id = ?2 AND status = 'planned'",
                 now(), trial_id) == 1;
 }
@@ -367,6 +368,7 @@ void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
 void finish_trial(Connection& connection, Trial trial) {
   if (!trial.finished_at) trial.finished_at = now();
   trial.heartbeat_at = *trial.finished_at;
+  trial.failure = trial.status == "done" ? "" : trial.status;
   // The identity of the trial and its begin stay as they were stored.
   const std::string set = assignments<Trial>(
       {"id", "study_id", "schedule_id", "planner", "started_at", "also_planned_by"},
@@ -376,6 +378,22 @@ void finish_trial(Connection& connection, Trial trial) {
   statement.bind_record(trial).run();
   require_row(connection, sqlite3_changes(connection.handle()), "trial", trial.id);
   transaction.commit();
+}
+
+void unclaim_trial(Connection& connection, std::int64_t trial_id, const std::string& failure,
+                   const std::string& error) {
+  update(connection, "leave a trial planned",
+         "UPDATE trial SET status = 'planned', started_at = NULL, failure = ?2, error = ?3 "
+         "WHERE id = ?1 AND status = 'running'",
+         trial_id, failure, error);
+}
+
+int retry_failed_trials(Connection& connection, std::int64_t study_id) {
+  return update(connection, "try failed trials again",
+                "UPDATE trial SET status = 'planned', started_at = NULL, finished_at = NULL, "
+                "failure = '', error = '' WHERE study_id = ?1 "
+                "AND status IN ('out_of_memory', 'hung', 'crashed', 'failed')",
+                study_id);
 }
 
 void set_comparison(Connection& connection, std::int64_t trial_id, double measured_s,
@@ -404,6 +422,13 @@ void insert(Connection& connection, const PredictionQuality& quality) {
 
 void insert(Connection& connection, const TrialRepeat& repeat) {
   insert_all(connection, std::span(&repeat, 1), or_replace<TrialRepeat>({"trial_id", "repeat"}));
+}
+
+int requeue_trials(Connection& connection, std::int64_t study_id) {
+  return update(connection, "requeue trials",
+                "UPDATE trial SET status = 'planned', started_at = NULL "
+                "WHERE status = 'running' AND study_id = ?1",
+                study_id);
 }
 
 int requeue_stale_trials(Connection& connection, std::int64_t study_id, double older_than_s) {

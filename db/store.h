@@ -107,14 +107,23 @@ void name_planner(Connection&, std::int64_t trial_id, const std::string& planner
 /// bounds, peak, deviation. Deletes its predicted timelines.
 void replace_prediction(Connection&, const Trial&);
 
-/// Turns a planned trial into a running one. False where it is not planned: another process took
+/// Turns a planned trial into a running one, which has no failure any more. False where it is not planned: another process took
 /// it, or it is finished.
 bool claim_trial(Connection&, std::int64_t trial_id);
 void heartbeat_trial(Connection&, std::int64_t trial_id);
 
 /// Writes status, error, every figure and parameters of `trial` (found by id), not what it is, when
-/// it began and who else planned it. finished_at unset means now.
+/// it began and who else planned it. Its failure is its status, or nothing where it is done. finished_at unset means now.
 void finish_trial(Connection&, Trial);
+
+/// Turns a running trial into a planned one; `failure` (Trial::failure) and `error` say why it was not
+/// measured, and are empty where it was not tried.
+void unclaim_trial(Connection&, std::int64_t trial_id, const std::string& failure,
+                   const std::string& error);
+
+/// Turns the trials of a study that ran out of memory, hung, crashed or failed into planned ones.
+/// Returns how many.
+int retry_failed_trials(Connection&, std::int64_t study_id);
 
 /// Notes how a trial compares with the others of its study: Trial::measured_s,
 /// Trial::comparable_s and Trial::tied_with.
@@ -135,5 +144,7 @@ void insert(Connection&, const TrialRepeat&);
 /// (0) of all. Returns how many. So a study that was killed goes on; a trial that is done, ran out
 /// of memory, hung or crashed is never tried again.
 int requeue_stale_trials(Connection&, std::int64_t study_id, double older_than_s);
+/// Does so to every running trial of a study whose process is gone, whatever the clocks say.
+int requeue_trials(Connection&, std::int64_t study_id);
 
 }  // namespace db

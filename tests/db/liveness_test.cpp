@@ -107,11 +107,43 @@ TEST_F(Liveness, FindsTheProcessOfAStudy) {
   study.kind = "study";
   study.name = "a study";
   insert(connection, study);
-  EXPECT_EQ(process_of_study(connection, "a study", "node0"), child.pid);
-  EXPECT_EQ(process_of_study(connection, "another", "node0"), std::nullopt);
-  EXPECT_EQ(process_of_study(connection, "a study", "node1"), std::nullopt);
+  const auto owners = owners_of_study(connection, "a study", "node0");
+  ASSERT_EQ(owners.size(), 1U);
+  EXPECT_EQ(owners[0].pid, child.pid);
+  EXPECT_EQ(owners[0].hostname, "node0");
+  EXPECT_TRUE(owners[0].is_here);
+  EXPECT_TRUE(owners_of_study(connection, "another", "node0").empty());
   child.end();
-  EXPECT_EQ(process_of_study(connection, "a study", "node0"), std::nullopt);
+  EXPECT_TRUE(owners_of_study(connection, "a study", "node0").empty());
+}
+
+TEST_F(Liveness, AProcessOfAnotherComputerMayRunTheStudyEvenUnderOurId) {
+  db::Run study = run_of(getpid());
+  study.kind = "study";
+  study.name = "a study";
+  const std::int64_t id = insert(connection, study);
+  EXPECT_TRUE(owners_of_study(connection, "a study", "node0").empty()) << "this process itself";
+  const auto elsewhere = owners_of_study(connection, "a study", "node1");
+  ASSERT_EQ(elsewhere.size(), 1U);
+  EXPECT_FALSE(elsewhere[0].is_here);
+  EXPECT_EQ(elsewhere[0].run_id, id);
+  EXPECT_EQ(elsewhere[0].hostname, "node0");
+  EXPECT_EQ(bury_runs(connection, "a study", "node1"), 1) << "it was taken over";
+}
+
+TEST_F(Liveness, FindsWhoTookAStudyOver) {
+  db::Run study = run_of(child.pid);
+  study.kind = "study";
+  study.name = "a study";
+  const std::int64_t first = insert(connection, study);
+  EXPECT_EQ(later_owner_of_study(connection, "a study", first), std::nullopt);
+  study.name = "another";
+  insert(connection, study);
+  EXPECT_EQ(later_owner_of_study(connection, "a study", first), std::nullopt);
+  study.name = "a study";
+  study.pid = 77;
+  insert(connection, study);
+  EXPECT_EQ(later_owner_of_study(connection, "a study", first)->pid, 77);
 }
 
 }  // namespace

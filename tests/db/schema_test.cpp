@@ -170,6 +170,18 @@ TEST_F(SchemaFile, RunsOfBeforeGetTheNetworkOfTheBoxTheyRanIn) {
       << "filled once";
 }
 
+TEST_F(SchemaFile, FailuresOfEarlierTrialsAreFilledInByTheirStatus) {
+  {
+    auto connection = open_writer(path);
+    for (const char* view : {"trial_view", "study_view"}) {
+      connection.database().exec(std::string("DROP VIEW ") + view);
+    }
+    connection.database().exec("ALTER TABLE trial DROP COLUMN failure");
+  }
+  auto connection = open_writer(path);
+  EXPECT_EQ(text(connection, "SELECT group_concat(failure, '; ') FROM trial"), "; ; out_of_memory");
+}
+
 TEST_F(SchemaFile, WhatGatesAskedForIsFilledInWhereLoadsAreStored) {
   {
     auto connection = open_writer(path);

@@ -308,6 +308,54 @@ TEST_F(Store, ATrialIsClaimedOnce) {
   EXPECT_FALSE(claim_trial(connection, sample.trials[2]));  // out of memory: never again
 }
 
+TEST_F(Store, AFailureIsNamedForEveryClass) {
+  const auto sample = store_sample(connection);
+  const auto trial = [&](std::size_t i) { return load_trials(connection, sample.study)[i]; };
+  EXPECT_EQ(trial(0).failure, "");
+  EXPECT_EQ(trial(2).failure, "out_of_memory");
+  for (const char* status : {"infeasible", "hung", "crashed", "failed", "done"}) {
+    Trial changed = trial(0);
+    changed.status = status;
+    finish_trial(connection, changed);
+    EXPECT_EQ(trial(0).failure, changed.status == "done" ? "" : status);
+  }
+}
+
+TEST_F(Store, ATrialThatWasNotStartedStaysPlannedAndTellsWhy) {
+  const auto sample = store_sample(connection);
+  const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
+  const auto trial = [&] { return load_trials(connection, sample.study).back(); };
+  ASSERT_TRUE(claim_trial(connection, id));
+  unclaim_trial(connection, id, kNotStarted, "ssh: refused");
+  EXPECT_EQ(trial().status, "planned");
+  EXPECT_EQ(trial().failure, kNotStarted);
+  EXPECT_EQ(trial().error, "ssh: refused");
+  ASSERT_TRUE(claim_trial(connection, id));
+  EXPECT_EQ(trial().failure, "");
+  EXPECT_EQ(trial().error, "");
+  unclaim_trial(connection, sample.trials[0], kNotStarted, "");
+  EXPECT_EQ(load_trials(connection, sample.study)[0].status, "done") << "it does not run";
+}
+
+TEST_F(Store, FailedTrialsAreTriedAgainWhereThatIsAskedFor) {
+  const auto sample = store_sample(connection);
+  EXPECT_EQ(retry_failed_trials(connection, sample.study + 1), 0);
+  EXPECT_EQ(retry_failed_trials(connection, sample.study), 1);
+  const Trial again = load_trials(connection, sample.study)[2];
+  EXPECT_EQ(again.status, "planned");
+  EXPECT_EQ(again.failure, "");
+  EXPECT_EQ(load_trials(connection, sample.study)[0].status, "done");
+}
+
+TEST_F(Store, TrialsOfAProcessThatIsGoneAreTriedAgainWhateverTheClocksSay) {
+  const auto sample = store_sample(connection);
+  const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
+  claim_trial(connection, id);
+  connection.database().exec("UPDATE trial SET heartbeat_at = 9e9 WHERE status = 'running'");
+  EXPECT_EQ(requeue_trials(connection, sample.study + 1), 0);
+  EXPECT_EQ(requeue_trials(connection, sample.study), 1);
+}
+
 TEST_F(Store, ResumedStudyRepeatsOnlyWhatWasNotFinished) {
   const auto sample = store_sample(connection);
   const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
