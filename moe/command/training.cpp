@@ -28,6 +28,7 @@
 #include "moe/model/layout_refusal.h"
 #include "moe/model/zero_rate.h"
 #include "moe/outcome.h"
+#include "moe/run/processor_time.h"
 #include "moe/source_tree.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
@@ -285,12 +286,16 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     open_outputs(outputs, arguments, inputs, groups, begins, ranks, device, {argc, argv});
   }
   try {
+    const ProcessorTime before = processor_time();
     train(inputs.model, program, begins, inputs.corpus, groups, *device.backend, world, ranks,
           train_options(arguments, inputs, groups, device),
           observer_of(arguments, inputs, outputs));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);
+    const std::vector<double> shares =
+        shares_of_others(world, processor_time() - before, ranks, arguments.time_limit_s);
+    for (TrainStore& store : outputs.stores) store.observe_others(shares);
     const AnnouncedWork storing("stores the end of the run");
     complete_runs(outputs);
   } catch (const std::exception& error) {

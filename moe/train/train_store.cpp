@@ -163,6 +163,10 @@ void TrainStore::observe(const BalancedTurns& turns) {
   db::store_balanced_share(connection_, run_id_, turns.share());
 }
 
+void TrainStore::observe_others(const std::vector<double>& shares) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) ranks_[r].share_of_others = shares.at(r);
+}
+
 void TrainStore::add_loads(Loads& rows, int iteration, const Routing& routing,
                            const std::map<int, ExpertPlacement>& placements) const {
   for (const LayerRouting& layer : routing.layers) {

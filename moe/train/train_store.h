@@ -68,6 +68,8 @@ class TrainStore {
   /// Keeps an iteration for the next time that rows are stored.
   void keep(const StepReport& report);
   void observe(const BalancedTurns& turns);
+  /// [rank]: RunRank::share_of_others.
+  void observe_others(const std::vector<double>& shares);
   /// Stores the rows that wait, before a checkpoint is complete. Throws db::Error; while another
   /// process has locked the database for long, they wait on.
   void flush_for_checkpoint();

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <stdexcept>
+#include <string>
 
+#include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "tuner/commands/declare.h"
 
@@ -134,6 +138,7 @@ void declare_runs(CLI::App& command, StudyOptions& study) {
       ->check(options::seconds())
       ->type_name("S")
       ->group(group);
+  options::add_launcher(command, study.job.launcher, group);
   options::add_device(command, study.job.device, "where to compute");
   command.get_option("--device")->group(group);
   command
@@ -150,9 +155,56 @@ void declare_runs(CLI::App& command, StudyOptions& study) {
       ->check(options::gigabits_per_second())
       ->type_name("GBPS")
       ->group(group);
+}
+
+/// How long a text such as "2h", "90m" or "45" is, in seconds.
+CLI::Validator duration() {
+  const auto to_seconds = [](std::string& text) -> std::string {
+    std::size_t end = 0;
+    double number = -1;
+    try {
+      number = std::stod(text, &end);
+    } catch (const std::logic_error&) {  // said below
+    }
+    const std::string unit = text.substr(std::min(end, text.size()));
+    const double factor = unit.empty() || unit == "s" ? 1
+                          : unit == "m"               ? 60
+                          : unit == "h"               ? 3600
+                          : unit == "d"               ? 86400
+                                                      : 0;
+    const double seconds = number * factor;
+    if (!(seconds > 0) || seconds > options::kMostSeconds) {
+      return "expected a time such as 90s, 30m, 2h or 1d";
+    }
+    text = fmt::format("{}", seconds);
+    return "";
+  };
+  return {to_seconds, ""};
+}
+
+void declare_process(CLI::App& command, StudyOptions& study) {
+  const char* const group = "Process";
+  CLI::Option* const resume =
+      command
+          .add_flag("--resume", study.resume,
+                    "continue a study that was interrupted, or go on with more planners or "
+                    "repeats; begin it where there is none")
+          ->group(group);
   command
-      .add_flag("--resume", study.resume,
-                "continue a study that was interrupted; begin it where there is none")
+      .add_flag("--retry-failed", study.retry_failed,
+                "with --resume: also try again what ran out of memory, hung, crashed or failed")
+      ->needs(resume)
+      ->group(group);
+  command
+      .add_option("--budget", study.budget_s,
+                  "begin no run that would end after this time, as in 90s, 30m or 2h; --resume "
+                  "goes on [default: any time]")
+      ->transform(duration())
+      ->type_name("TIME")
+      ->group(group);
+  command
+      .add_flag("--dry-run", study.dry_run,
+                "print what would be run, and how long that takes; nothing is run or written")
       ->group(group);
 }
 
@@ -168,10 +220,13 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action) {
   declare_scenario(*command, arguments);
   declare_candidates(*command, arguments);
   declare_runs(*command, arguments.study);
+  declare_process(*command, arguments.study);
   options::add_output(*command, arguments.output);
   options::set_footer(*command,
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"
-                      "  --planners tutel --top all --repeats 5");
+                      "  --planners tutel --top all --repeats 5\n"
+                      "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"
+                      "  --planners tutel,fsmoe --resume --budget 2h");
   command->callback(
       [&] { action = [&](int argc, char** argv) { return study(arguments, argc, argv); }; });
 }

@@ -15,7 +15,6 @@
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/planners.h"
-#include "tuner/study/study_outcome.h"
 
 namespace tuner {
 namespace {
@@ -66,6 +65,8 @@ const std::vector<TrialColumn>& trial_columns() {
       {"parameters", Shown::always, [](T t, F) -> db::Cell { return t.parameters_json; }},
       {"status", Shown::where_told, [](T t, F) -> db::Cell { return t.status; },
        [](T t, F) { return t.status != "done" && t.status != "planned"; }},
+      {"failure", Shown::where_told, [](T t, F) { return text_cell(t.failure); },
+       [](T t, F) { return t.failure == db::kNotStarted; }},
       {"paper_s", Shown::never, [](T t, F) { return optional_cell(t.paper_s); }},
       {"first_predicted_s", Shown::where_told,
        [](T t, F) { return optional_cell(t.first_predicted_s); },
@@ -150,6 +151,19 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
   writer.finish();
 }
 
+void print_plan(const std::vector<PlannedTraining>& plan, const Arguments& arguments) {
+  db::RowWriter writer(
+      stdout, style_of(arguments),
+      {"what", "planner", "parameters", "runs", "iterations", "iteration_s", "duration_s"});
+  for (const PlannedTraining& one : plan) {
+    const db::Cell duration_s =
+        one.iteration_s ? db::Cell(one.runs * one.iterations * *one.iteration_s) : db::Cell();
+    writer.row({one.what, one.planner, one.parameters_json, std::int64_t{one.runs},
+                std::int64_t{one.iterations}, optional_cell(one.iteration_s), duration_s});
+  }
+  writer.finish();
+}
+
 }  // namespace
 
 int study(Arguments& arguments, int argc, char** argv) {
@@ -179,13 +193,14 @@ int study(Arguments& arguments, int argc, char** argv) {
     spdlog::info("network: {}", network);
   }
   moe::stop_when_asked();
-  const std::int64_t id = run_study(options);
-
-  const db::Connection connection = db::open_reader(options.job.database);
-  print_trials(connection, id, arguments);
-  const std::string nothing_compares = why_nothing_compares(db::load_trials(connection, id));
-  if (nothing_compares.empty()) return 0;
-  spdlog::error("study \"{}\": {}", options.name, nothing_compares);
+  const StudyEnd end = run_study(options);
+  if (options.dry_run) {
+    print_plan(end.plan, arguments);
+    return 0;
+  }
+  print_trials(db::open_reader(options.job.database), end.id, arguments);
+  if (end.failure.empty()) return 0;
+  spdlog::error("study \"{}\": {}", options.name, end.failure);
   return 1;
 }
 

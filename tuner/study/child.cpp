@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "moe/orphans.h"
@@ -59,13 +61,40 @@ struct Pipe {
   }
 };
 
-[[noreturn]] void become(std::vector<char*>& argv, const Pipe& out, const Pipe& err, pid_t parent) {
+/// A file in memory that a child has as its stdin. All of it is there before the child begins, so
+/// nobody waits for a child that reads late, or not at all.
+class Stdin {
+ public:
+  explicit Stdin(std::string_view text) : file_(memfd_create("stdin", MFD_CLOEXEC)) {
+    if (file_ < 0) fail("memfd_create");
+    while (!text.empty()) {
+      const ssize_t count = write(file_, text.data(), text.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        close(file_);
+        fail("a file in memory");
+      }
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    lseek(file_, 0, SEEK_SET);
+  }
+  Stdin(const Stdin&) = delete;
+  Stdin& operator=(const Stdin&) = delete;
+  ~Stdin() { close(file_); }
+  int file() const { return file_; }
+
+ private:
+  int file_;
+};
+
+[[noreturn]] void become(std::vector<char*>& argv, const Stdin& in, const Pipe& out,
+                         const Pipe& err, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);  // it died before the line above
   dup2(out.write, STDOUT_FILENO);
   dup2(err.write, STDERR_FILENO);
-  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+  dup2(in.file(), STDIN_FILENO);
   execv(argv[0], argv.data());
   const std::string message = std::string(argv[0]) + ": cannot be executed\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
@@ -127,24 +156,33 @@ Watched watch(pid_t child, const Pipe& out, const Pipe& err, double time_limit_s
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
-                      const std::function<void()>& alive) {
+                      const std::function<void()>& alive, std::string_view input) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
+  const Stdin in(input);
   Pipe out, err;
   const pid_t parent = getpid();
   moe::adopt_orphans();
   const std::set<pid_t> others = moe::child_processes();
   const pid_t child = fork();
   if (child < 0) fail("fork");
-  if (child == 0) become(arguments, out, err, parent);
+  if (child == 0) become(arguments, in, out, err, parent);
   setpgid(child, child);  // also here: whoever comes first
   out.close_write();
   err.close_write();
 
   ChildResult result;
   const double begin = now_s();
-  const Watched watched = watch(child, out, err, time_limit_s, alive, result);
+  Watched watched;
+  try {
+    watched = watch(child, out, err, time_limit_s, alive, result);
+  } catch (...) {
+    kill(-child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    moe::end_orphans(others);
+    throw;
+  }
   // mpirun ends before the processes that it has started on the other hosts of a box: they are not
   // to run beside the next training.
   moe::end_orphans(others);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tuner {
@@ -20,15 +21,15 @@ struct ChildResult {
   double seconds = 0;
 };
 
-/// Runs a program (argv[0] is its path) in a process group of its own and waits for it. Calls
-/// `alive` about once a second meanwhile. After `time_limit_s` the group gets SIGTERM, 5 seconds
+/// Runs a program (argv[0] is its path), which reads `input` on its stdin, in a process group of its
+/// own and waits for it. Calls `alive` about once a second meanwhile. After `time_limit_s` the group gets SIGTERM, 5 seconds
 /// later SIGKILL. When this process dies, the child gets SIGTERM. When this process is asked to end
 /// (moe/stop.h), it ends the group in the same way and throws moe::Stopped. Processes that the
 /// child leaves running become children of this process, which waits for them for up to a second.
-/// Their processor time counts as that of its children (processor_time.h). Throws std::system_error
-/// where the program cannot be started.
+/// Throws std::system_error where the program cannot be started. Where `alive` throws, the group is
+/// killed first.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
-                      const std::function<void()>& alive);
+                      const std::function<void()>& alive, std::string_view input = "");
 
 /// The number of processes that the kernel has killed since it started because memory ran out; -1
 /// where it does not tell.

@@ -60,7 +60,9 @@ MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions opt
     : connection_(connection), options_(std::move(options)) {
   for (const auto& [row, parameters] : micro_profiles_of(connection_, options_.study)) {
     const bool is_too_short = row.samples > 0 && row.samples < options_.iterations;
-    if (is_too_short) continue;
+    const bool is_tried_again =
+        row.samples == 0 && options_.retry_failed && row.run_id != options_.run_id;
+    if (is_too_short || is_tried_again) continue;
     known_[parameters.at("schedule").get<std::int64_t>()] = seconds_measured(row);
   }
 }
@@ -78,8 +80,11 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
     return train(options_.job, {&marked, 1}, moe::kWarmupIterations + options_.iterations, 1,
                  options_.time_limit_s(schedule), options_.alive);
   };
+  options_.before_training();
   const JobResult result =
-      train_undisturbed(train_once, options_.most_of_others, options_.say).results.front();
+      train_undisturbed(connection_, train_once, options_.most_of_others, options_.say)
+          .results.front();
+  if (result.status == db::kNotStarted) throw_failure("a micro-profile", result);
   if (result.status == "done") options_.check_run(result.run_id);
 
   db::Measurement row;

@@ -27,6 +27,9 @@ struct MicroProfileOptions {
   std::function<void(const std::string&)> say;
   /// Called with each training run before it counts; may throw.
   std::function<void(std::int64_t run)> check_run = [](std::int64_t) {};
+  /// Called before each training; may throw EndedEarly.
+  std::function<void()> before_training = [] {};
+  bool retry_failed = false;  ///< those of earlier processes that failed are trained again
 };
 
 /// Trains under schedules for a few iterations, each schedule once, and keeps the results. Each is
@@ -39,7 +42,7 @@ class MicroProfiles {
   MicroProfiles(db::Connection& connection, MicroProfileOptions options);
 
   /// The seconds of an iteration; infinite where the training failed. Throws as train
-  /// (training_job.h).
+  /// (training_job.h), and std::runtime_error where no rank was started.
   double seconds(const moe::Schedule& schedule);
 
  private:

@@ -18,7 +18,6 @@
 namespace tuner {
 namespace {
 
-constexpr int kSteps = 6;  ///< of a run, warm-up included
 constexpr double kTimeLimit_s = 900;
 
 /// Puts the next leaner schedule in the place of one that ran out of memory, or leaves it out.
@@ -100,15 +99,18 @@ class ProfileTrainings {
     how_.say(fmt::format("profile, round {} of {}{}: {}", result_.runs.size() / schedules() + 1,
                          how_.rounds, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
     // In the first round as long as a trial, so that its routings are those that trials will see.
-    const int steps = in_first_round() ? std::max(kSteps, job_.steps) : kSteps;
+    const int steps = in_first_round() ? std::max(kProfileSteps, job_.steps) : kProfileSteps;
     const double limit_s = kTimeLimit_s * static_cast<double>(count);
-    const auto [trained, share] =
-        train_undisturbed([&] { return train(job_, turns, steps, kSteps, limit_s, how_.alive); },
-                          how_.most_of_others, how_.say);
+    how_.before_training();
+    const auto [trained, share, host] = train_undisturbed(
+        connection_, [&] { return train(job_, turns, steps, kProfileSteps, limit_s, how_.alive); },
+        how_.most_of_others, how_.say);
     const std::string& status = status_of(trained);
     const std::string& error = trained.front().error;
     if (status == "done") {
       keep(first, trained, share);
+    } else if (status == db::kNotStarted) {
+      throw_failure("the profile", trained.front());
     } else if (count > 1) {
       how_.say(fmt::format("  {}: {}: each is trained alone", status, error));
       each_alone_ = true;

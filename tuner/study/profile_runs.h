@@ -14,6 +14,10 @@
 
 namespace tuner {
 
+/// The iterations of a run, warm-up included. In the first round runs are as long as those of trials,
+/// where these are longer.
+inline constexpr int kProfileSteps = 6;
+
 /// The trainings from which a study's costs are worked out. Every schedule is trained once a round,
 /// because other work on the machine changes from one minute to the next, and schedules are
 /// compared best by runs next to each other.
@@ -33,6 +37,8 @@ struct HowToProfile {
   std::function<void(const std::string&)> say;
   /// Called with each training run before it counts; may throw.
   std::function<void(std::int64_t run)> check_run;
+  /// Called before each training; may throw EndedEarly.
+  std::function<void()> before_training = [] {};
 };
 
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes

@@ -2,77 +2,43 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <set>
-#include <utility>
 
 namespace tuner {
 namespace {
 
 constexpr int kUntilNoiseIsKnown = 2;
 
-/// The number of the newest repeat of any trial; 0 where there is none.
-int newest_repeat(std::span<const Repeats> trials) {
+/// The number of the next round: what other trials met under an earlier number was another training,
+/// of another hour or day.
+int next_number(std::span<const Repeats> trials) {
   int newest = 0;
   for (const Repeats& trial : trials) {
     if (!trial.empty()) newest = std::max(newest, trial.rbegin()->first);
   }
-  return newest;
+  return newest + 1;
 }
 
-/// True of a trial that was not there in the first rounds.
-bool joined_later(const Repeats& trial, int newest) {
-  return newest >= kUntilNoiseIsKnown && !trial.contains(1);
-}
-
-/// The first repeat up to `most` that a trial lacks which has fewer, and all such trials. Trials
-/// that joined later are left out.
-Round first_missing(std::span<const Repeats> trials, int most) {
-  const int newest = newest_repeat(trials);
-  for (int repeat = 1; repeat <= most; ++repeat) {
-    Round round{repeat, {}};
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (static_cast<int>(trials[i].size()) < most && !trials[i].contains(repeat) &&
-          !joined_later(trials[i], newest)) {
-        round.trials.push_back(i);
-      }
-    }
-    if (!round.trials.empty()) return round;
-  }
-  return {};
-}
-
-/// What is left of the round `newest` of these trials, so that all have the same repeats; the next
-/// round where nothing is.
-Round rest_or_next(std::span<const Repeats> trials, std::vector<std::size_t> all, int newest) {
-  Round rest{newest, {}};
-  std::ranges::copy_if(all, std::back_inserter(rest.trials),
-                       [&](std::size_t i) { return !trials[i].contains(newest); });
-  return rest.trials.empty() ? Round{newest + 1, std::move(all)} : rest;
-}
-
-/// The first runs of trials that joined when others had theirs: of a refinement, or of a study that
-/// goes on with more trials. What was measured earlier was measured under other conditions, so the
-/// fastest trial and `sequential` are trained beside them, in rounds after all others.
-Round first_runs_of_newcomers(std::span<const Repeats> trials,
-                              std::optional<std::size_t> sequential) {
-  const int newest = newest_repeat(trials);
-  std::vector<std::size_t> newcomers;
+/// Those that have less than `most` repeats.
+std::vector<std::size_t> those_below(std::span<const Repeats> trials, std::size_t most) {
+  std::vector<std::size_t> below;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const bool is_new = trials[i].size() < kUntilNoiseIsKnown;
-    if (is_new && joined_later(trials[i], newest)) newcomers.push_back(i);
+    if (trials[i].size() < most) below.push_back(i);
   }
-  if (newcomers.empty()) return {};
-  std::set<std::size_t> beside{fastest(trials)};
+  return below;
+}
+
+/// With the fastest trial and `sequential` beside them where these have their repeats already.
+std::vector<std::size_t> beside_the_best(std::span<const Repeats> trials,
+                                         std::vector<std::size_t> newcomers,
+                                         std::optional<std::size_t> sequential) {
+  std::set<std::size_t> beside;
+  if (newcomers.size() < trials.size()) beside.insert(fastest(trials));
   if (sequential) beside.insert(*sequential);
-  std::vector<std::size_t> all = newcomers;
-  std::ranges::copy_if(beside, std::back_inserter(all),
-                       [&](std::size_t i) { return std::ranges::count(newcomers, i) == 0; });
-  // Newcomers come first in a round, so a round that was interrupted is known by them.
-  const bool has_begun =
-      std::ranges::any_of(newcomers, [&](std::size_t i) { return trials[i].contains(newest); });
-  if (!has_begun) return {newest + 1, std::move(all)};
-  return rest_or_next(trials, std::move(all), newest);
+  for (const std::size_t i : beside) {
+    if (std::ranges::count(newcomers, i) == 0) newcomers.push_back(i);
+  }
+  return newcomers;
 }
 
 /// The fastest and those tied with it; empty where nothing is.
@@ -89,31 +55,33 @@ std::vector<std::size_t> not_told_apart(std::span<const Repeats> trials) {
 Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,
                  int repeats) {
   if (trials.empty()) return {};
-  Round newcomers = first_runs_of_newcomers(trials, sequential);
-  if (repeats >= kUntilNoiseIsKnown && !newcomers.trials.empty()) return newcomers;
-  Round first = first_missing(trials, std::min(repeats, kUntilNoiseIsKnown));
-  if (!first.trials.empty()) return first;
+  const int number = next_number(trials);
+  std::vector<std::size_t> newcomers =
+      those_below(trials, static_cast<std::size_t>(std::min(repeats, kUntilNoiseIsKnown)));
+  if (!newcomers.empty()) {
+    return {number, beside_the_best(trials, std::move(newcomers), sequential)};
+  }
   std::int64_t left = static_cast<std::int64_t>(repeats) * static_cast<std::int64_t>(trials.size());
-  for (const Repeats& trial : trials) left -= static_cast<std::int64_t>(trial.size());
+  std::size_t fewest = trials.front().size();
+  for (const Repeats& trial : trials) {
+    left -= static_cast<std::int64_t>(trial.size());
+    fewest = std::min(fewest, trial.size());
+  }
+  if (left <= 0) return {};
+  const auto room = static_cast<std::size_t>(left);
 
   std::vector<std::size_t> tied = not_told_apart(trials);
   if (!tied.empty() && sequential && std::ranges::count(tied, *sequential) == 0) {
     tied.insert(tied.begin(), *sequential);
   }
-  int newest = 0;
-  for (const std::size_t i : tied) newest = std::max(newest, trials[i].rbegin()->first);
-  Round next = rest_or_next(trials, std::move(tied), newest);
-  std::erase_if(next.trials, [&](std::size_t i) {
-    return static_cast<std::int64_t>(trials[i].size()) >= 2 * std::int64_t{repeats};
+  std::erase_if(tied, [&](std::size_t i) {
+    return trials[i].size() >= 2 * static_cast<std::size_t>(repeats);
   });
-  if (!next.trials.empty() && static_cast<std::int64_t>(next.trials.size()) <= left) return next;
+  if (!tied.empty() && tied.size() <= room) return {number, std::move(tied)};
 
-  Round rest = first_missing(trials, repeats);
-  // What others met under the number that is missing was another training.
-  rest.repeat = newest_repeat(trials) + 1;
-  if (static_cast<std::int64_t>(rest.trials.size()) > left) {
-    rest.trials.resize(static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
-  }
+  if (fewest >= static_cast<std::size_t>(repeats)) return {};
+  Round rest{number, those_below(trials, fewest + 1)};
+  if (rest.trials.size() > room) rest.trials.resize(room);
   return rest;
 }
 

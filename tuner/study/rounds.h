@@ -11,17 +11,19 @@ namespace tuner {
 
 /// Trainings that come next, one after the other.
 struct Round {
-  int repeat = 0;                   ///< its number
+  int repeat = 0;                   ///< its number, which no other round has
   std::vector<std::size_t> trials;  ///< their indices; empty where nothing is left to train
 };
 
 /// The next round of trials that were asked to be trained `repeats` times on average.
-///   1. Every trial is trained twice (once with one repeat). Where some join later, as those of a
-///      refinement do, the fastest trial and `sequential` are trained beside them.
+///   1. Every trial is trained twice (once with one repeat). Those that lack such a run while others
+///      have theirs join later: they come from a refinement, or a study goes on with more planners, or
+///      it was killed amid a round. The fastest trial and `sequential` are trained once more beside
+///      them, since what was measured earlier was measured under other conditions.
 ///   2. The runs that are left go first to the fastest trial and to those tied with it (ties.h), at
 ///      most twice `repeats` to each, with `sequential` beside them, as speed-ups are against it.
-///   3. Runs that are then still left go to the other trials, up to `repeats` each, but not to
-///      those that joined later. Such rounds have numbers of their own.
+///   3. Runs that are then still left go to those of the other trials that have fewest, up to
+///      `repeats` each.
 /// All depends on the trials' repeats alone, so that a study that was killed goes on as it would
 /// have.
 Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,

@@ -7,30 +7,19 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <stdexcept>
+#include <utility>
 
-#include "db/identity.h"
-#include "db/liveness.h"
+#include "db/error.h"
 #include "db/load.h"
-#include "db/network.h"
-#include "db/planned_by_refinement.h"
+#include "db/memory_copy.h"
 #include "db/store.h"
-#include "db/transaction.h"
-#include "moe/backend/cuda_module.h"
+#include "db/study_runs.h"
 #include "moe/errors.h"
-#include "moe/model/iteration.h"
-#include "moe/model/layout_refusal.h"
-#include "moe/model/model_json.h"
-#include "moe/run/machine.h"
 #include "moe/stop.h"
-#include "tuner/costs/fit_measurements.h"
-#include "tuner/planners/situation/situation_costs.h"
-#include "tuner/scenario/given.h"
-#include "tuner/scenario/routing_spec.h"
+#include "tuner/scenario/measured_costs.h"
+#include "tuner/study/budget.h"
 #include "tuner/study/conclusions.h"
-#include "tuner/study/micro_profiles.h"
-#include "tuner/study/predicted_trials.h"
-#include "tuner/study/prediction.h"
+#include "tuner/study/open_study.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_runs.h"
@@ -39,169 +28,193 @@
 #include "tuner/study/refinement.h"
 #include "tuner/study/slowed_predictions.h"
 #include "tuner/study/study_outcome.h"
-#include "tuner/study/study_place.h"
-#include "tuner/study/study_settings.h"
+#include "tuner/study/study_owner.h"
+#include "tuner/study/study_predictions.h"
+#include "tuner/study/study_situation.h"
+#include "tuner/study/training_plan.h"
+#include "tuner/study/training_starts.h"
 #include "tuner/study/trial_runs.h"
 
 namespace tuner {
 namespace {
 
-constexpr double kLeastTrialLimit_s = 120;
-/// a trial that takes so many times its prediction counts as hanging
-constexpr double kSlack = 10;
-constexpr double kStaleRun_s = 60;
-
-/// Empty where none is asked for.
-std::vector<moe::Routing> routings_asked_for(const StudyOptions& options,
-                                             const moe::Program& program,
-                                             const moe::Groups& groups) {
-  if (options.routing.empty()) return {};
-  return make_routings(options.routing, program, groups,
-                       static_cast<std::uint64_t>(options.model.seed), options.say);
-}
-
 class StudyRun {
  public:
-  /// Errors in the model, the routing or the given files are found before there is a database, and
-  /// not after minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
-        groups_(moe::make_groups(
-            moe::parse_layout(options.job.layout, options.job.ranks, moe::fits(options.model)))),
-        program_(moe::build_iteration(options.model, groups_, 0)),
-        asked_routings_(routings_asked_for(options, program_, groups_)),
-        given_(load_all_given(options.given, program_)),
-        connection_(db::open_writer(options.job.database)) {}
+        planned_(options),
+        connection_(options.dry_run ? db::copy_in_memory(options.job.database)
+                                    : db::open_writer(options.job.database)),
+        open_(connection_, options, planned_.groups, planned_.given) {}
 
-  std::int64_t run() {
-    open_study();
+  StudyEnd run() {
+    std::string failure;
+    bool asked_to_end = false;
     try {
-      profile();
-      micro_profile();
-      adopt_costs();
-      predict_all();
-      measure();
-      while (begin_refinement()) {
-        predict_all();
-        measure();
+      try {
+        train_all();
+      } catch (const EndedEarly& early) {
+        options_.say(early.what());
+        if (early.is_failure) {
+          failure = early.what();
+        } else {
+          open_.add_warning(early.what());
+          asked_to_end = true;
+        }
       }
       judge_slowdown();
     } catch (const moe::Stopped& stopped) {
-      end_run("killed", stopped.what());
+      open_.abandon("killed", stopped.what());
       throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
                                      options_.name, stopped.what()),
                          stopped.signal);
+    } catch (const TakenOver& error) {
+      open_.abandon("killed", error.what());
+      throw;
     } catch (const std::exception& error) {
-      end_run("failed", error.what());
+      open_.abandon("failed", error.what());
       throw;
     }
-    for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
-    const std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
-    const std::string nothing_fits = where_nothing_fits(trials, options_.memory_limit_bytes);
-    if (!nothing_fits.empty()) options_.say(nothing_fits);
-    const std::string nothing_compares = why_nothing_compares(trials);
-    add_warning(nothing_compares);
-    db::finish_run(connection_, run_id_, nothing_compares.empty() ? "done" : "failed", warning_);
-    db::bury_runs(connection_, options_.name, hostname_);
-    return study_.id;
+    return conclude(std::move(failure), asked_to_end);
+  }
+
+  /// Nothing is trained; what is written is lost with the connection.
+  StudyEnd plan() {
+    const std::vector<ProfileSchedule> schedules = schedules_of_profile();
+    const std::size_t runs = missing_profile_runs(schedules);
+    if (runs == 0) {
+      profile();
+    } else if (!take_costs_of_others()) {
+      return without_predictions(runs);
+    }
+    predictions_.predict_all();
+    const TrialRuns how = trial_runs();
+    const TrialsPlan trials = plan_trials(connection_, how);
+    StudyEnd end{open_.study.id, {}, {}};
+    if (trials.trials.empty()) {
+      end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
+                                       options_.memory_limit_bytes);
+      return end;
+    }
+    double seconds = trials.seconds;
+    if (runs > 0) {
+      end.plan.push_back(planned_profile(runs, trials.trials.front().iteration_s));
+      const double of_profile =
+          end.plan.back().iterations * *end.plan.back().iteration_s +
+          how.start_s / static_cast<double>(schedules.size());  // those of a round take turns
+      seconds += static_cast<double>(runs) * of_profile;
+    }
+    for (const TrialPlan& one : trials.trials) {
+      end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
+                          options_.job.steps, one.iteration_s});
+    }
+    options_.say(fmt::format("{} trainings of trials{}: about {} in all", trials.trainings,
+                             runs > 0 ? ", after the profile" : "", about_so_long(seconds)));
+    return end;
   }
 
  private:
-  // --- the study and its process ------------------------------------------------------------
-
-  void open_study() {
-    if (options_.job.device == "cuda" && moe::cuda_is_emulated()) {
-      throw moe::InputError(
-          fmt::format("study \"{}\": this CUDA device is emulated in software, and its times say "
-                      "nothing about a GPU: expected --device cpu",
-                      options_.name));
+  void train_all() {
+    profile();
+    micro_profile();
+    predictions_.adopt_costs();
+    predictions_.predict_all();
+    measure();
+    while (begin_refinement()) {
+      predictions_.predict_all();
+      measure();
     }
-    const db::Machine machine = moe::this_machine();
-    hostname_ = machine.hostname;
-    const auto found = db::find_study(connection_, options_.name);
-    if (found && !options_.resume) {
-      throw moe::InputError(
-          fmt::format("study \"{}\" exists in {}: add --resume to continue it, or name another",
-                      options_.name, options_.job.database));
-    }
-    if (found) {
-      study_ = *found;
-      check_same_inputs(study_, options_, groups_.layout, given_);
-      warn(check_begun_here(connection_, study_, this_place(machine)));
-      if (const auto pid = db::process_of_study(connection_, options_.name, hostname_)) {
-        throw moe::InputError(
-            fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
-      }
-      db::bury_runs(connection_, options_.name, hostname_);
-      db::mark_stale_runs_killed(connection_, kStaleRun_s);
-      const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
-      options_.say(
-          fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
-    } else {
-      study_.name = options_.name;
-      study_.model_json = moe::to_json(options_.model);
-      study_.settings_json = settings_json(options_, given_);
-      study_.ranks = options_.job.ranks;
-      study_.layout = layout_text();
-      study_.id = db::insert(connection_, study_);
-    }
-    how_measured_ = how_measured(options_, study_.settings_json);
-    std::vector<const char*> argv;
-    for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
-    db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
-    run.device = options_.job.device;
-    run.ranks = options_.job.ranks;
-    run.layout = study_.layout;
-    run.model_json = study_.model_json;
-    run.seed = options_.model.seed;
-    run_id_ = db::begin_run(connection_, run, machine);
   }
 
-  /// For the run's record.
-  void add_warning(const std::string& text) {
-    if (text.empty()) return;
-    warning_ += (warning_.empty() ? "" : "\n") + text;
-  }
-  void warn(const std::string& text) {
-    if (!text.empty()) options_.say(text);
-    add_warning(text);
+  std::size_t missing_profile_runs(const std::vector<ProfileSchedule>& schedules) const {
+    std::map<std::string, int> known;  // by decisions
+    const std::vector<std::int64_t> profiled = db::profile_runs(open_.study).value();
+    for (const std::int64_t run : profiled) {
+      ++known[decisions_of_run(connection_, run)];
+    }
+    int missing = 0;
+    for (const ProfileSchedule& one : schedules) {
+      missing +=
+          std::max(0, open_.how_measured.profile_rounds - known[moe::decisions_json(one.schedule)]);
+    }
+    return static_cast<std::size_t>(missing);
   }
 
-  std::string layout_text() const { return to_text(groups_.layout); }
-
-  /// After a failure that matters more than one of the database. A trial that it interrupted is
-  /// tried again.
-  void end_run(const std::string& status, const std::string& error) {
+  /// The newest costs of this machine that the database has: of another study, or of `moe-tune fit`.
+  /// False where it has none.
+  bool take_costs_of_others() {
     try {
-      db::requeue_stale_trials(connection_, study_.id, 0);
-      db::finish_run(connection_, run_id_, status, error);
-    } catch (const db::Error& other) {
-      if (error != other.what()) options_.say(other.what());
+      Profile profile;
+      profile.machine =
+          measured_costs(options_.job.database,
+                         {open_.study.model_json, options_.job.ranks, options_.job.layout})
+              .costed;
+      profile.groups = planned_.groups;
+      profile.routings = {planned_.expected_routing()};
+      planned_.take(profile);
+      return true;
+    } catch (const moe::InputError&) {
+    } catch (const db::Error&) {
     }
+    return false;
   }
 
-  void stay_alive() { db::heartbeat_run(connection_, run_id_); }
+  PlannedTraining planned_profile(std::size_t runs, std::optional<double> iteration_s) const {
+    return {"profile", "", "{}", static_cast<int>(runs), kProfileSteps, iteration_s};
+  }
 
-  /// Between steps that take long.
-  void go_on() {
-    stay_alive();
-    if (const int signal = moe::stop_signal()) throw moe::Stopped(moe::stop_reason(signal), signal);
+  StudyEnd without_predictions(std::size_t profile_runs) {
+    StudyEnd end{open_.study.id, {}, {planned_profile(profile_runs, {})}};
+    end.plan.push_back({"trial", db::kSequential, "{}", options_.repeats, options_.job.steps, {}});
+    for (const PlannerRequest& request : options_.planners) {
+      if (request.planner->name == db::kSequential) continue;
+      end.plan.push_back({"trial",
+                          std::string(request.planner->name),
+                          to_json(request.options),
+                          options_.repeats,
+                          options_.job.steps,
+                          {}});
+    }
+    options_.say(
+        "how long this takes, and which candidates are among the best, is known after the profile; "
+        "`moe-tune fit` on measurements of `moe-bench` would tell before");
+    return end;
+  }
+
+  /// `asked_to_end`: before all was trained, so that nothing may be measured yet.
+  StudyEnd conclude(std::string failure, bool asked_to_end) {
+    for (const std::string& line : store_conclusions(connection_, open_.study.id)) {
+      options_.say(line);
+    }
+    const std::vector<db::Trial> trials = db::load_trials(connection_, open_.study.id);
+    const std::string nothing_fits = where_nothing_fits(trials, options_.memory_limit_bytes);
+    if (!nothing_fits.empty()) options_.say(nothing_fits);
+    const bool is_measured = std::ranges::count(trials, "done", &db::Trial::status) > 0;
+    if (failure.empty() && (is_measured || !asked_to_end)) failure = why_nothing_compares(trials);
+    open_.add_warning(failure);
+    open_.finish(failure.empty() ? "done" : "failed");
+    return {open_.study.id, std::move(failure), {}};
   }
 
   // --- 1. profile ---------------------------------------------------------------------------
 
+  std::vector<ProfileSchedule> schedules_of_profile() const {
+    return those_that_fit(planned_.program, planned_.groups, planned_.expected_routing(),
+                          options_.job.memory_limit_bytes,
+                          schedules_to_profile(planned_.program, planned_.given, options_.planners,
+                                               options_.most_chunks),
+                          options_.say);
+  }
+
   void profile() {
-    const moe::Routing expected = asked_routings_.empty()
-                                      ? make_routing("uniform", program_, groups_, 0)
-                                      : asked_routings_.front();
-    const ProfileRuns runs = run_profiles(
-        connection_, study_, options_.job,
-        those_that_fit(
-            program_, groups_, expected, options_.job.memory_limit_bytes,
-            schedules_to_profile(program_, given_, options_.planners, options_.most_chunks),
-            options_.say),
-        {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
-         options_.say, [this](std::int64_t run) { warn(place_.check(run)); }});
+    const HowToProfile how{open_.how_measured.profile_rounds,
+                           open_.how_measured.most_of_others,
+                           [this] { open_.stay_alive(); },
+                           options_.say,
+                           [this](std::int64_t run) { open_.check_place(run); },
+                           [this] { budget_.expect_training({}); }};
+    const ProfileRuns runs =
+        run_profiles(connection_, open_.study, options_.job, schedules_of_profile(), how);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
     profile_costs_ = profile.machine.costs;
@@ -211,24 +224,26 @@ class StudyRun {
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
-    warn(profile_warning(qualities));
-    take(profile);
+    open_.warn(profile_warning(qualities));
+    planned_.take(profile);
   }
 
   /// The costs of the profile and of what was trained since.
   Profile profile_with(const LaterRuns& later) const {
-    return profile_from_runs(connection_, options_.model, layout_text(), profile_runs_, later);
+    return profile_from_runs(connection_, options_.model, to_text(planned_.groups.layout),
+                             profile_runs_, later);
   }
 
   /// Runs the micro-profiles that planners ask for, so that predictions are at their pace too.
   /// After a refinement they are at the pace of the trials.
   void micro_profile() {
-    if (const auto refined = last_refinement(study_); !refined.empty()) {
-      take(profile_with({{}, refined}));
+    if (const auto refined = last_refinement(open_.study); !refined.empty()) {
+      planned_.take(profile_with({{}, refined}));
       return;
     }
     std::vector<std::int64_t> known;
-    for (auto runs = micro_profiled(); runs != known; runs = micro_profiled()) {
+    for (auto runs = predictions_.micro_profiled(); runs != known;
+         runs = predictions_.micro_profiled()) {
       const Profile profile = profile_with({runs, {}});
       if (known.empty()) {
         options_.say(fmt::format(
@@ -236,257 +251,87 @@ class StudyRun {
             "times as long as in the profile: predictions are for that pace",
             runs.size(), profile.pace));
       }
-      take(profile);
+      planned_.take(profile);
       known = std::move(runs);  // at another pace a planner may ask for more
     }
   }
 
-  /// The runs of micro-profiles from before any trial, those that planners ask for now among them.
-  std::vector<std::int64_t> micro_profiled() {
-    const Situation simulated = situation();
-    MicroProfiles micro_profiles = make_micro_profiles(simulated);
-    const Situation measured = measuring(simulated, micro_profiles);
-    for (const PlannerRequest& request : options_.planners) {
-      if (chooses_by_micro_profiles(request)) {
-        candidates_of(*request.planner, measured, planner_options(request), given_);
-      }
-    }
-    return micro_profile_runs(connection_, study_);
+  // --- 2. measure ---------------------------------------------------------------------------
+
+  TrialRuns trial_runs() {
+    return {.study_id = open_.study.id,
+            .job = options_.job,
+            .top = options_.top,
+            .repeats = options_.repeats,
+            .most_of_others = open_.how_measured.most_of_others,
+            .time_limit_s =
+                [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
+            .start_s = seconds_beside_iterations(connection_, open_.study),
+            .alive = [this] { open_.stay_alive(); },
+            .say = options_.say,
+            .warn = [this](const std::string& text) { open_.warn(text); },
+            .check_run = [this](std::int64_t run) { open_.check_place(run); },
+            .before_training = [this](double expected_s) { budget_.expect_training(expected_s); }};
   }
 
-  void take(const Profile& profile) {
-    groups_ = program_.groups = profile.groups;
-    machine_ = profile.machine;
-    // Planners may use as much of a rank's memory as the study was asked to keep to.
-    planned_cluster_ = machine_.cluster;
-    if (options_.memory_limit_bytes > 0) {
-      planned_cluster_.memory_bytes = options_.memory_limit_bytes;
-    }
-    routings_ = asked_routings_.empty() ? profile.routings : asked_routings_;
-    const Planner& sequential = planner_named(db::kSequential);
-    CostModel even = machine_.costs;  // the routing is to be typical, not the ranks that it met
-    even.slowdowns.clear();
-    Situation any{program_, groups_, routings_.front(), even, machine_.cluster};
-    any.routings = routings_;
-    typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
-  }
+  void measure() { train_trials(connection_, trial_runs()); }
 
-  // --- 2. predict ---------------------------------------------------------------------------
-
-  Situation situation() const { return situation(machine_.costs); }
-  /// With other costs, which have to live as long.
-  Situation situation(const CostModel& costs) const {
-    Situation all{program_, groups_, typical_, costs, planned_cluster_};
-    all.routings = routings_;
-    return all;
-  }
-
-  PredictedBy predicted_by(const Situation& situation) const {
-    return {situation, study_.id, run_id_};
-  }
-
-  /// Predicts the known trials of a resumed study again where costs have changed: it may have
-  /// profiled more (copies, given files), and predictions by different costs cannot be ranked.
-  /// Meanwhile the study has no costs, so that a process that resumes it after a kill does this
-  /// again.
-  void adopt_costs() {
-    const std::string costs = to_json(machine_.costs);
-    if (study_.cost_model_json == costs) return;
-    const CostModel before =
-        study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
-    study_.cost_model_json.clear();
-    db::update_study(connection_, study_);
-    CostModel costs_without_drift = machine_.costs;  // for trials that they were fitted to
-    costs_without_drift.drift_deviation.reset();
-    const Situation now = situation(), without_drift = situation(costs_without_drift);
-    const std::vector<std::int64_t> refined = last_refinement(study_);
-    const NewCosts kind = refined.empty() ? NewCosts::profiled : NewCosts::refined;
-    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
-      go_on();
-      const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      const bool is_fitted = has_run_of(db::load_trial_repeats(connection_, trial.id), refined);
-      predict_again(connection_, predicted_by(is_fitted ? without_drift : now), trial,
-                    moe::schedule_from_json(stored.json), kind);
-    }
-    std::vector<db::Fit> fits = changed_fits(before, machine_.costs, options_.job.ranks);
-    for (db::Fit& fit : fits) {
-      fit.run_id = run_id_;
-      fit.network = db::this_network();
-      fit.nodes = machine_.cluster.nodes;
-    }
-    db::Transaction transaction(connection_, "store a profile");
-    db::insert(connection_, fits);
-    study_.cost_model_json = costs;
-    study_.cluster_json = to_json(machine_.cluster);
-    db::update_study(connection_, study_);
-    transaction.commit();
-  }
-
-  void predict_all() {
-    const Situation simulated = situation();
-    MicroProfiles micro_profiles = make_micro_profiles(simulated);
-    const Situation measured = measuring(simulated, micro_profiles);
-    std::map<std::string, std::int64_t> seen;  // decisions -> their trial
-    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
-      const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
-    }
-    const std::size_t refinement = refinements_of(study_).size();
-    int made = 0;
-    std::vector<PlannerRequest> requests{{&planner_named(db::kSequential), {}}};
-    requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
-    for (const PlannerRequest& request : requests) {
-      const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
-      const PlannerOptions with = planner_options(request);
-      auto [all, refused] = candidates_of(*request.planner, decides_from, with, given_);
-      for (const std::string& reason : refused) options_.say("left out: " + reason);
-      if (request.planner->measures && !all.empty()) {
-        options_.say(request.planner->remark(decides_from, with, all.front().schedule));
-      }
-      for (Candidate& candidate : all) {
-        const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
-        if (!is_new) {
-          db::name_planner(connection_, known->second, candidate.planner);
-          continue;
-        }
-        go_on();
-        if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
-          options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
-                                   candidate.planner, candidate.parameters_json, names));
-        }
-        if (refinement > 0) {
-          candidate.parameters_json =
-              join_parameters(candidate.parameters_json,
-                              fmt::format(R"({{"{}": {}}})", db::kRefinement, refinement));
-        }
-        known->second = store_candidate(connection_, predicted_by(simulated), *request.planner,
-                                        candidate, options_.memory_limit_bytes);
-        ++made;
-      }
-    }
-    options_.say(fmt::format("{} candidates predicted, {} known before", made,
-                             seen.size() - static_cast<std::size_t>(made)));
-  }
-
-  PlannerOptions planner_options(const PlannerRequest& request) const {
-    PlannerOptions with = request.options;
-    with.most_chunks = options_.most_chunks;
-    return with;
-  }
-
-  bool chooses_by_micro_profiles(const PlannerRequest& request) const {
-    return request.planner->measures && options_.micro_profile_steps > 0;
-  }
-
-  /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
-  Situation measuring(Situation situation, MicroProfiles& micro_profiles) {
-    situation.measure = [this, &micro_profiles](const moe::Schedule& schedule) {
-      go_on();
-      return micro_profiles.seconds(schedule);
-    };
-    return situation;
-  }
-
-  /// `situation` has to live as long.
-  MicroProfiles make_micro_profiles(const Situation& situation) {
-    MicroProfileOptions options;
-    options.study = options_.name;
-    options.run_id = run_id_;
-    options.job = options_.job;
-    options.iterations = options_.micro_profile_steps;
-    options.most_of_others = how_measured_.most_of_others;
-    options.dtype = moe::name_of(options_.model.dtype);
-    options.time_limit_s = [&](const moe::Schedule& schedule) {
-      return trial_time_limit_s(simulated_s(situation, schedule));
-    };
-    options.alive = [this] { stay_alive(); };
-    options.say = options_.say;
-    options.check_run = [this](std::int64_t run) { warn(place_.check(run)); };
-    return {connection_, std::move(options)};
-  }
-
-  double trial_time_limit_s(double predicted_s) const {
-    if (options_.trial_time_limit_s > 0) return options_.trial_time_limit_s;
-    return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
-  }
-
-  // --- 3. measure ---------------------------------------------------------------------------
-
-  void measure() {
-    const TrialRuns how{study_.id,
-                        options_.job,
-                        options_.top,
-                        options_.repeats,
-                        how_measured_.most_of_others,
-                        [this](double predicted_s) { return trial_time_limit_s(predicted_s); },
-                        [this] { stay_alive(); },
-                        options_.say,
-                        [this](std::int64_t run) { warn(place_.check(run)); }};
-    add_warning(train_trials(connection_, how));
-  }
-
-  // --- 4. refine ----------------------------------------------------------------------------
+  // --- 3. refine ----------------------------------------------------------------------------
 
   /// Fits costs to all that was measured and predicts all trials by them. False where no refinement
   /// is left, or it would change nothing.
   bool begin_refinement() {
-    const auto number = static_cast<int>(refinements_of(study_).size()) + 1;
-    if (number > how_measured_.refinements) return false;
-    const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, study_);
+    const auto number = static_cast<int>(refinements_of(open_.study).size()) + 1;
+    if (number > open_.how_measured.refinements) return false;
+    const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, open_.study);
     if (runs.empty()) {
       options_.say("no further refinement: the best schedule stays the same");
       return false;
     }
-    go_on();
-    const std::string before = predicted_within(db::load_trials(connection_, study_.id));
-    add_refinement(study_, runs);
-    db::update_study(connection_, study_);
-    take(profile_with({{}, runs}));
-    adopt_costs();
+    open_.go_on();
+    const std::string before = predicted_within(db::load_trials(connection_, open_.study.id));
+    add_refinement(open_.study, runs);
+    db::update_study(connection_, open_.study);
+    planned_.take(profile_with({{}, runs}));
+    predictions_.adopt_costs();
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
         "before {}",
-        number, how_measured_.refinements, runs.size(),
-        predicted_within(db::load_trials(connection_, study_.id)), before));
+        number, open_.how_measured.refinements, runs.size(),
+        predicted_within(db::load_trials(connection_, open_.study.id)), before));
     return true;
   }
 
-  // --- 5. conclude --------------------------------------------------------------------------
+  // --- 4. conclude --------------------------------------------------------------------------
 
   /// Compares how fast trials computed with the profile, without what refinements added to it. A
   /// study whose stored runs do not tell ends without this figure.
   void judge_slowdown() {
-    go_on();
+    if (profile_runs_.empty()) return;
+    open_.go_on();
     try {
-      store_slowed_predictions(connection_, study_.id, situation(profile_costs_), profile_runs_,
-                               [this] { go_on(); });
+      store_slowed_predictions(connection_, open_.study.id, planned_.situation(profile_costs_),
+                               profile_runs_, [this] { open_.go_on(); });
     } catch (const db::Error& error) {
       options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
     }
   }
 
   const StudyOptions& options_;
-  moe::Groups groups_;
-  moe::Program program_;
-  std::vector<moe::Routing> asked_routings_;  ///< instead of the profile's
-  std::vector<Given> given_;
+  Budget budget_{options_.budget_s};
+  StudySituation planned_;
   db::Connection connection_;
-  db::Study study_;
-  StudyPlace place_{connection_, study_};
-  HowMeasured how_measured_;
+  OpenStudy open_;
+  StudyPredictions predictions_{connection_, options_, planned_, open_, budget_};
   std::vector<std::int64_t> profile_runs_;
   CostModel profile_costs_;  ///< of these alone, without what refinements added
-  std::int64_t run_id_ = 0;
-  std::string hostname_;
-  CostedCluster machine_;
-  Cluster planned_cluster_;             ///< machine_'s, with the memory that is asked for
-  std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
-  moe::Routing typical_;                ///< the one whose sequential iteration is of median length
-  std::string warning_;                 ///< of profile and repeats, for the run's record
 };
 
 }  // namespace
 
-std::int64_t run_study(const StudyOptions& options) { return StudyRun(options).run(); }
+StudyEnd run_study(const StudyOptions& options) {
+  StudyRun study(options);
+  return options.dry_run ? study.plan() : study.run();
+}
 
 }  // namespace tuner

@@ -47,9 +47,30 @@ struct StudyOptions {
   /// None: as the study was begun, or never.
   std::optional<int> refinements;
   bool resume = false;
+  bool retry_failed = false;      ///< with `resume`: trials that failed, but for infeasible ones
+  double budget_s = 0;            ///< no training begins that would end after so long; 0 = any time
+  bool dry_run = false;           ///< nothing is trained, and nothing is written
   std::vector<std::string> argv;  ///< for the record
   /// Prints a message for a person, one line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+/// Runs of one schedule that a study would train.
+struct PlannedTraining {
+  std::string what;  ///< "profile" or "trial"
+  std::string planner;
+  std::string parameters_json;
+  int runs = 0;
+  int iterations = 0;                 ///< of each run
+  std::optional<double> iteration_s;  ///< measured, or predicted; none where nothing tells
+};
+
+/// How a study ended.
+struct StudyEnd {
+  std::int64_t id = 0;
+  std::string
+      failure;  ///< why it compares nothing, or could not go on; "" where it did what it could
+  std::vector<PlannedTraining> plan;  ///< of a dry run
 };
 
 /// Runs a tuning study in five steps. Each step stores its result in the database before the next:
@@ -64,15 +85,17 @@ struct StudyOptions {
 ///   5. refine, as often as asked for: costs are fitted to the measured runs too (refinement.h),
 ///      every trial is predicted again, and every planner plans again. Trials that are then among
 ///      the best and were not measured are measured. It ends earlier where the best stays the same.
-/// Where it is killed, nothing that was finished is lost: with `resume` it goes on where it was. A
-/// trial that ran out of memory, hung, crashed or failed is recorded so and never tried again.
+/// Where it is killed, or its budget is used, nothing that was finished is lost: with `resume` it
+/// goes on where it was. A trial that ran out of memory, hung, crashed or failed is recorded so and
+/// tried again only with `retry_failed`. Where no rank is started, no schedule is to blame: the study
+/// ends, and the trial is planned as before.
 ///
-/// Returns the study's id. Throws moe::InputError where the name exists and `resume` is not set,
+/// Throws moe::InputError where the name exists and `resume` is not set,
 /// where another process runs the study, where a resumed study had other inputs, or where the
 /// routing or a given file is wrong. Throws moe::Stopped where a signal asked for the end
 /// (moe/stop.h); the study can then be resumed. Where the profile fails, throws an error that makes
 /// this process end with the same exit code. A profile that its own costs predict badly is reported
-/// and recorded with the run.
-std::int64_t run_study(const StudyOptions& options);
+/// and recorded with the run. Throws TakenOver (study_owner.h) where another process took the study.
+StudyEnd run_study(const StudyOptions& options);
 
 }  // namespace tuner

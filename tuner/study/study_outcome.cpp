@@ -21,11 +21,11 @@ std::string why_nothing_compares(const std::vector<db::Trial>& trials) {
                        parts.empty() ? "there is none" : fmt::format("{}", fmt::join(parts, ", ")));
   }
   for (const db::Trial& trial : trials) {
-    const bool failed =
-        trial.status == "hung" || trial.status == "crashed" || trial.status == "failed";
+    const bool failed = trial.failure == "hung" || trial.failure == "crashed" ||
+                        trial.failure == "failed" || trial.failure == db::kNotStarted;
     if (trial.planner == db::kSequential && failed) {
       return fmt::format("the sequential schedule, which all others are compared with, {}: {}",
-                         trial.status, trial.error);
+                         trial.failure, trial.error);
     }
   }
   return "";

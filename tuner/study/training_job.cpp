@@ -1,19 +1,18 @@
 #include "tuner/study/training_job.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <deque>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 
+#include "db/records.h"
 #include "moe/errors.h"
 #include "moe/lost_output.h"
 #include "moe/outcome.h"
@@ -24,29 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file in memory that child processes read by a path of this process. It has no name in a file
-/// system, so nothing of it remains, however this process ends.
-class MemoryFile {
- public:
-  explicit MemoryFile(const std::string& text) : file_(memfd_create("schedule.json", MFD_CLOEXEC)) {
-    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
-    for (std::size_t at = 0; at < text.size();) {
-      const ssize_t count = write(file_, text.data() + at, text.size() - at);
-      if (count < 0) {
-        close(file_);
-        throw std::system_error(errno, std::generic_category(), "a schedule in memory");
-      }
-      at += static_cast<std::size_t>(count);
-    }
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { close(file_); }
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
+/// Exit codes of launchers that have started nothing: a shell that does not find the program, mpirun
+/// that has lost or cannot reach a node, ssh that is refused.
+constexpr std::array kLauncherCodes = {127, 205, 213, 255};
 
- private:
-  int file_;
-};
+/// As moe-train reads it on stdin.
+std::string line_of(const moe::Schedule& schedule) {
+  return fmt::format(R"({{"planner": {}, "decisions": {}}})",
+                     nlohmann::json(schedule.planner).dump(), moe::decisions_json(schedule));
+}
 
 /// What mpirun says of a rank that was ended by a signal; "" where it says nothing.
 std::string noticed_by_mpirun(const std::string& errors) {
@@ -126,8 +111,11 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
   using Status = moe::OutcomeStatus;
   JobResult result;
   result.exit_code = child.end == End::exited ? child.code : 128 + child.code;
-  moe::Outcome outcome =
-      moe::find_outcome(child.output).value_or(moe::outcome_of_exit(result.exit_code));
+  const std::optional<moe::Outcome> told = moe::find_outcome(child.output);
+  moe::Outcome outcome = told.value_or(moe::outcome_of_exit(result.exit_code));
+  if (!told && child.end == End::exited && std::ranges::count(kLauncherCodes, child.code) > 0) {
+    outcome = {Status::not_started};
+  }
   if (outcome.status == Status::done && result.exit_code != 0) outcome = {Status::failed};
   const std::string reason = complaint(outcome, child.errors);
   if (child.end == End::timed_out) {
@@ -153,6 +141,10 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
       result.error =
           outcome.signal ? fmt::format("signal {}: {}", *outcome.signal, reason) : reason;
       break;
+    case Status::not_started:
+      result.status = db::kNotStarted;
+      result.error = reason;
+      break;
     case Status::lost_output:
       throw moe::LostOutput("the training stopped: " + reason);
     case Status::not_started:
@@ -172,8 +164,8 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
   if (moe::stop_signal() != 0) {
     throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   }
-  std::deque<MemoryFile> files;  // they do not move
-  for (const moe::Schedule& schedule : schedules) files.emplace_back(moe::to_json(schedule));
+  std::string lines;
+  for (const moe::Schedule& schedule : schedules) lines += line_of(schedule) + '\n';
   std::vector<std::string> argv{job.program,
                                 "--model",
                                 job.model,
@@ -181,6 +173,8 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
                                 std::to_string(steps),
                                 "--ranks",
                                 std::to_string(job.ranks),
+                                "--schedule",
+                                "-",
                                 "--db",
                                 job.database,
                                 "--device",
@@ -197,9 +191,10 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
     argv.emplace_back(option);
     argv.push_back(value);
   };
-  for (const MemoryFile& file : files) add("--schedule", file.path());
   for (const std::string& setting : job.settings) add("--set", setting);
   if (!job.layout.empty()) add("--layout", job.layout);
+  if (!job.launcher.command.empty()) add("--launcher", job.launcher.command);
+  if (!job.launcher.hostfile.empty()) add("--hostfile", job.launcher.hostfile);
   if (job.threads > 0) add("--threads", std::to_string(job.threads));
   if (job.seed) add("--seed", std::to_string(*job.seed));
   if (job.memory_limit_bytes > 0) add("--memory-limit", std::to_string(job.memory_limit_bytes));
@@ -209,7 +204,7 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
     argv.insert(argv.end(), job.data.begin(), job.data.end());
   }
   const long kills = out_of_memory_kills();
-  const ChildResult child = run_child(argv, time_limit_s, alive);
+  const ChildResult child = run_child(argv, time_limit_s, alive, lines);
   return classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
 }
 
@@ -217,6 +212,7 @@ void throw_failure(const std::string& what, const JobResult& result) {
   const std::string text = fmt::format("{} {}: {}", what, result.status, result.error);
   if (result.status == "hung") throw moe::TimeLimit(text);
   if (result.status == "out_of_memory") throw moe::OutOfMemory(text);
+  if (result.status == db::kNotStarted) throw std::runtime_error(text);
   if (result.exit_code == 2) throw moe::InputError(text);
   if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
   throw std::runtime_error(text);

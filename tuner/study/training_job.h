@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/launcher.h"
 #include "moe/passes/schedule.h"
 #include "tuner/study/child.h"
 
@@ -22,6 +23,7 @@ struct TrainingJob {
   std::string device = "cpu";
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
+  db::options::Launcher launcher{};
   int steps = 20;
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
@@ -32,7 +34,8 @@ struct TrainingJob {
 
 /// The result of a run of moe-train under one schedule.
 struct JobResult {
-  /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed".
+  /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed"; or
+  /// db::kNotStarted.
   std::string status;
   std::string error;  ///< the message of a failed run, in one line
   int exit_code = 0;  ///< 128 + the signal where one ended it
@@ -41,10 +44,10 @@ struct JobResult {
   std::int64_t measured_peak_bytes = 0;
 };
 
-/// Trains under `schedules` and waits; several take turns (moe/train/turns.h) and have `steps`
-/// iterations each. `timelines`: how many typical iterations of each are kept. Returns a result for
-/// each schedule; a training that fails is the failure of all of them. Throws moe::Stopped when
-/// this process is asked to end, and as classify().
+/// Trains under `schedules`, which moe-train reads on its stdin, one a line, and waits; several take
+/// turns (moe/train/turns.h) and have `steps` iterations each. `timelines`: how many typical
+/// iterations of each are kept. Returns a result for each schedule; a training that fails is the
+/// failure of all of them. Throws moe::Stopped when this process is asked to end, and as classify().
 std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedule> schedules,
                              int steps, int timelines, double time_limit_s,
                              const std::function<void()>& alive);
@@ -52,7 +55,8 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
 /// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit code
 /// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or
 /// for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any signal
-/// is "crashed", all else is "failed". The text on stderr does not matter. Returns a result for
+/// is "crashed", all else is "failed". Where no rank was started, or the launcher ended without a
+/// word of moe-train, it is db::kNotStarted. The text on stderr does not matter. Returns a result for
 /// each of the `schedules` that took turns. Throws moe::LostOutput where the training could not
 /// store what it measured, which no schedule is to blame for.
 std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,

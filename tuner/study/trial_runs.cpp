@@ -8,23 +8,23 @@
 #include <optional>
 #include <vector>
 
+#include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/timeline.h"
+#include "tuner/study/budget.h"
 #include "tuner/study/chosen_trials.h"
 #include "tuner/study/measured_turns.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/rounds.h"
+#include "tuner/study/training_plan.h"
 #include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
-
-/// The longest training in turns, by prediction: a kill loses no more.
-constexpr double kLongestTraining_s = 600;
 
 struct TrainedTrial {
   db::Trial trial;
@@ -33,81 +33,193 @@ struct TrainedTrial {
   bool changes = false;  ///< this process has claimed it or trained it
 };
 
+bool is_live(const TrainedTrial& entry) {
+  return entry.trial.status == db::kRunning || entry.trial.status == "done" ||
+         entry.trial.status == "planned";
+}
+
+std::string named(const db::Trial& trial) {
+  return trial.planner + (trial.parameters_json == "{}" ? "" : " " + trial.parameters_json);
+}
+
+std::vector<TrainedTrial> load_chosen(const db::Connection& connection, const TrialRuns& how) {
+  std::vector<TrainedTrial> entries;
+  for (db::Trial& trial : chosen_trials(db::load_trials(connection, how.study_id), how.top)) {
+    TrainedTrial& entry = entries.emplace_back();
+    entry.schedule = moe::schedule_from_json(db::load_schedule(connection, trial.schedule_id).json);
+    // The schedule's row may be another planner's, of equal decisions.
+    entry.schedule.planner = trial.planner;
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      entry.repeats[repeat.repeat] = repeat.measured_s;
+    }
+    entry.trial = std::move(trial);
+  }
+  return entries;
+}
+
+double seconds_of(const Repeats& repeats) {
+  std::vector<double> seconds;
+  for (const auto& [number, value] : repeats) seconds.push_back(value);
+  return db::median(std::move(seconds));
+}
+
+/// By measurement, and where there is none by prediction, as wrong as those of the others.
+std::vector<double> expected_seconds(const std::vector<TrainedTrial>& trials) {
+  std::vector<double> wrong;
+  for (const TrainedTrial& entry : trials) {
+    const double predicted_s = entry.trial.predicted_s.value_or(0);
+    if (predicted_s > 0 && !entry.repeats.empty()) {
+      wrong.push_back(seconds_of(entry.repeats) / predicted_s);
+    }
+  }
+  const double factor = wrong.empty() ? 1 : db::median(std::move(wrong));
+  std::vector<double> seconds;
+  for (const TrainedTrial& entry : trials) {
+    seconds.push_back(entry.repeats.empty() ? factor * entry.trial.predicted_s.value_or(0)
+                                            : seconds_of(entry.repeats));
+  }
+  return seconds;
+}
+
+/// How many times as long `other` took in the repeats that both have; none where they have none.
+std::optional<double> times_as_long(const Repeats& other, const Repeats& trial) {
+  std::vector<double> ratios;
+  for (const auto& [number, seconds] : trial) {
+    const auto found = other.find(number);
+    if (found != other.end() && seconds > 0) ratios.push_back(found->second / seconds);
+  }
+  return ratios.empty() ? std::nullopt : std::optional(db::median(std::move(ratios)));
+}
+
+/// Losses of trials that change results stand beside those of others after as many iterations, so
+/// then each is trained alone.
+bool may_take_turns(const std::vector<TrainedTrial>& trials) {
+  return std::ranges::all_of(trials, [](const TrainedTrial& entry) {
+    return moe::changes_results(entry.schedule).empty();
+  });
+}
+
+TrainingTimes times_of(const std::vector<TrainedTrial>& trials, const TrialRuns& how) {
+  return {expected_seconds(trials), how.job.steps, how.start_s, may_take_turns(trials)};
+}
+
+/// The trials that have not failed.
+struct LiveTrials {
+  std::vector<std::size_t> places;
+  std::vector<Repeats> repeats;
+  std::optional<std::size_t> sequential;
+};
+
+LiveTrials live_trials(const std::vector<TrainedTrial>& trials) {
+  LiveTrials live;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!is_live(trials[i])) continue;
+    if (trials[i].trial.planner == db::kSequential) live.sequential = live.places.size();
+    live.places.push_back(i);
+    live.repeats.push_back(trials[i].repeats);
+  }
+  return live;
+}
+
+PlannedRuns planned(const std::vector<TrainedTrial>& trials, const TrialRuns& how) {
+  const LiveTrials live = live_trials(trials);
+  const TrainingTimes all = times_of(trials, how);
+  TrainingTimes times = all;
+  times.iteration_s.clear();
+  for (const std::size_t place : live.places) times.iteration_s.push_back(all.iteration_s[place]);
+  PlannedRuns of_live = planned_runs(live.repeats, live.sequential, how.repeats, times);
+  std::vector<int> of_trial(trials.size());
+  for (std::size_t i = 0; i < live.places.size(); ++i) {
+    of_trial[live.places[i]] = of_live.of_trial[i];
+  }
+  of_live.of_trial = std::move(of_trial);
+  return of_live;
+}
+
 class TrialTrainings {
  public:
   TrialTrainings(db::Connection& connection, const TrialRuns& how)
-      : connection_(connection), how_(how) {}
+      : connection_(connection), how_(how), trials_(load_chosen(connection, how)) {}
 
-  std::string run() {
-    choose();
+  void run() {
+    claim();
     announce();
-    while (true) {
-      const Round round = next();
-      if (round.trials.empty()) break;
-      for (const std::vector<std::size_t>& together : trainings_of(round)) {
-        run_repeat(together, round.repeat);
+    try {
+      while (true) {
+        const Round round = next();
+        if (round.trials.empty()) break;
+        for (const auto& together : trainings_of(round, times_of(trials_, how_))) {
+          run_repeat(together, round.repeat);
+        }
+        say_what_is_best();
       }
+    } catch (const EndedEarly&) {
+      settle();
+      throw;
     }
-    for (TrainedTrial& entry : trials_) {
-      if (entry.changes && is_live(entry)) finish(entry, "done", "");
-    }
-    return warnings_;
+    settle();
   }
 
  private:
-  static bool is_live(const TrainedTrial& entry) {
-    return entry.trial.status == db::kRunning || entry.trial.status == "done";
+  /// Those that were not trained yet.
+  void claim() {
+    std::erase_if(trials_, [&](TrainedTrial& entry) {
+      if (entry.trial.status == "done") return false;
+      if (!db::claim_trial(connection_, entry.trial.id)) return true;
+      entry.trial.status = db::kRunning;
+      entry.trial.failure.clear();
+      entry.trial.error.clear();
+      entry.changes = true;
+      return false;
+    });
   }
 
-  /// Claims those that were not trained yet.
-  void choose() {
-    for (db::Trial& trial : chosen_trials(db::load_trials(connection_, how_.study_id), how_.top)) {
-      const bool is_done = trial.status == "done";
-      if (!is_done && !db::claim_trial(connection_, trial.id)) continue;
-      trial.status = is_done ? "done" : "running";
-      TrainedTrial entry;
-      entry.schedule =
-          moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json);
-      // The schedule's row may be another planner's, of equal decisions.
-      entry.schedule.planner = trial.planner;
-      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
-        entry.repeats[repeat.repeat] = repeat.measured_s;
+  /// Those that were trained are done, and those that were not are planned.
+  void settle() {
+    for (TrainedTrial& entry : trials_) {
+      if (!entry.changes || !is_live(entry)) continue;
+      if (entry.repeats.empty()) {
+        db::unclaim_trial(connection_, entry.trial.id, entry.trial.failure, entry.trial.error);
+      } else {
+        finish(entry, "done", "");
       }
-      entry.changes = !is_done;
-      entry.trial = std::move(trial);
-      trials_.push_back(std::move(entry));
     }
   }
 
   /// Of those that have not failed; by their places in trials_.
   Round next() const {
-    std::vector<std::size_t> places;
-    std::vector<Repeats> repeats;
-    std::optional<std::size_t> sequential;
-    for (std::size_t i = 0; i < trials_.size(); ++i) {
-      if (!is_live(trials_[i])) continue;
-      if (trials_[i].trial.planner == db::kSequential) sequential = places.size();
-      places.push_back(i);
-      repeats.push_back(trials_[i].repeats);
-    }
-    Round round = next_round(repeats, sequential, how_.repeats);
-    for (std::size_t& i : round.trials) i = places[i];
+    const LiveTrials live = live_trials(trials_);
+    Round round = next_round(live.repeats, live.sequential, how_.repeats);
+    for (std::size_t& i : round.trials) i = live.places[i];
     return round;
   }
 
-  /// Says what will be trained, and the predicted time; starting ranks comes on top.
+  /// Says what will be trained, and how long it takes.
   void announce() const {
-    int runs = 0;
-    double seconds = 0;
-    for (const TrainedTrial& entry : trials_) {
-      const int left = std::max(0, how_.repeats - static_cast<int>(entry.repeats.size()));
-      runs += left;
-      seconds += left * how_.job.steps * entry.trial.predicted_s.value_or(0);
+    const PlannedRuns plan = planned(trials_, how_);
+    if (plan.runs == 0) return;
+    how_.say(fmt::format("{} runs of {} iterations to train in {} training{}, about {}", plan.runs,
+                         how_.job.steps, plan.trainings, plan.trainings == 1 ? "" : "s",
+                         about_so_long(plan.seconds)));
+  }
+
+  /// After a round.
+  void say_what_is_best() const {
+    const LiveTrials live = live_trials(trials_);
+    if (std::ranges::all_of(live.repeats, &Repeats::empty)) return;
+    const TrainedTrial& best = trials_[live.places[fastest(live.repeats)]];
+    std::string text = fmt::format("best so far: {}, {} an iteration", named(best.trial),
+                                   db::format_cell("measured_s", seconds_of(best.repeats)));
+    if (live.sequential && best.trial.planner != db::kSequential) {
+      const auto ratio = times_as_long(live.repeats[*live.sequential], best.repeats);
+      if (ratio) text += fmt::format(", {:.2f}x {}", *ratio, db::kSequential);
     }
-    if (runs == 0) return;
-    how_.say(fmt::format("{} runs of {} iterations to train, at least {}", runs, how_.job.steps,
-                         seconds < 120 ? fmt::format("{:.0f} s", seconds)
-                                       : fmt::format("{:.0f} min", seconds / 60)));
+    const PlannedRuns left = planned(trials_, how_);
+    if (left.runs > 0) {
+      text += fmt::format("; {} run{} left, about {}", left.runs, left.runs == 1 ? "" : "s",
+                          about_so_long(left.seconds));
+    }
+    how_.say(text);
   }
 
   void stay_alive() {
@@ -115,37 +227,6 @@ class TrialTrainings {
     for (const TrainedTrial& entry : trials_) {
       if (entry.trial.status == db::kRunning) db::heartbeat_trial(connection_, entry.trial.id);
     }
-  }
-
-  /// Losses of trials that change results stand beside those of others after as many iterations, so
-  /// then each is trained alone.
-  bool may_take_turns() const {
-    return std::ranges::all_of(trials_, [](const TrainedTrial& entry) {
-      return moe::changes_results(entry.schedule).empty();
-    });
-  }
-
-  /// The trials of each training of a round, which take turns in it. No training is longer than
-  /// what a kill may lose.
-  std::vector<std::vector<std::size_t>> trainings_of(const Round& round) const {
-    std::vector<std::vector<std::size_t>> trainings;
-    const bool in_turns = may_take_turns();
-    double left_s = 0;
-    for (const std::size_t id : round.trials) {
-      const double takes_s = how_.job.steps * trials_[id].trial.predicted_s.value_or(0);
-      if (trainings.empty() || !in_turns || takes_s > left_s) {
-        trainings.emplace_back();
-        left_s = kLongestTraining_s;
-      }
-      trainings.back().push_back(id);
-      left_s -= takes_s;
-    }
-    return trainings;
-  }
-
-  std::string named(std::size_t id) const {
-    const db::Trial& trial = trials_[id].trial;
-    return trial.planner + (trial.parameters_json == "{}" ? "" : " " + trial.parameters_json);
   }
 
   /// No warm-up among them, where there are other iterations.
@@ -167,13 +248,14 @@ class TrialTrainings {
       return train(how_.job, schedules, how_.job.steps, timelines_of_repeat(), limit_s,
                    [this] { stay_alive(); });
     };
-    return train_undisturbed(train_once, how_.most_of_others, how_.say).results;
+    return train_undisturbed(connection_, train_once, how_.most_of_others, how_.say).results;
   }
 
   /// Where a training in turns fails, each of its trials is trained alone: one of them is to blame.
   void run_repeat(const std::vector<std::size_t>& ids, int repeat) {
     std::vector<std::string> names;
-    for (const std::size_t id : ids) names.push_back(named(id));
+    for (const std::size_t id : ids) names.push_back(named(trials_[id].trial));
+    how_.before_training(training_s(ids, times_of(trials_, how_)));
     how_.say(fmt::format(
         "repeat {}, {}: {}", repeat,
         ids.size() == 1 ? "1 schedule" : fmt::format("{} schedules in turns", ids.size()),
@@ -182,6 +264,14 @@ class TrialTrainings {
     const std::string& status = status_of(results);
     if (status == "done") {
       store_repeat(ids, repeat, results);
+    } else if (status == db::kNotStarted) {
+      for (const std::size_t id : ids) {
+        trials_[id].trial.failure = db::kNotStarted;
+        trials_[id].trial.error = results.front().error;
+      }
+      throw EndedEarly(fmt::format("no rank was started in {} attempts: {}", kMostLaunches,
+                                   results.front().error),
+                       true);
     } else if (ids.size() == 1) {
       finish(trials_[ids.front()], status, results.front().error);
       how_.say(fmt::format("  {}: {}", status, results.front().error));
@@ -208,6 +298,23 @@ class TrialTrainings {
       entry.trial.measured_peak_bytes =
           std::max(entry.trial.measured_peak_bytes.value_or(0), results[i].measured_peak_bytes);
     }
+    for (const std::size_t id : ids) say_result(id, repeat);
+  }
+
+  void say_result(std::size_t id, int repeat) const {
+    const TrainedTrial& entry = trials_[id];
+    const double seconds = entry.repeats.at(repeat);
+    std::string text =
+        fmt::format("  {}: {}", named(entry.trial), db::format_cell("measured_s", seconds));
+    if (entry.trial.predicted_s) {
+      text += ", predicted " + db::format_cell("predicted_s", *entry.trial.predicted_s);
+    }
+    for (const TrainedTrial& other : trials_) {
+      if (other.trial.planner != db::kSequential || &other == &entry) continue;
+      const auto ratio = times_as_long(other.repeats, Repeats{{repeat, seconds}});
+      if (ratio) text += fmt::format("; {:.2f}x {}", *ratio, db::kSequential);
+    }
+    how_.say(text);
   }
 
   void finish(TrainedTrial& entry, const std::string& status, const std::string& error) {
@@ -229,8 +336,7 @@ class TrialTrainings {
       if (trial.planner == db::kSequential) {
         spread += " Every speed-up of this study is against it.";
       }
-      how_.say(spread);
-      warnings_ += (warnings_.empty() ? "" : "\n") + spread;
+      how_.warn(spread);
     }
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();
@@ -252,13 +358,23 @@ class TrialTrainings {
   db::Connection& connection_;
   const TrialRuns& how_;
   std::vector<TrainedTrial> trials_;
-  std::string warnings_;
 };
 
 }  // namespace
 
-std::string train_trials(db::Connection& connection, const TrialRuns& how) {
-  return TrialTrainings(connection, how).run();
+void train_trials(db::Connection& connection, const TrialRuns& how) {
+  TrialTrainings(connection, how).run();
+}
+
+TrialsPlan plan_trials(const db::Connection& connection, const TrialRuns& how) {
+  const std::vector<TrainedTrial> trials = load_chosen(connection, how);
+  const PlannedRuns plan = planned(trials, how);
+  const std::vector<double> seconds = expected_seconds(trials);
+  TrialsPlan result{{}, plan.trainings, plan.seconds};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    result.trials.push_back({trials[i].trial, plan.of_trial[i], seconds[i]});
+  }
+  return result;
 }
 
 }  // namespace tuner

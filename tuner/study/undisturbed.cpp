@@ -5,9 +5,25 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/study/processor_time.h"
+#include "db/load.h"
+#include "db/records.h"
 
 namespace tuner {
+namespace {
+
+/// What its ranks tell of the others on their machines.
+WatchedRun watched(const db::Connection& connection, std::vector<JobResult> results) {
+  WatchedRun run{std::move(results)};
+  if (status_of(run.results) != "done") return run;
+  for (const db::RunRank& rank : db::load_run_ranks(connection, run.results.front().run_id)) {
+    if (rank.share_of_others.value_or(0) <= run.share_of_others) continue;
+    run.share_of_others = *rank.share_of_others;
+    run.host = rank.hostname;
+  }
+  return run;
+}
+
+}  // namespace
 
 const std::string& status_of(const std::vector<JobResult>& results) {
   const auto failed = std::ranges::find_if(
@@ -20,8 +36,8 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
   WatchedRun best = train();
   for (int attempt = 1; attempt < kMostAttempts; ++attempt) {
     if (status_of(best.results) != "done" || best.share_of_others <= most_of_others) break;
-    say(fmt::format("  others had {:.0f}% of the processors: once more",
-                    100 * best.share_of_others));
+    say(fmt::format("  others had {:.0f}% of the processors{}: once more",
+                    100 * best.share_of_others, best.host.empty() ? "" : " of " + best.host));
     WatchedRun next = train();
     if (status_of(next.results) != "done") {
       say(fmt::format("  {}: the run before counts", status_of(next.results)));
@@ -32,16 +48,20 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
   return best;
 }
 
-WatchedRun train_undisturbed(const std::function<std::vector<JobResult>()>& train,
+WatchedRun train_undisturbed(const db::Connection& connection,
+                             const std::function<std::vector<JobResult>()>& train,
                              double most_of_others,
                              const std::function<void(const std::string&)>& say) {
-  const auto watched = [&] {
-    const ProcessorTime before = processor_time();
-    WatchedRun run{train(), 0};
-    run.share_of_others = share_of_others(before, processor_time());
-    return run;
+  const auto train_once = [&] {
+    std::vector<JobResult> results = train();
+    for (int launch = 1; launch < kMostLaunches && status_of(results) == db::kNotStarted;
+         ++launch) {
+      say(fmt::format("  {}: {}: once more", db::kNotStarted, results.front().error));
+      results = train();
+    }
+    return watched(connection, std::move(results));
   };
-  return least_disturbed(watched, most_of_others, say);
+  return least_disturbed(train_once, most_of_others, say);
 }
 
 }  // namespace tuner

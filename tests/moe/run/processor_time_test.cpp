@@ -1,28 +1,51 @@
-#include "tuner/study/processor_time.h"
+#include "moe/run/processor_time.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tuner::processor_time_test {
+namespace moe::processor_time_test {
 namespace {
 
-TEST(ProcessorTime, WhatOthersTookIsWhatWasBusyAndNotOurs) {
-  // 10 s on 4 processors; busy for 30 s, of them 20 s ours.
-  const ProcessorTime before{100, 1000, 50, 4}, after{110, 1030, 70, 4};
-  EXPECT_DOUBLE_EQ(share_of_others(before, after), 10.0 / 40);
-  // Ticks round: never negative.
-  EXPECT_EQ(share_of_others(before, {110, 1019.99, 70, 4}), 0);
-  EXPECT_EQ(share_of_others(before, before), 0);
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+std::vector<RankInfo> on_machines(const std::vector<int>& machines) {
+  std::vector<RankInfo> ranks;
+  for (const int machine : machines) ranks.emplace_back().machine = machine;
+  return ranks;
+}
+
+TEST(ProcessorTime, WhatOthersTookIsWhatWasBusyAndNoRanks) {
+  // 100 s on 4 processors, busy for 300 s; two ranks used 100 s each.
+  const ProcessorTime one{100, 300, 100, 4};
+  EXPECT_THAT(shares_of_others(std::vector{one, one}, on_machines({0, 0})),
+              ElementsAre(DoubleNear(0.25, 1e-3), DoubleNear(0.25, 1e-3)));
+}
+
+TEST(ProcessorTime, EveryMachineTellsOfItsOwn) {
+  const ProcessorTime calm{100, 101, 100, 4}, disturbed{100, 300, 100, 4};
+  EXPECT_THAT(shares_of_others(std::vector{calm, disturbed}, on_machines({0, 1})),
+              ElementsAre(DoubleNear(0, 1e-2), DoubleNear(0.5, 1e-3)));
+}
+
+TEST(ProcessorTime, ATickIsNobodys) {
+  EXPECT_THAT(shares_of_others(std::vector{ProcessorTime{0.01, 0.02, 0.005, 2}}, on_machines({0})),
+              ElementsAre(0))
+      << "what /proc/stat rounds to";
+  EXPECT_THAT(shares_of_others(std::vector{ProcessorTime{10, 4, 5, 2}}, on_machines({0})),
+              ElementsAre(0));
+  EXPECT_THAT(shares_of_others(std::vector{ProcessorTime{}}, on_machines({0})), ElementsAre(0));
 }
 
 TEST(ProcessorTime, CountsThisProcess) {
   const ProcessorTime before = processor_time();
   EXPECT_GE(before.processors, 1);
   EXPECT_GT(before.busy_s, 0);
-  ProcessorTime after = processor_time();
-  while (after.own_s < before.own_s + 0.05) after = processor_time();
-  EXPECT_GE(after.at_s, before.at_s);
-  EXPECT_GE(after.busy_s, before.busy_s);
+  ProcessorTime used;
+  while (used.own_s < 0.05) used = processor_time() - before;
+  EXPECT_GT(used.at_s, 0);
+  EXPECT_GE(used.busy_s, 0);
 }
 
 }  // namespace
-}  // namespace tuner::processor_time_test
+}  // namespace moe::processor_time_test

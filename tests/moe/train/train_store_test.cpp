@@ -103,6 +103,15 @@ TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
   EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "done");
 }
 
+TEST_F(TrainStoreTest, ARankTellsWhatOthersUsedOfItsMachine) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  EXPECT_EQ(db::load_run_ranks(reader(), store.run_id())[1].share_of_others, std::nullopt);
+  store.observe_others({0.25, 0.5});
+  store.finish();
+  EXPECT_EQ(db::load_run_ranks(reader(), store.run_id())[1].share_of_others, 0.5);
+}
+
 TEST_F(TrainStoreTest, RatesAndSharesFollowFromWhatIsStored) {
   db::Run begun = db::sample_run(0);
   begun.peak_flops_per_s = 4000;

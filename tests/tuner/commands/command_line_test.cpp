@@ -144,6 +144,24 @@ TEST(CommandLine, AStudyOfWhichNothingIsMeasuredEndsWithOne) {
                                "--profile-rounds", "1", "--trial-time-limit", "0.001"});
   EXPECT_EQ(study.code, 1);
   EXPECT_THAT(study.errors, HasSubstr("study \"s\": no trial was measured: 2 hung"));
+  EXPECT_EQ(
+      moe_tune({"study", "s", "--model", "micro", "--db", directory.file("b.db"), "--retry-failed"})
+          .code,
+      2)
+      << "it needs --resume";
+  for (const char* budget : {"2x", "h", "-1h", "0", "nan"}) {
+    const auto refused = moe_tune(
+        {"study", "s", "--model", "micro", "--db", directory.file("b.db"), "--budget", budget});
+    EXPECT_EQ(refused.code, 2) << budget;
+    EXPECT_THAT(refused.errors, HasSubstr("expected a time such as 90s, 30m, 2h or 1d"));
+  }
+  const auto dry =
+      moe_tune({"study", "s", "--model", "micro", "--db", directory.file("b.db"), "--planners",
+                "tutel:2", "--profile-rounds", "1", "--format", "csv", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.errors;
+  EXPECT_THAT(dry.output, HasSubstr("what,planner,parameters,runs,iterations,iteration_s,"));
+  EXPECT_THAT(dry.output, HasSubstr("trial,sequential,{},3,20,"));
+  EXPECT_FALSE(std::filesystem::exists(directory.file("b.db")));
 }
 
 TEST(CommandLine, SaysWhetherThePlannedPeakFitsIntoTheMemoryOfARank) {

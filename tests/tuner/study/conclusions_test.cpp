@@ -87,6 +87,21 @@ TEST_F(ConclusionsTest, SayWhereTheRegretIsNotTold) {
   EXPECT_THAT(said(), Not(HasSubstr(kNotTold)));
 }
 
+TEST_F(ConclusionsTest, ANewcomerIsComparedWithTheBaselineThatWasTrainedBesideIt) {
+  const auto sequential = add("sequential", 4, 4, {52, 3.7});  // first in a disturbed minute
+  db::Trial joined = db::sample_trial(connection, study, "fsmoe");
+  joined.predicted_s = 3.6;
+  joined.id = db::find_or_insert(connection, joined);
+  db::insert(connection, db::TrialRepeat{joined.id, 2, {}, 3.62, 5});
+  joined.status = "done";
+  joined.measured_s = 3.62;
+  db::finish_trial(connection, joined);
+  store_conclusions(connection, study);
+  const auto figures = db::load_trial_figures(connection);
+  EXPECT_EQ(figures.at(sequential).speedup, 1);
+  EXPECT_NEAR(figures.at(joined.id).speedup.value(), 3.7 / 3.62, 1e-9);
+}
+
 TEST_F(ConclusionsTest, OneRepeatTellsNoRegret) {
   add("fsmoe", 1.0, 1.0, {1.5});
   add("joint", 1.1, 1.1, {1.0});

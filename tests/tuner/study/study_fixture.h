@@ -53,28 +53,21 @@ struct StudyTest : ::testing::Test {
   /// A moe-train that misbehaves under schedules of so many chunks. Where they take turns with
   /// others, it fails at once.
   std::string misbehaving(const std::map<int, std::string>& by_chunks) {
-    const std::string path = (directory / "moe-train").string();
-    std::ofstream script(path);
-    script << "#!/bin/sh\nfor a; do case $b in --schedule) s=\"$s $a\" n=$((n + 1));; esac; b=$a; "
-              "done\n"
-           << "grep -q '\"planner\": \"profile\"' $s || {\n";
+    std::string actions;
     for (const auto& [chunks, action] : by_chunks) {
-      script << "grep -q '\"chunks\": " << chunks << "' $s && { [ $n = 1 ] || exit 1; " << action
-             << "; }\n";
+      actions += "case $s in *'\"chunks\":" + std::to_string(chunks) +
+                 "'*) [ $n = 1 ] || exit 1; " + action + ";; esac\n";
     }
-    script << "}\nexec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
-    script.close();
-    chmod(path.c_str(), 0755);
-    return path;
+    return misbehaving(actions);
   }
 
   /// The same for every schedule but those of profiles.
   std::string misbehaving(const std::string& action) {
     const std::string path = (directory / "moe-train").string();
-    std::ofstream(path) << "#!/bin/sh\nfor a; do case $b in --schedule) s=\"$s $a\";; esac; b=$a; "
-                           "done\n"
-                        << "grep -q '\"planner\": \"profile\"' $s || { " << action << "; }\n"
-                        << "exec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
+    std::ofstream(path) << "#!/bin/sh\ns=$(cat) n=$(printf '%s\\n' \"$s\" | wc -l)\n"
+                        << "case $s in *'\"planner\": \"profile\"'*) ;; *)\n"
+                        << action << "\nesac\n"
+                        << "printf '%s\\n' \"$s\" | " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
     chmod(path.c_str(), 0755);
     return path;
   }

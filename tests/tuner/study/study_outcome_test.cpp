@@ -10,6 +10,12 @@ db::Trial trial(const std::string& planner, const std::string& status) {
   one.planner = planner;
   one.status = status;
   one.error = "why";
+  if (status == db::kNotStarted) {
+    one.status = "planned";
+    one.failure = status;
+  } else if (status != "done" && status != "planned") {
+    one.failure = status;
+  }
   return one;
 }
 
@@ -21,7 +27,7 @@ TEST(StudyOutcome, IsAFailureWhereNothingWasMeasured) {
 }
 
 TEST(StudyOutcome, IsAFailureWhereTheBaselineFailed) {
-  for (const char* status : {"hung", "crashed", "failed"}) {
+  for (const char* status : {"hung", "crashed", "failed", db::kNotStarted}) {
     EXPECT_EQ(why_nothing_compares({trial("sequential", status), trial("tutel", "done")}),
               "the sequential schedule, which all others are compared with, " +
                   std::string(status) + ": why");

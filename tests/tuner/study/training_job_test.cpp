@@ -7,18 +7,21 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "db/records.h"
+#include "moe/errors.h"
 #include "moe/lost_output.h"
 #include "moe/outcome.h"
 #include "tuner/study/child.h"
-#include "tuner/study/processor_time.h"
 
 namespace tuner::training_job_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using End = ChildResult::End;
 
 ChildResult shell(const std::string& script, double limit_s = 20) {
@@ -55,13 +58,32 @@ TEST(Child, CallsAliveWhileItWaits) {
   EXPECT_GE(calls, 1);
 }
 
-TEST(Child, CountsWhatOrphansUsedOfTheProcessors) {
-  const double before = processor_time().own_s;
-  // In a session of its own, as mpirun starts what runs on other hosts, and longer than its parent.
-  run_child({"/bin/bash", "-c",
-             "setsid bash -c 'sleep 0.1; for ((i = 0; i < 30000; ++i)); do :; done' &"},
-            60, {});
-  EXPECT_GT(processor_time().own_s - before, 0.02);
+TEST(Child, ReadsAsMuchAsThereIs) {
+  const std::string input(1'000'000, 'x');  // more than a pipe holds
+  const ChildResult result = run_child({"/usr/bin/wc", "-c"}, 20, {}, input);
+  EXPECT_EQ(result.output, "1000000\n");
+  EXPECT_EQ(run_child({"/usr/bin/wc", "-c"}, 20, {}).output, "0\n");
+}
+
+TEST(Child, ThatEndsBeforeItReadsIsNoErrorOfOurs) {
+  const ChildResult result =
+      run_child({"/bin/sh", "-c", "exit 3"}, 20, {}, std::string(1'000'000, 'x'));
+  EXPECT_EQ(result.end, End::exited);
+  EXPECT_EQ(result.code, 3);
+}
+
+TEST(Child, DoesNotOutliveAnErrorOfItsWatch) {
+  std::string pid;
+  const auto begun =
+      std::filesystem::path(::testing::TempDir()) / ("child_of_" + std::to_string(getpid()));
+  const auto lose = [] { throw std::runtime_error("the study is another's"); };
+  EXPECT_THROW(
+      run_child({"/bin/sh", "-c", "echo $$ > " + begun.string() + "; exec sleep 60"}, 20, lose),
+      std::runtime_error);
+  std::ifstream(begun) >> pid;
+  ASSERT_NE(pid, "");
+  EXPECT_FALSE(std::filesystem::exists("/proc/" + pid));
+  std::filesystem::remove(begun);
 }
 
 TEST(Child, ThatDoesNotExistSaysSo) {
@@ -127,6 +149,28 @@ TEST(Classify, TellsFailuresApartByTheExitCodeWhereThereIsNoOutcome) {
   EXPECT_EQ(status(ended(End::exited, 1, "")), "failed");
   EXPECT_EQ(status(ended(End::exited, 2, "")), "failed");
   EXPECT_EQ(status(ended(End::exited, 0, "", "no json")), "failed");
+}
+
+TEST(Classify, ALaunchThatStartedNothingIsNoVerdict) {
+  const std::string told = outcome_line(
+      {.status = moe::OutcomeStatus::not_started, .message = "ssh: n1: Connection refused"});
+  const JobResult result = classify_one(ended(End::exited, 1, "", told), false);
+  EXPECT_EQ(result.status, db::kNotStarted);
+  EXPECT_EQ(result.error, "ssh: n1: Connection refused");
+  for (const int code : {127, 205, 213, 255}) {
+    const JobResult silent = classify_one(ended(End::exited, code, "no such node\n"), false);
+    EXPECT_EQ(silent.status, db::kNotStarted) << code;
+    EXPECT_EQ(silent.error, "no such node");
+    EXPECT_THROW(throw_failure("profile", silent), std::runtime_error);
+    try {
+      throw_failure("profile", silent);
+    } catch (const std::exception& error) {
+      EXPECT_EQ(moe::exit_code(error), 1) << "no signal " << code - 128 << " has ended it";
+    }
+    const std::string lost = outcome_line({.status = moe::OutcomeStatus::lost_rank});
+    EXPECT_EQ(classify_one(ended(End::exited, code, "", lost), false).status, "crashed")
+        << "a rank has spoken";
+  }
 }
 
 TEST(Classify, WordsOnStderrCountForNothing) {
@@ -241,15 +285,27 @@ TEST(TrainingJobTest, AMessageInOtherWordsChangesNoStatus) {
   EXPECT_THAT(statuses, ::testing::Each("out_of_memory"));
 }
 
-TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
-  const Script script(
-      "for a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
-      "/bin/sh -c \"ls $s; cat $s; exit 1\" >&2; exit 1\n");
+TEST(TrainingJobTest, HandsTheSchedulesOverOnStdinOneALine) {
+  const Script script("cat >&2; exit 1\n");
   TrainingJob job;
   job.program = script.path();
-  const auto result = train_one(job);
-  EXPECT_THAT(result.error, HasSubstr("\"planner\": \"somebody\""));
-  EXPECT_THAT(result.error, HasSubstr("/proc/" + std::to_string(getpid()) + "/fd/"));
+  const std::vector<moe::Schedule> schedules{{"somebody", {}}, {"else \"quoted\"", {}}};
+  EXPECT_EQ(train(job, schedules, 1, 1, 20, {}).front().error,
+            "exit code 1: {\"planner\": \"somebody\", \"decisions\": []}\n"
+            "{\"planner\": \"else \\\"quoted\\\"\", \"decisions\": []}");
+}
+
+TEST(TrainingJobTest, HandsTheLauncherOn) {
+  const Script script("printf '%s\\n' \"$@\" >&2; exit 1\n");
+  TrainingJob job;
+  job.program = script.path();
+  EXPECT_THAT(train_one(job).error, Not(HasSubstr("--launcher")));
+  job.launcher.command = "srun --mpi=pmix -n {ranks}";
+  job.launcher.hostfile = "hosts";
+  const std::string error = train_one(job).error;
+  EXPECT_THAT(error, HasSubstr("--launcher\nsrun --mpi=pmix -n {ranks}\n"));
+  EXPECT_THAT(error, HasSubstr("--hostfile\nhosts\n"));
+  EXPECT_THAT(error, HasSubstr("--schedule\n-\n"));
 }
 
 }  // namespace

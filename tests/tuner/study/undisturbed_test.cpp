@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
+
+#include "db/store.h"
+#include "tests/db/sample.h"
 
 namespace tuner::undisturbed_test {
 namespace {
@@ -64,10 +70,59 @@ TEST_F(Undisturbed, TakesTheFailureOfAnyScheduleThatTookTurns) {
   EXPECT_EQ(status_of(run(0.1, 1).results), "done");
 }
 
-TEST_F(Undisturbed, WatchesTheProcessors) {
-  const WatchedRun once = train_undisturbed([&] { return ++trained, run(0, 5).results; }, 1, {});
-  EXPECT_EQ(trained, 1u);
-  EXPECT_EQ(once.results.front().iteration_s, 5);
+/// Runs whose ranks tell what others used.
+struct WatchedRuns : Undisturbed {
+  db::Connection connection = db::open_writer(":memory:");
+  std::int64_t machine = db::find_or_insert(connection, db::sample_machine());
+
+  std::vector<JobResult> run_with(double on_node0, double on_node1) {
+    ++trained;
+    std::vector<db::RunRank> ranks(2);
+    JobResult result;
+    result.status = "done";
+    db::Run stored = db::sample_run(machine);
+    stored.ranks = 2;
+    result.run_id = db::insert(connection, stored);
+    for (int rank = 0; rank < 2; ++rank) {
+      db::RunRank& one = ranks[static_cast<std::size_t>(rank)];
+      one.run_id = result.run_id;
+      one.rank = one.node = rank;
+      one.hostname = "node" + std::to_string(rank);
+      one.share_of_others = rank == 0 ? on_node0 : on_node1;
+    }
+    db::insert(connection, ranks);
+    return {result};
+  }
+  WatchedRun watched(const std::function<std::vector<JobResult>()>& train) {
+    return train_undisturbed(connection, train, 0.1,
+                             [this](const std::string& text) { said += text; });
+  }
+};
+
+TEST_F(WatchedRuns, AreJudgedByTheWorstNode) {
+  const WatchedRun best =
+      watched([&] { return trained == 0 ? run_with(0, 0.5) : run_with(0.06, 0.05); });
+  EXPECT_EQ(trained, 2u);
+  EXPECT_EQ(said, "  others had 50% of the processors of node1: once more");
+  EXPECT_EQ(best.share_of_others, 0.06);
+  EXPECT_EQ(best.host, "node0");
+}
+
+TEST_F(WatchedRuns, ThatWereNotStartedAreTriedTwiceMore) {
+  const auto refused = [&] {
+    ++trained;
+    JobResult result;
+    result.status = db::kNotStarted;
+    result.error = "ssh: refused";
+    return std::vector{result};
+  };
+  EXPECT_EQ(status_of(watched(refused).results), db::kNotStarted);
+  EXPECT_EQ(trained, 3u);
+  EXPECT_THAT(said, HasSubstr("not_started: ssh: refused: once more"));
+  trained = 0;
+  EXPECT_EQ(status_of(watched([&] { return trained < 2 ? refused() : run_with(0, 0); }).results),
+            "done");
+  EXPECT_EQ(trained, 3u);
 }
 
 }  // namespace

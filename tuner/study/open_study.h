@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+#include "moe/rows/groups.h"
+#include "tuner/scenario/given.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_place.h"
+#include "tuner/study/study_settings.h"
+
+namespace tuner {
+
+/// A study that this process runs: its row, the run of this process, and whatever that is told.
+class OpenStudy {
+ public:
+  /// Begins the study, or goes on with it, as its only owner (study_owner.h). All arguments live as
+  /// long. Throws as run_study().
+  OpenStudy(db::Connection& connection, const StudyOptions& options, const moe::Groups& groups,
+            const std::vector<Given>& given);
+
+  /// Notes that this process is alive. Throws TakenOver where the study is another's by now.
+  void stay_alive();
+  /// Between steps that take long. Throws moe::Stopped too.
+  void go_on();
+
+  /// Adds a text to the record of the run; empty: nothing.
+  void add_warning(const std::string& text);
+  /// The same, and says it.
+  void warn(const std::string& text);
+  /// Holds a training run to the place of the others (study_place.h).
+  void check_place(std::int64_t run) { warn(place_.check(run)); }
+
+  /// Ends the run, with its warnings.
+  void finish(const std::string& status);
+  /// Ends it after a failure that matters more than one of the database. Trials that it interrupted
+  /// are tried again, unless the study is another's by now.
+  void abandon(const std::string& status, const std::string& error);
+
+  db::Study study;
+  HowMeasured how_measured;
+  std::int64_t run_id = 0;
+
+ private:
+  void begin(const db::Machine& machine, bool exists);
+
+  db::Connection& connection_;
+  const StudyOptions& options_;
+  std::string hostname_;
+  std::string warning_;
+  StudyPlace place_{connection_, study};
+};
+
+}  // namespace tuner

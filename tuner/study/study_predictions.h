@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "db/connection.h"
+#include "tuner/study/budget.h"
+#include "tuner/study/micro_profiles.h"
+#include "tuner/study/open_study.h"
+#include "tuner/study/predicted_trials.h"
+#include "tuner/study/study_situation.h"
+
+namespace tuner {
+
+/// The candidates of a study's planners, predicted and stored as its trials.
+class StudyPredictions {
+ public:
+  /// All live as long.
+  StudyPredictions(db::Connection& connection, const StudyOptions& options,
+                   const StudySituation& planned, OpenStudy& open, Budget& budget)
+      : connection_(connection),
+        options_(options),
+        planned_(planned),
+        open_(open),
+        budget_(budget) {}
+
+  /// The runs of micro-profiles from before any trial, those that planners ask for now among them.
+  std::vector<std::int64_t> micro_profiled();
+
+  /// Predicts the known trials of a resumed study again where costs have changed: it may have
+  /// profiled more (copies, given files), and predictions by different costs cannot be ranked.
+  /// Meanwhile the study has no costs, so that a process that resumes it after a kill does this
+  /// again.
+  void adopt_costs();
+
+  /// Predicts and stores every candidate that is not known yet.
+  void predict_all();
+
+  /// Of a training, in seconds.
+  double trial_time_limit_s(double predicted_s) const;
+
+ private:
+  PredictedBy predicted_by(const Situation& situation) const;
+  bool chooses_by_micro_profiles(const PlannerRequest& request) const;
+  /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
+  Situation measuring(Situation situation, MicroProfiles& micro_profiles);
+  /// `situation` has to live as long.
+  MicroProfiles make_micro_profiles(const Situation& situation);
+
+  db::Connection& connection_;
+  const StudyOptions& options_;
+  const StudySituation& planned_;
+  OpenStudy& open_;
+  Budget& budget_;
+};
+
+}  // namespace tuner

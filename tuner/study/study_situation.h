@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "moe/program/program.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/planners/planners.h"
+#include "tuner/scenario/given.h"
+#include "tuner/study/profile.h"
+#include "tuner/study/study.h"
+
+namespace tuner {
+
+/// What a study plans and predicts from: the Program of its model, and the costs and routings of a
+/// profile.
+class StudySituation {
+ public:
+  /// Errors in the model, the routing or the given files are found here, before there is a database.
+  /// `options` live as long.
+  explicit StudySituation(const StudyOptions& options);
+
+  void take(const Profile& profile);
+
+  Situation situation() const { return situation(machine.costs); }
+  /// With other costs, which have to live as long.
+  Situation situation(const CostModel& costs) const;
+
+  /// The routing by which schedules are measured against a memory limit before anything is trained.
+  moe::Routing expected_routing() const;
+  PlannerOptions planner_options(const PlannerRequest& request) const;
+  /// A planner's candidates, without and with the given decisions. `say` is told what is left out,
+  /// and why.
+  std::vector<Candidate> candidates(const Situation& situation, const PlannerRequest& request,
+                                    const std::function<void(const std::string&)>& say) const;
+
+  moe::Groups groups;
+  moe::Program program;
+  std::vector<Given> given;
+  CostedCluster machine;
+
+ private:
+  const StudyOptions& options_;
+  std::vector<moe::Routing> asked_routings_;  ///< instead of the profile's
+  Cluster planned_cluster_;                   ///< the machine's, with the memory that is asked for
+  std::vector<moe::Routing> routings_;        ///< of the iterations that are predicted
+  moe::Routing typical_;  ///< the one whose sequential iteration is of median length
+};
+
+}  // namespace tuner

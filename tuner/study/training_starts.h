@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "db/connection.h"
+#include "db/records.h"
+
+namespace tuner {
+
+/// The seconds that a training of the study takes beside its iterations: until its ranks run, and for
+/// all that these do before and after. The median of those that are stored; 0 where there is none.
+double seconds_beside_iterations(const db::Connection& connection, const db::Study& study);
+
+}  // namespace tuner
