@@ -147,7 +147,6 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
       break;
     case Status::lost_output:
       throw moe::LostOutput("the training stopped: " + reason);
-    case Status::not_started:
     case Status::refused:
     case Status::not_finite:
     case Status::failed:
