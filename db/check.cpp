@@ -9,6 +9,7 @@
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/store.h"
+#include "db/timeline_activity.h"
 
 namespace db {
 namespace {
@@ -154,9 +155,14 @@ void check_iterations(const Connection& connection, Problems& problems) {
 }
 
 void check_timelines(const Connection& connection, Problems& problems) {
+  if (const std::int64_t lacking = timelines_without_activity(connection); lacking > 0) {
+    problems.push_back(fmt::format(
+        "{} timelines do not say how their ranks spent their time: --fix works it out", lacking));
+  }
   each_row(connection,
            "SELECT id, kind FROM timeline "
-           "WHERE NOT EXISTS (SELECT 1 FROM span WHERE timeline_id = timeline.id)",
+           "WHERE NOT EXISTS (SELECT 1 FROM span WHERE timeline_id = timeline.id) "
+           "AND NOT EXISTS (SELECT 1 FROM rank_activity WHERE timeline_id = timeline.id)",
            [&](const Statement& row) {
              problems.push_back(fmt::format("timeline {} ({}) has no spans",
                                             row.value<std::int64_t>(0), row.value<std::string>(1)));
@@ -245,8 +251,8 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
     check_schema(connection, problems);
     check_rows<Machine, Run, RunRank, Schedule, Iteration, Load, Balance, RankLoad, ExpertPlace,
                Study, Trial, PredictionQuality, TrialRepeat, Fit, Measurement, Figure, Timeline,
-               TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span>(connection,
-                                                                                problems);
+               TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span, StudyCosts,
+               RankActivity, OpActivity>(connection, problems);
     check_unfinished(connection, stale_after_s, problems);
     check_times(connection, stale_after_s, problems);
     check_iterations(connection, problems);

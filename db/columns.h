@@ -231,6 +231,14 @@ struct Table<Trial> {
 };
 
 template <>
+struct Table<StudyCosts> {
+  static constexpr const char* name = "study_costs";
+  static constexpr std::tuple columns{Column{"study_id", &StudyCosts::study_id},
+                                      Column{"refinement", &StudyCosts::refinement},
+                                      Column{"cost_model_json", &StudyCosts::cost_model_json}};
+};
+
+template <>
 struct Table<PredictionQuality> {
   static constexpr const char* name = "prediction_quality";
   static constexpr std::tuple columns{
@@ -400,6 +408,38 @@ struct Table<Span> {
                                       Column{"bytes", &Span::bytes},
                                       Column{"flops", &Span::flops},
                                       Column{"waiting_s", &Span::waiting_s}};
+};
+
+template <>
+struct Table<RankActivity> {
+  static constexpr const char* name = "rank_activity";
+  static constexpr std::tuple columns{Column{"timeline_id", &RankActivity::timeline_id},
+                                      Column{"rank", &RankActivity::rank},
+                                      Column{"computation_s", &RankActivity::computation_s},
+                                      Column{"communication_s", &RankActivity::communication_s},
+                                      Column{"copy_s", &RankActivity::copy_s},
+                                      Column{"exposed_s", &RankActivity::exposed_s},
+                                      Column{"exposed_waiting_s", &RankActivity::exposed_waiting_s},
+                                      Column{"exposed_bubble_s", &RankActivity::exposed_bubble_s}};
+};
+
+template <>
+struct Table<OpActivity> {
+  static constexpr const char* name = "op_activity";
+  static constexpr std::tuple columns{Column{"timeline_id", &OpActivity::timeline_id},
+                                      Column{"rank", &OpActivity::rank},
+                                      Column{"layer", &OpActivity::layer},
+                                      Column{"phase", &OpActivity::phase},
+                                      Column{"kind", &OpActivity::kind},
+                                      Column{"activity", &OpActivity::activity},
+                                      Column{"spans", &OpActivity::spans},
+                                      Column{"busy_s", &OpActivity::busy_s},
+                                      Column{"bytes", &OpActivity::bytes},
+                                      Column{"flops", &OpActivity::flops},
+                                      Column{"waiting_s", &OpActivity::waiting_s},
+                                      Column{"exposed_s", &OpActivity::exposed_s},
+                                      Column{"exposed_waiting_s", &OpActivity::exposed_waiting_s},
+                                      Column{"exposed_bubble_s", &OpActivity::exposed_bubble_s}};
 };
 
 /// "id, run_id, ...": the columns of a table, in the order in which Statement reads and binds them.

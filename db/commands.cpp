@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,11 +19,14 @@
 #include "db/export.h"
 #include "db/export_kineto.h"
 #include "db/export_trace.h"
+#include "db/file_commands.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
 #include "db/listings.h"
 #include "db/load.h"
 #include "db/query.h"
+#include "db/study_commands.h"
+#include "db/view_columns.h"
 
 namespace db {
 namespace {
@@ -34,6 +38,7 @@ struct Arguments {
   std::int64_t limit = 0;
   std::map<std::string, std::string> filters;  // by option
   std::string sql;
+  std::string view;
   std::int64_t run = 0;
   std::vector<std::int64_t> timelines;
   std::optional<int> iteration;
@@ -49,6 +54,22 @@ int list(const Listing& listing, const Arguments& arguments) {
   const auto rows = write_listing(stdout, arguments.output.style(stdout), connection, listing,
                                   arguments.filters, arguments.limit);
   if (rows == 0) spdlog::info("no {} match", listing.command);
+  return kExitDone;
+}
+
+int list_columns(const Arguments& arguments) {
+  const auto& columns = view_columns();
+  const auto is_asked = [&](const ViewColumn& column) {
+    return arguments.view.empty() || column.view == arguments.view;
+  };
+  if (std::none_of(columns.begin(), columns.end(), is_asked)) {
+    throw Error(ErrorKind::not_found, fmt::format("no view {}", arguments.view));
+  }
+  RowWriter writer(stdout, arguments.output.style(stdout), {"view", "column", "unit", "meaning"});
+  for (const ViewColumn& column : columns) {
+    if (is_asked(column)) writer.row({column.view, column.name, column.unit, column.meaning});
+  }
+  writer.finish();
   return kExitDone;
 }
 
@@ -178,6 +199,16 @@ void add_listing(CLI::App& app, const Listing& listing, const Shared& arguments,
   });
 }
 
+void add_columns(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("columns", "list the columns of the views: their units and meanings");
+  options::add_output(*command, arguments->output);
+  command->add_option("VIEW", arguments->view, "a view [default: all]")->type_name("");
+  options::set_footer(*command, "moe-db columns trial_view");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return list_columns(*arguments); }; });
+}
+
 void add_query(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
   CLI::App& command = add_command(app, "query", "run one SQL statement that only reads", arguments);
   options::add_output(command, arguments->output);
@@ -261,13 +292,15 @@ void add_export_routing(CLI::App& formats, const Shared& arguments, std::functio
 }
 
 void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
-  CLI::App* formats = app.add_subcommand("export", "write timelines and loads as JSON");
+  CLI::App* formats = app.add_subcommand("export", "write timelines, loads and schedules as JSON");
   formats->require_subcommand(1);
   add_export_trace(*formats, arguments, action);
   add_export_routing(*formats, arguments, action);
+  add_export_schedule(*formats, action);
   options::set_footer(*formats,
                       "moe-db export trace --db results.db --run 7 -o trace.json\n"
-                      "moe-db export routing --db results.db --run 7 -o loads.json");
+                      "moe-db export routing --db results.db --run 7 -o loads.json\n"
+                      "moe-db export schedule --db results.db --trial 7 -o s.json");
 }
 
 void add_import(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
@@ -313,10 +346,13 @@ void add_commands(CLI::App& app, std::vector<std::string> command_line,
   arguments->command_line = std::move(command_line);
   app.require_subcommand(1);
   for (const Listing& listing : all_listings()) add_listing(app, listing, arguments, action);
+  add_columns(app, arguments, action);
   add_query(app, arguments, action);
   add_export(app, arguments, action);
   add_import(app, arguments, action);
   add_check(app, arguments, action);
+  add_study_commands(app, action);
+  add_file_commands(app, action);
 }
 
 }  // namespace db

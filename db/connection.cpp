@@ -3,12 +3,15 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -26,18 +29,32 @@ std::unique_ptr<SQLite::Database> open_file(const std::string& path, int flags, 
                                             static_cast<int>(std::lround(timeout_s * 1000)));
 }
 
-// Done after the tables exist, so that the header of the file names moelab even if everything else
-// is still in the log.
-void use_wal(const SQLite::Database& database, double timeout_s) {
+void set_journal_mode(const SQLite::Database& database, const std::string& mode, double timeout_s) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   for (;;) {  // SQLite does not wait by itself for this one
     try {
-      SQLite::Statement(database, "PRAGMA journal_mode = WAL").executeStep();
+      SQLite::Statement(database, "PRAGMA journal_mode = " + mode).executeStep();
       return;
     } catch (const SQLite::Exception& exception) {
       if (exception.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > end) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
+  }
+}
+
+// Where processes on other computers may have it open too: WAL needs memory that all share.
+void use_rollback_journal(SQLite::Database& database, const std::string& path,
+                          const std::string& file_system, double timeout_s) {
+  set_journal_mode(database, "DELETE", timeout_s);
+  database.exec("PRAGMA synchronous = FULL");
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(path).second) {
+    spdlog::info(
+        "{}: on {}: written with a rollback journal, so that readers and writers wait for "
+        "each other",
+        path, file_system);
   }
 }
 
@@ -63,8 +80,29 @@ Connection::Connection(std::unique_ptr<SQLite::Database> database, std::string p
                        double busy_timeout_s)
     : database_(std::move(database)), path_(std::move(path)), busy_timeout_s_(busy_timeout_s) {}
 Connection::Connection(Connection&&) noexcept = default;
-Connection& Connection::operator=(Connection&&) noexcept = default;
-Connection::~Connection() = default;
+Connection& Connection::operator=(Connection&& other) noexcept {
+  close();
+  database_ = std::move(other.database_);
+  path_ = std::move(other.path_);
+  busy_timeout_s_ = other.busy_timeout_s_;
+  removes_log_ = other.removes_log_;
+  files_ = other.files_;
+  return *this;
+}
+Connection::~Connection() { close(); }
+
+// SQLite makes the log for a reader too, but only a writer that is the last to close removes it.
+void Connection::close() {
+  if (!database_) return;
+  database_.reset();
+  std::error_code failed;
+  if (!removes_log_ || !fs::exists(path_ + "-wal", failed) || has_wal(path_)) return;
+  try {
+    const SQLite::Database last(path_, SQLite::OPEN_READWRITE);
+    last.tableExists("run");            // opens the log
+  } catch (const SQLite::Exception&) {  // it stays
+  }
+}
 
 sqlite3* Connection::handle() const { return database_->getHandle(); }
 
@@ -117,7 +155,13 @@ Connection open_writer(const std::string& path, const OpenOptions& options) {
           "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
           "PRAGMA journal_size_limit = 67108864");
       bring_up_to_date(connection, schema);
-      if (!in_memory) use_wal(connection.database(), options.busy_timeout_s);
+      // After the tables exist, so that the header of the file names moelab even if everything else
+      // is still in the log.
+      if (const auto network = in_memory ? std::nullopt : options.network(path)) {
+        use_rollback_journal(connection.database(), path, *network, options.busy_timeout_s);
+      } else if (!in_memory) {
+        set_journal_mode(connection.database(), "WAL", options.busy_timeout_s);
+      }
       keep_log_at_close(connection.database(), false);
       connection.require_in_place();
       return connection;
@@ -142,7 +186,9 @@ Connection open_reader(const std::string& path, const OpenOptions& options) {
       use_current_schema(*database, path, schema);
     };
     translated(path, doing, look, database->getHandle());
-    return Connection(std::move(database), path, options.busy_timeout_s);
+    Connection connection(std::move(database), path, options.busy_timeout_s);
+    connection.removes_log_ = flags == 0;
+    return connection;
   };
   try {
     return open(path, 0);

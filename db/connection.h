@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "db/error.h"
+#include "db/file_system.h"
 #include "db/files_beside.h"
 #include "db/schema.h"
 
@@ -22,6 +25,8 @@ struct OpenOptions {
   double busy_timeout_s = 10;  ///< how long to wait for another writer
   bool create = true;          ///< whether a writer makes the file where there is none
   const Schema* schema = &current_schema();  ///< tests pass their own
+  /// The network file system that a path lies on; tests pass their own.
+  std::function<std::optional<std::string>(const std::string& path)> network = network_file_system;
 };
 
 /// An open moelab database: exists only while it is valid. Move-only; one per thread.
@@ -45,22 +50,27 @@ class Connection {
   friend Connection open_writer(const std::string&, const OpenOptions&);
   friend Connection open_reader(const std::string&, const OpenOptions&);
   Connection(std::unique_ptr<SQLite::Database> database, std::string path, double busy_timeout_s);
+  void close();
 
   std::unique_ptr<SQLite::Database> database_;
   std::string path_;
   double busy_timeout_s_;
-  DatabaseFiles files_;  ///< the files when the database was last known to be in place
+  bool removes_log_ = false;  ///< a reader that may remove an empty log when it is the last
+  DatabaseFiles files_;       ///< the files when the database was last known to be in place
 };
 
 /// Opens a moelab database for writing; creates it where there is none (in a directory that there
 /// is), and brings its tables and views up to date (schema.h). ":memory:" makes one that lives as
 /// long as the connection.
 /// WAL, so that readers neither block it nor are blocked; any number of writers may be open, one at
-/// a time is inside a transaction. Throws Error; the file is then byte for byte as it was.
+/// a time is inside a transaction. On a network file system a rollback journal takes its place, since
+/// WAL needs memory that all processes share; an info says so. Throws Error; the file is then byte
+/// for byte as it was.
 Connection open_writer(const std::string& path, const OpenOptions& options = {});
 
 /// Opens a moelab database for reading only, also from a read-only medium. Its views are those of
-/// this program, whatever the file has. Throws Error; never changes the file.
+/// this program, whatever the file has. Throws Error; never changes the file, and leaves no empty log
+/// beside it.
 Connection open_reader(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace db

@@ -131,6 +131,9 @@ std::vector<Trial> load_trials(const Connection& connection, std::int64_t study_
   return select<Trial>(connection, "WHERE study_id = ?1 AND (?2 = '' OR status = ?2) ORDER BY id",
                        study_id, status);
 }
+Trial load_trial(const Connection& connection, std::int64_t trial_id) {
+  return load_one<Trial>(connection, trial_id);
+}
 std::vector<TrialRepeat> load_trial_repeats(const Connection& connection, std::int64_t trial_id) {
   return select<TrialRepeat>(connection, "WHERE trial_id = ? ORDER BY repeat", trial_id);
 }
@@ -157,7 +160,9 @@ std::vector<Measurement> load_measurements(const Connection& connection,
 std::vector<Timeline> load_timelines(const Connection& connection, const TimelineFilter& filter) {
   return select<Timeline>(connection,
                           "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = 0 OR trial_id = ?2) "
-                          "AND (?3 = '' OR kind = ?3) ORDER BY id",
+                          "AND (?3 = '' OR kind = ?3) AND (EXISTS (SELECT 1 FROM span WHERE "
+                          "timeline_id = timeline.id) OR NOT EXISTS (SELECT 1 FROM rank_activity "
+                          "WHERE timeline_id = timeline.id)) ORDER BY id",
                           filter.run_id, filter.trial_id, filter.kind);
 }
 Timeline load_timeline(const Connection& connection, std::int64_t timeline_id) {

@@ -71,6 +71,7 @@ std::optional<Study> find_study(const Connection&, const std::string& name);
 /// The trials of a study in the order in which they were planned; of one status where it is given.
 std::vector<Trial> load_trials(const Connection&, std::int64_t study_id,
                                const std::string& status = "");
+Trial load_trial(const Connection&, std::int64_t trial_id);
 std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t trial_id);
 
 /// The newest fit of each (op, device, ranks, link, network, nodes, machine that was measured), of
@@ -86,7 +87,8 @@ struct MeasurementFilter {
 };
 std::vector<Measurement> load_measurements(const Connection&, const MeasurementFilter& = {});
 
-/// Which timelines to load. Empty fields match everything. They come as they were stored.
+/// Which timelines to load. Empty fields match everything. They come as they were stored; those
+/// whose spans were removed (prune.h) are left out.
 struct TimelineFilter {
   std::int64_t run_id = 0;
   std::int64_t trial_id = 0;

@@ -117,13 +117,13 @@ std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connec
                                                                     std::int64_t study_id) {
   Statement statement(connection,
                       "SELECT trial_id, avg(waiting_s), avg(transfer_s) FROM ("
-                      "SELECT timeline.trial_id, total(span.waiting_s) AS waiting_s, "
-                      "total(span.duration_s - span.waiting_s) AS transfer_s "
+                      "SELECT timeline.trial_id, total(op_activity.waiting_s) AS waiting_s, "
+                      "total(op_activity.busy_s - op_activity.waiting_s) AS transfer_s "
                       "FROM trial JOIN timeline ON timeline.trial_id = trial.id "
-                      "JOIN span ON span.timeline_id = timeline.id "
+                      "JOIN op_activity ON op_activity.timeline_id = timeline.id "
                       "WHERE trial.study_id = ? AND timeline.kind = 'measured' "
-                      "AND span.waiting_s IS NOT NULL "
-                      "GROUP BY timeline.id, span.rank) GROUP BY trial_id");
+                      "AND op_activity.waiting_s IS NOT NULL "
+                      "GROUP BY timeline.id, op_activity.rank) GROUP BY trial_id");
   statement.bind(study_id);
   std::map<std::int64_t, TrialCommunication> figures;
   while (statement.step()) {

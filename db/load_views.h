@@ -104,7 +104,7 @@ struct RunPlace {
 /// By run, of those that measured or fitted something.
 std::map<std::int64_t, RunPlace> load_run_places(const Connection&);
 
-/// By trial, of those of a study whose timelines tell. Reads all their spans.
+/// By trial, of those of a study whose timelines tell.
 std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection&,
                                                                     std::int64_t study_id);
 

@@ -12,6 +12,8 @@ moe-db trials --db results.db --study quickstart
 moe-db spans --db results.db --timeline 3 --rank 0 --format csv > spans.csv
 moe-db query --db results.db "SELECT planner, measured_s FROM trial_view"
 moe-db export trace --db results.db --run 7 -o trace.json
+moe-db best quickstart --db results.db
+moe-db merge node1.db node2.db -o all.db
 moe-db import figures build/reproduce/all.csv --db results.db
 moe-db check --db results.db)";
 
@@ -24,8 +26,9 @@ everything is written.)";
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Lists, queries, exports, imports and checks the result database of moelab.",
-               "moe-db");
+  CLI::App app(
+      "Lists, queries, compares, exports, imports, merges and checks result databases of moelab.",
+      "moe-db");
   db::options::set_up_program(app, kExamples, kNotes);
   std::function<int()> action;
   db::add_commands(app, {argv, argv + argc}, action);

@@ -243,6 +243,13 @@ struct Trial {
   std::string failure = {};
 };
 
+/// The costs of a study after one of its refinements.
+struct StudyCosts {
+  std::int64_t study_id = 0;
+  int refinement = 0;  ///< 0: those of the profile
+  std::string cost_model_json;
+};
+
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /
 /// measured. Where the study has refined its costs, errors, orders and regret are those of the
 /// first predictions, and of the trials that were planned with these.
@@ -447,6 +454,40 @@ struct Span {
   /// Of a communication: until the last rank of its group began, at most the whole duration. None
   /// for other ops, and where the groups are not known.
   std::optional<double> waiting_s = {};
+};
+
+/// How a rank of a timeline spent its time (timeline_statistics.h). Worked out when a timeline is
+/// stored; stays where its spans are removed.
+struct RankActivity {
+  std::int64_t timeline_id = 0;
+  int rank = 0;
+  double computation_s = 0;
+  double communication_s = 0;
+  double copy_s = 0;
+  double exposed_s = 0;  ///< the part of communication_s during which no computation ran
+  double exposed_waiting_s = 0;
+  double exposed_bubble_s = 0;
+};
+
+/// The same of the spans of a rank that are alike in layer, phase and kind: sums over them, so that
+/// time in which two of them ran at once counts twice.
+struct OpActivity {
+  std::int64_t timeline_id = 0;
+  int rank = 0;
+  int layer = -1;
+  std::string phase;
+  std::string kind;
+  std::string activity;
+  std::int64_t spans = 0;
+  double busy_s = 0;
+  std::int64_t bytes = 0;
+  double flops = 0;
+  std::optional<double> waiting_s = {};  ///< none where not every span tells
+  /// Communication during which the rank computed nothing; none of other activities. Of it the rank
+  /// waited for others of its pipeline stage, or for another stage.
+  std::optional<double> exposed_s = {};
+  std::optional<double> exposed_waiting_s = {};
+  std::optional<double> exposed_bubble_s = {};
 };
 
 }  // namespace db

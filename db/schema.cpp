@@ -12,6 +12,7 @@
 #include "db/connection.h"
 #include "db/inspect.h"
 #include "db/schema_sql.h"
+#include "db/timeline_activity.h"
 #include "db/transaction.h"
 
 namespace db {
@@ -133,7 +134,15 @@ const Schema& current_schema() {
         "(SELECT max(asked) FROM (SELECT sum(asked_tokens) AS asked FROM load "
         "WHERE load.run_id = balance.run_id AND load.iteration = balance.iteration "
         "AND load.layer = balance.layer GROUP BY expert "
-        "HAVING count(asked_tokens) = count(*)))"}}};
+        "HAVING count(asked_tokens) = count(*)))"},
+       {"file_identity", "", "INSERT INTO file_identity VALUES (lower(hex(randomblob(16))))"},
+       // Of the costs that a study had, the newest are known.
+       {"study_costs", "",
+        "INSERT INTO study_costs SELECT id, "
+        "coalesce(json_array_length(nullif(refinement_runs_json, '')), 0), cost_model_json "
+        "FROM study WHERE cost_model_json <> ''"},
+       {"trial", "failure",
+        "UPDATE trial SET failure = status WHERE status NOT IN ('planned', 'running', 'done')"}}};
   return schema;
 }
 
@@ -145,7 +154,7 @@ SchemaState state_of(const SQLite::Database& database, const Schema& schema) {
 void bring_up_to_date(Connection& connection, const Schema& schema) {
   SQLite::Database& database = connection.database();
   const SchemaState before = state_of(database, schema);
-  if (!before.lacks_tables && !before.other_views) return;
+  if (!before.lacks_tables && !before.other_views) return add_missing_activity(connection);
   Transaction transaction(connection, "create the tables");
   // Another process may have done it while this one waited for the lock.
   const Identity identity = identify(database);
@@ -153,20 +162,27 @@ void bring_up_to_date(Connection& connection, const Schema& schema) {
   if (identity.is_empty()) {
     database.exec(schema.tables);
     database.exec(schema.views);
+    for (const Filling& filling : schema.fillings) {
+      if (filling.column.empty()) database.exec(filling.sql);
+    }
     database.exec(fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}",
                               schema.version, kApplicationId));
   } else {
     const Shape found = shape_of(database), wanted = wanted_shape(schema);
     add_missing(database, found, wanted, connection.path());
     for (const Filling& filling : schema.fillings) {
-      const bool is_new = found.tables.contains(filling.table) &&
-                          !found.columns.contains({filling.table, filling.column});
+      const bool has_table = found.tables.contains(filling.table);
+      const bool is_new =
+          filling.column.empty()
+              ? !has_table
+              : has_table && !found.columns.contains({filling.table, filling.column});
       if (is_new) database.exec(filling.sql);
     }
     if (!has_views(found, wanted)) {
       for (const auto& view : wanted.views) database.exec("DROP VIEW IF EXISTS " + view.first);
       database.exec(schema.views);
     }
+    add_missing_activity(connection);
   }
   transaction.commit();
 }

@@ -11,11 +11,11 @@ namespace db {
 
 class Connection;
 
-/// How a column that an older file lacks is filled from what the file knows, once, when it is
-/// added.
+/// How a column, or a table ("" for the column), that an older file lacks is filled from what the
+/// file knows, once, when it is added.
 struct Filling {
   std::string table, column;
-  std::string sql;  ///< an UPDATE
+  std::string sql;  ///< an UPDATE or INSERT
 };
 
 /// The tables and views that a program reads and writes.
@@ -37,7 +37,8 @@ struct SchemaState {
 SchemaState state_of(const SQLite::Database& database, const Schema& schema);
 
 /// Makes the tables of a new file. In one that is there it adds the tables, columns and indices
-/// that are missing, fills the columns, and drops and makes again all views where one differs. One
+/// that are missing, fills the columns, and drops and makes again all views where one differs. What
+/// views read of the spans of timelines is worked out where it is missing (timeline_activity.h). One
 /// transaction. Throws Error (older) where the rows that there are need a value for a new column.
 void bring_up_to_date(Connection& connection, const Schema& schema);
 

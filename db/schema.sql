@@ -7,6 +7,10 @@
 -- that end in _json hold JSON or ''. What belongs to a row is deleted with it (CASCADE); machines
 -- and schedules are shared and cannot be deleted while something refers to them.
 
+-- One row, made with the file: what tells this database from all others, also by another path on
+-- another computer.
+CREATE TABLE file_identity (id TEXT PRIMARY KEY) STRICT;
+
 -- The computer, or the node of a cluster, on which figures were measured.
 CREATE TABLE machine (
   id INTEGER PRIMARY KEY,
@@ -258,6 +262,15 @@ CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
 CREATE INDEX trial_by_schedule ON trial (schedule_id);
 CREATE INDEX trial_unfinished ON trial (heartbeat_at) WHERE status = 'running';
 
+-- The costs of a study after each of its refinements; 0: those of its profile. study.cost_model_json
+-- is the newest of them.
+CREATE TABLE study_costs (
+  study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
+  refinement INTEGER NOT NULL CHECK (refinement >= 0),
+  cost_model_json TEXT NOT NULL CHECK (json_valid(cost_model_json)),
+  PRIMARY KEY (study_id, refinement)
+) STRICT, WITHOUT ROWID;
+
 -- How good the predictions of a study's finished trials were, worked out when the study ends.
 -- Errors are (predicted - measured) / measured. Where the study has refined its costs, errors,
 -- orders and regret are those of the first predictions, and of the trials planned with these.
@@ -465,4 +478,38 @@ CREATE TABLE span (
   -- of a communication: until the last rank of its group began; NULL where that is not known
   waiting_s REAL CHECK (waiting_s >= 0),
   PRIMARY KEY (timeline_id, rank, start_s, op)
+) STRICT, WITHOUT ROWID;
+
+-- How a rank of a timeline spent its time, worked out when the timeline is stored, since views cannot
+-- do that for millions of spans (db/timeline_activity.h). It stays where spans are removed.
+CREATE TABLE rank_activity (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  computation_s REAL NOT NULL,
+  communication_s REAL NOT NULL,
+  copy_s REAL NOT NULL,
+  exposed_s REAL NOT NULL,
+  exposed_waiting_s REAL NOT NULL,
+  exposed_bubble_s REAL NOT NULL,
+  PRIMARY KEY (timeline_id, rank)
+) STRICT, WITHOUT ROWID;
+
+-- The same by layer, phase and kind of op: sums over its spans. waiting_s is NULL where not every span
+-- tells, what is exposed where nothing communicates.
+CREATE TABLE op_activity (
+  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  layer INTEGER NOT NULL,
+  phase TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  activity TEXT NOT NULL,
+  spans INTEGER NOT NULL,
+  busy_s REAL NOT NULL,
+  bytes INTEGER NOT NULL,
+  flops REAL NOT NULL,
+  waiting_s REAL,
+  exposed_s REAL,
+  exposed_waiting_s REAL,
+  exposed_bubble_s REAL,
+  PRIMARY KEY (timeline_id, rank, layer, phase, kind, activity)
 ) STRICT, WITHOUT ROWID;

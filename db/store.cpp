@@ -11,6 +11,8 @@
 
 #include "db/check.h"
 #include "db/statement.h"
+#include "db/study_runs.h"
+#include "db/timeline_activity.h"
 #include "db/transaction.h"
 
 namespace db {
@@ -262,6 +264,12 @@ void insert(Connection& connection, std::span<const Fit> fits) { insert_all(conn
 void insert(Connection& connection, std::span<const Figure> figures) {
   insert_all(connection, figures);
 }
+void insert(Connection& connection, std::span<const RankActivity> activities) {
+  insert_all(connection, activities);
+}
+void insert(Connection& connection, std::span<const OpActivity> activities) {
+  insert_all(connection, activities);
+}
 
 std::int64_t insert(Connection& connection, const Timeline& timeline,
                     std::span<const TimelineOp> ops, std::span<const Span> spans,
@@ -283,6 +291,9 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
   insert_of_timeline(connection, id, groups);
   insert_of_timeline(connection, id, std::span<const TimelineTensor>(memory.tensors));
   insert_of_timeline(connection, id, std::span<const Allocation>(memory.allocations));
+  const TimelineActivity activity = activity_of(ops, spans);
+  insert_of_timeline(connection, id, std::span<const RankActivity>(activity.ranks));
+  insert_of_timeline(connection, id, std::span<const OpActivity>(activity.ops));
   transaction.commit();
   return id;
 }
@@ -302,12 +313,21 @@ std::int64_t insert(Connection& connection, Study study) {
 }
 
 void update_study(Connection& connection, const Study& study) {
+  Transaction transaction(connection, "update study " + study.name);
   const int changed = update(connection, "update study " + study.name,
                              "UPDATE study SET profile_runs_json = ?, cost_model_json = ?, "
                              "cluster_json = ?, refinement_runs_json = ? WHERE id = ?",
                              study.profile_runs_json, study.cost_model_json, study.cluster_json,
                              study.refinement_runs_json, study.id);
   require_row(connection, changed, "study", study.id);
+  if (!study.cost_model_json.empty()) {
+    const auto refinements = refinement_runs(study);
+    const StudyCosts costs{study.id, refinements ? static_cast<int>(refinements->size()) : 0,
+                           study.cost_model_json};
+    insert_all(connection, std::span(&costs, 1),
+               or_replace<StudyCosts>({"study_id", "refinement"}));
+  }
+  transaction.commit();
 }
 
 std::int64_t find_or_insert(Connection& connection, Trial trial) {

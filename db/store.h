@@ -73,10 +73,13 @@ void insert(Connection&, std::span<const ExpertPlace>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
 void insert(Connection&, std::span<const Figure>);
+void insert(Connection&, std::span<const RankActivity>);
+void insert(Connection&, std::span<const OpActivity>);
 
 // --- timelines -----------------------------------------------------------------------------------
 
-/// Stores a timeline with its ops and spans; their timeline_id is set here, and duration_s of 0
+/// Stores a timeline with its ops and spans, and how its ranks spent their time
+/// (timeline_activity.h); their timeline_id is set here, and duration_s of 0
 /// becomes the end of the last span. Spans are best ordered by rank and start. `edges`, `groups`
 /// and `memory` are left out where they are not known. Returns the timeline's id.
 std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
@@ -93,7 +96,7 @@ void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);
 std::int64_t insert(Connection&, Study);
 
 /// Writes the fields of a study (found by id) that are known only after it was begun: profile runs,
-/// cost model, cluster.
+/// cost model, cluster. Costs are kept by refinement too (StudyCosts).
 void update_study(Connection&, const Study&);
 
 /// Stores a new trial, "planned" where status is empty. Where the study has a trial of this

@@ -1,7 +1,10 @@
 -- The views of moelab's result database. People and notebooks rely on them: a column stays when
 -- tables change, and new ones come at the end. Whoever opens a file for writing whose views are not
--- these drops and makes them again; whoever reads sees these in any case (db/schema.h).
+-- these drops and makes them again; whoever reads sees these in any case (db/schema.h). What columns
+-- mean stands in columns.md.
 
+-- training_run: the first of the runs that shared one training, as schedules in turns do; they
+-- begin at one instant in one process.
 CREATE VIEW run_view AS
 SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run.ranks,
        machine.hostname AS machine, machine.cpu, machine.gpu, nullif(run.planner, '') AS planner,
@@ -13,15 +16,31 @@ SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run
        run.seed, run.revision, run.schedule_id, nullif(run.layout, '') AS layout,
        nullif(schedule.changes_results, '') AS changes_results,
        nullif(run.network, '') AS network, run.peak_flops_per_s, run.balanced_share,
-       run.resumes_run_id AS resumes_run
+       run.resumes_run_id AS resumes_run,
+       CASE WHEN run.kind = 'train'
+            THEN (SELECT min(id) FROM run AS beside
+                  WHERE beside.started_at = run.started_at AND beside.pid = run.pid
+                    AND beside.kind = 'train') END AS training_run,
+       (SELECT max(max(coalesce(beside.finished_at, beside.heartbeat_at) - run.started_at, 0))
+               * CASE WHEN total(iteration.duration_s) > 0
+                      THEN total(iteration.duration_s * (iteration.run_id = run.id))
+                           / total(iteration.duration_s)
+                      ELSE 1.0 / count(DISTINCT beside.id) END
+        FROM run AS beside LEFT JOIN iteration ON iteration.run_id = beside.id
+        WHERE beside.started_at = run.started_at AND beside.pid = run.pid
+          AND beside.kind = run.kind) AS share_s,
+       nullif(run.model_json, '') ->> 'name' AS model,
+       coalesce((SELECT group_concat(hostname, ', ')
+                 FROM (SELECT hostname FROM run_rank WHERE run_id = run.id
+                       GROUP BY hostname ORDER BY min(node))), machine.hostname) AS hosts,
+       machine.cpu || ', ' || machine.cores || ' cores, '
+         || cast(round(machine.memory_bytes / 1073741824.0) AS INTEGER) || ' GiB'
+         || CASE WHEN machine.gpu_count > 1 THEN ', ' || machine.gpu_count || ' x ' || machine.gpu
+                 WHEN machine.gpu <> '' THEN ', ' || machine.gpu ELSE '' END AS machine_class
 FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;
 
--- schedule_id is the schedule in force in the iteration. peak_share is flops_per_s over the rate of
--- the fastest matrix product that moe-bench measured on this machine; NULL where it did not.
--- max_over_mean is that of the MoE layer whose experts are the least even, of the copies that gates
--- asked for (asked_max_over_mean of balance_view).
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
@@ -40,23 +59,11 @@ SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.d
        exposed_s - exposed_waiting_s - exposed_bubble_s AS exposed_transfer_s
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
--- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
--- sequential trial; they compare schedules where changes_results is not NULL, since then all trials
--- are trained alone. Trials in turns share one training, and their last losses are of different
--- iterations of it. loss_difference: the first minus the second. speedup: the
--- measured time of the planner speedup_against over this one's comparable_s, in the same study. The
--- planner is sequential or, where the sequential trial is infeasible or failed, the fastest one.
--- comparable_s: measured_s without what the machine did to the repeats. tied_with: the finished
--- trials that the repeats do not tell from this one. prediction_error: (predicted - measured) /
--- measured, of the trial's first prediction. own_prediction_error: what is left of it without what
--- is common to all first predictions of the study; NULL for a trial that a refinement planned.
--- compute_ratio: how many times as long the same computation took in the trial of speedup_against
--- as in this one, both against the study's profile. equal_speedup: the speed-up if both had
--- computed equally fast: speedup over what the difference in pace is predicted to make of it. That
--- is the ratio of their predicted_slowed_s over the ratio of their first predictions, which are for
--- one pace. NULL where a refinement planned one of the two, which has no such prediction then.
--- min_iteration_s: the shortest iteration of all repeats, warm-up included. pace says in words how
--- much more slowly or faster speedup_against computed; NULL where that is 10% or less, or not known.
+-- Last losses compare schedules where changes_results is not NULL, since then all trials are trained
+-- alone. Trials in turns share one training, and their last losses are of different iterations of it.
+-- equal_speedup: speedup over what the difference in pace is predicted to make of it. That is the
+-- ratio of their predicted_slowed_s over the ratio of their first predictions, which are for one
+-- pace. NULL where a refinement planned one of the two, which has no such prediction then.
 CREATE VIEW trial_view AS
 WITH pace AS (
        SELECT id, compute_slowdown AS slowdown,
@@ -90,7 +97,11 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
                  THEN printf(' computed %.2f times as slowly', against.slowdown / own.slowdown)
                  WHEN own.slowdown > 1.1 * against.slowdown
                  THEN printf(' computed %.2f times as fast', own.slowdown / against.slowdown)
-            END AS pace
+            END AS pace,
+       failure, model,
+       (SELECT nullif(revision, '') FROM run WHERE id = last_run) AS revision,
+       (SELECT hosts FROM run_view WHERE run = last_run) AS hosts,
+       (SELECT machine_class FROM run_view WHERE run = last_run) AS machine_class
 FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                      WHEN sequential_id IS NOT NULL THEN sequential_id
                      ELSE (SELECT fastest.id FROM trial AS fastest
@@ -147,16 +158,25 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                    (SELECT run_view.network FROM trial_repeat
                     JOIN run_view ON run_view.run = trial_repeat.run_id
                     WHERE trial_repeat.trial_id = trial.id
-                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
+                    ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network,
+                   nullif(trial.failure, '') AS failure,
+                   nullif(study.model_json, '') ->> 'name' AS model,
+                   (SELECT run_id FROM trial_repeat
+                    WHERE trial_id = trial.id AND run_id IS NOT NULL
+                    ORDER BY repeat DESC LIMIT 1) AS last_run
             FROM trial
             JOIN study ON study.id = trial.study_id
             LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS figures) AS each
 LEFT JOIN pace AS own ON own.id = each.trial
 LEFT JOIN pace AS against ON against.id = each.against_id;
 
--- The fastest finished trial of every study, and how good its predictions were, as the table
--- prediction_quality has it.
 CREATE VIEW study_view AS
+WITH measured AS (  -- the runs of a study: its profile and its repeats
+       SELECT study.id AS study_id, profile.value AS run
+       FROM study, json_each(nullif(study.profile_runs_json, '')) AS profile
+       UNION
+       SELECT trial.study_id, trial_repeat.run_id
+       FROM trial JOIN trial_repeat ON trial_repeat.trial_id = trial.id)
 SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layout, '') AS layout,
        study.created_at, (SELECT count(*) FROM trial WHERE study_id = study.id) AS trials,
        (SELECT count(*) FROM trial
@@ -168,13 +188,49 @@ SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layo
        quality.kendall_tau, quality.kendall_tau_told_apart, quality.regret,
        quality.within_deviation, quality.compute_slowdown,
        quality.mean_slowed_error AS mean_slowed_prediction_error,
-       quality.worst_slowed_error AS worst_slowed_prediction_error
+       quality.worst_slowed_error AS worst_slowed_prediction_error,
+       nullif(study.model_json, '') ->> 'name' AS model,
+       (SELECT group_concat(value, '; ') FROM
+          (SELECT DISTINCT revision AS value FROM measured JOIN run ON run.id = measured.run
+           WHERE measured.study_id = study.id AND revision <> '')) AS revision,
+       (SELECT group_concat(value, '; ') FROM
+          (SELECT DISTINCT hosts AS value FROM measured JOIN run_view USING (run)
+           WHERE measured.study_id = study.id)) AS hosts,
+       (SELECT group_concat(value, '; ') FROM
+          (SELECT DISTINCT network AS value FROM measured JOIN run ON run.id = measured.run
+           WHERE measured.study_id = study.id AND network <> '')) AS network,
+       (SELECT group_concat(value, '; ') FROM
+          (SELECT DISTINCT machine_class AS value FROM measured JOIN run_view USING (run)
+           WHERE measured.study_id = study.id)) AS machine_class
 FROM study
 LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
                                       WHERE study_id = study.id AND status = 'done'
                                         AND measured_s > 0
                                       ORDER BY coalesce(comparable_s, measured_s), id LIMIT 1)
 LEFT JOIN prediction_quality AS quality ON quality.study_id = study.id;
+
+CREATE VIEW trial_fit_view AS
+WITH used AS (
+       SELECT id AS trial, study_id, planner, 'predicted' AS costs,
+              (SELECT max(refinement) FROM study_costs
+               WHERE study_costs.study_id = trial.study_id) AS refinement
+       FROM trial WHERE predicted_s IS NOT NULL
+       UNION ALL
+       SELECT id, study_id, planner, 'first_predicted', 0
+       FROM trial WHERE first_predicted_s IS NOT NULL
+       UNION ALL
+       SELECT id, study_id, planner, 'planned', nullif(parameters_json, '') ->> 'refinement'
+       FROM trial WHERE nullif(parameters_json, '') ->> 'refinement' IS NOT NULL)
+SELECT study.name AS study, used.trial, used.planner, used.costs, used.refinement, fit.key AS fit,
+       fit.value ->> 'alpha_s' AS alpha_s, fit.value ->> 'beta_s_per_unit' AS beta_s_per_unit,
+       fit.value ->> 'unit' AS unit, fit.value ->> 'r2' AS r2, fit.value ->> 'samples' AS samples,
+       fit.value ->> 'min_units' AS min_units, fit.value ->> 'max_units' AS max_units,
+       fit.value ->> 'relative_deviation' AS relative_deviation
+FROM used
+JOIN study ON study.id = used.study_id
+JOIN study_costs ON study_costs.study_id = used.study_id
+                AND study_costs.refinement = used.refinement
+JOIN json_each(study_costs.cost_model_json, '$.fits') AS fit;
 
 CREATE VIEW timeline_view AS
 SELECT timeline.id AS timeline, timeline.run_id AS run, timeline.trial_id AS trial,
@@ -185,9 +241,6 @@ LEFT JOIN run ON run.id = timeline.run_id
 LEFT JOIN trial ON trial.id = timeline.trial_id
 LEFT JOIN study ON study.id = trial.study_id;
 
--- waiting_s is how long a communication waited until the last rank of its group began it, and
--- transfer_s the rest of it. Both are NULL for other ops, and in timelines that do not say which
--- ranks communicate. bandwidth_bytes_per_s is of the transfer where that is known.
 CREATE VIEW span_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
@@ -202,52 +255,25 @@ FROM span
 JOIN timeline ON timeline.id = span.timeline_id
 JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op;
 
--- Seconds during which at least one op of an activity ran on a rank. They add up to more than the
--- whole where activities overlap. exposed_s: the part of communication_s during which no
--- computation ran. Of it exposed_waiting_s is when all communications waited for other ranks, and
--- exposed_bubble_s when they waited for ranks of other pipeline stages; exposed_transfer_s is the
--- rest. WHERE timeline = N reads that timeline alone.
 CREATE VIEW activity_view AS
-WITH part AS (  -- of a communication two: the wait for the last rank of its group, and the transfer
-       SELECT span.timeline_id AS timeline, span.rank, span.op,
-              span.start_s + coalesce(span.waiting_s, 0) AS start_s,
-              span.start_s + span.duration_s AS end_s, timeline_op.activity AS does,
-              timeline_op.activity
-       FROM span
-       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
-       UNION ALL
-       SELECT span.timeline_id, span.rank, span.op, span.start_s, span.start_s + span.waiting_s,
-              CASE WHEN group_kind IN ('even_boundary', 'odd_boundary', 'ends') THEN 'bubble'
-                   ELSE 'waiting' END, timeline_op.activity
-       FROM span
-       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
-       WHERE span.waiting_s > 0),
-     edge AS (
-       SELECT timeline, rank, start_s AS at_s, 1 AS step, op, does, activity FROM part
-       UNION ALL
-       SELECT timeline, rank, end_s, -1, op, does, activity FROM part),
-     level AS (
-       SELECT timeline, rank, lead(at_s) OVER ordered - at_s AS length_s,
-              sum(step * (activity = 'computation')) OVER ordered AS computing,
-              sum(step * (activity = 'communication')) OVER ordered AS communicating,
-              sum(step * (activity = 'copy')) OVER ordered AS copying,
-              sum(step * (does = 'communication')) OVER ordered AS transferring,
-              sum(step * (does = 'waiting')) OVER ordered AS waiting
-       FROM edge
-       WINDOW ordered AS
-         (PARTITION BY timeline, rank ORDER BY at_s, step, op ROWS UNBOUNDED PRECEDING))
-SELECT timeline, rank, total(length_s * (computing > 0)) AS computation_s,
-       total(length_s * (communicating > 0)) AS communication_s,
-       total(length_s * (communicating > 0 AND computing = 0)) AS exposed_s,
-       total(length_s * (copying > 0)) AS copy_s,
-       total(length_s * (transferring > 0 AND computing = 0)) AS exposed_transfer_s,
-       total(length_s * (waiting > 0 AND transferring = 0 AND computing = 0)) AS exposed_waiting_s,
-       total(length_s * (communicating > 0 AND transferring = 0 AND waiting = 0 AND computing = 0))
-         AS exposed_bubble_s
-FROM level GROUP BY timeline, rank;
+SELECT timeline_id AS timeline, rank, computation_s, communication_s, exposed_s, copy_s,
+       exposed_s - exposed_waiting_s - exposed_bubble_s AS exposed_transfer_s, exposed_waiting_s,
+       exposed_bubble_s
+FROM rank_activity;
 
--- The memory that a rank sets aside for each tensor, from offset_bytes on in the memory of its pool,
--- and when it is in use. first_op and last_op use it; they are NULL where it is in use all the time.
+CREATE VIEW op_activity_view AS
+SELECT timeline.run_id AS run, timeline.trial_id AS trial, op_activity.timeline_id AS timeline,
+       timeline.kind AS timeline_kind, timeline.iteration, op_activity.rank, op_activity.layer,
+       op_activity.phase, op_activity.kind, op_activity.activity, op_activity.spans,
+       op_activity.busy_s, op_activity.exposed_s,
+       op_activity.exposed_s - op_activity.exposed_waiting_s - op_activity.exposed_bubble_s
+         AS exposed_transfer_s,
+       op_activity.exposed_waiting_s, op_activity.exposed_bubble_s, op_activity.waiting_s,
+       op_activity.busy_s - op_activity.waiting_s AS transfer_s, op_activity.bytes,
+       op_activity.flops
+FROM op_activity
+JOIN timeline ON timeline.id = op_activity.timeline_id;
+
 CREATE VIEW allocation_view AS
 SELECT timeline.run_id AS run, timeline.trial_id AS trial, allocation.timeline_id AS timeline,
        timeline.kind AS timeline_kind, timeline.iteration, allocation.rank, timeline_tensor.pool,
@@ -260,16 +286,14 @@ JOIN timeline ON timeline.id = allocation.timeline_id
 JOIN timeline_tensor ON timeline_tensor.timeline_id = allocation.timeline_id
                     AND timeline_tensor.tensor = allocation.tensor;
 
--- The bytes in use from at_s on until the next row of the rank and pool. WHERE timeline = N reads
--- that timeline alone.
+-- The bytes in use from at_s on until the next row of the rank and pool. DISTINCT, since rows of one
+-- at_s have one sum, and GROUP BY would keep SQLite from reading a timeline alone.
 CREATE VIEW memory_view AS
-WITH change AS (
-       SELECT timeline, rank, pool, begin_s AS at_s, bytes FROM allocation_view
-       UNION ALL
-       SELECT timeline, rank, pool, end_s, -bytes FROM allocation_view)
-SELECT timeline, rank, pool, at_s,
-       sum(sum(bytes)) OVER (PARTITION BY timeline, rank, pool ORDER BY at_s) AS bytes
-FROM change GROUP BY timeline, rank, pool, at_s;
+SELECT DISTINCT timeline, rank, pool, at_s,
+       sum(bytes) OVER (PARTITION BY timeline, rank, pool ORDER BY at_s) AS bytes
+FROM (SELECT timeline, rank, pool, begin_s AS at_s, bytes FROM allocation_view
+      UNION ALL
+      SELECT timeline, rank, pool, end_s, -bytes FROM allocation_view);
 
 CREATE VIEW load_view AS
 SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
@@ -279,10 +303,6 @@ SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
 FROM load
 GROUP BY run_id, iteration, layer, expert, rank;
 
--- The loads of ranks, for iterations whose loads are stored. tokens counts those whose expert
--- belongs to the rank, asked_tokens the same before those over capacity were dropped, placed_tokens
--- those that the rank computed where experts were replicated or moved. replicas lists the experts of
--- other ranks that it holds, with ", " between them.
 CREATE VIEW rank_load_view AS
 SELECT run_id AS run, iteration, layer, rank, tokens, asked_tokens, placed_tokens,
        (SELECT group_concat(expert, ', ') FROM
@@ -292,14 +312,6 @@ SELECT run_id AS run, iteration, layer, rank, tokens, asked_tokens, placed_token
              AND place.replica = 1 ORDER BY expert)) AS replicas
 FROM rank_load;
 
--- max_over_mean: 1 is even, the number of experts (ranks) is the worst. standard_deviation: of the
--- tokens of the experts, in tokens: Pro-Prophet's balance degree. locality: the cosine of the angle
--- between what gates asked for and what they did in the iteration before: 1 is the same
--- distribution, 0 one without an expert in common. max_over_mean and standard_deviation are of what
--- was kept. rank_: of the tokens whose expert belongs to a rank. placed_rank_:
--- of those that the rank computed, where experts were replicated. balance_ratio: the two standard
--- deviations over ranks, before over after (Pro-Prophet's RB). asked_: before tokens over capacity
--- were dropped, of the experts; tokens and max_tokens are what was kept.
 CREATE VIEW balance_view AS
 SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
        1.0 * max_tokens * experts / nullif(tokens, 0) AS max_over_mean, dropped_tokens,
@@ -314,8 +326,6 @@ SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
          AS asked_max_over_mean
 FROM balance;
 
--- r2 is NULL where the line goes through all samples. machine: on which it was fitted; measured_on:
--- on which the samples were measured. verdict: 'good', or what is wrong with the line.
 CREATE VIEW fit_view AS
 SELECT fit.id AS fit, fit.op, fit.device, fit.ranks, fit.link, fit.alpha_s, fit.beta_s_per_unit,
        fit.unit,
@@ -346,11 +356,6 @@ FROM measurement
 JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id;
 
--- speed: of a call of `activity` while `beside` runs too, over its speed alone: MPMoE's alpha(y,
--- x). overlap: the least share of the calls' time during which the other ran. processors: seconds
--- of processor time in a second, wakes: how often a thread that slept or waited woke, preempted:
--- how often a thread was put aside though it had work; all of rank 0's threads, and NULL where that
--- was not measured.
 CREATE VIEW interference_view AS
 SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity' AS activity,
        measurement.parameters_json ->> 'beside' AS beside,
@@ -372,7 +377,6 @@ JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id
 WHERE measurement.op = 'interference';
 
--- difference: value over paper_value, less 1; NULL where either is missing or the paper's is 0.
 CREATE VIEW figure_view AS
 SELECT figure.paper, figure.place, figure.setting, figure.system, figure.quantity,
        figure.paper_value, figure.value, figure.value / nullif(figure.paper_value, 0) - 1 AS difference,

@@ -146,5 +146,42 @@ TEST(Connection, DoesNotHideRowsThatAReadOnlyDiskKeepsInTheLog) {
   }
 }
 
+TEST(Connection, OnANetworkFileSystemThereIsNoLog) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.db");
+  fill(path);  // with a log, as on a local disk
+  const OpenOptions options{.network = [](const std::string&) { return std::optional("NFS"); }};
+  auto connection = open_writer(path, options);
+  EXPECT_EQ(text_pragma(connection, "journal_mode"), "delete");
+  EXPECT_EQ(text_pragma(connection, "synchronous"), "2");
+  insert(connection, sample_run(1));
+  EXPECT_EQ(load_runs(open_reader(path)).size(), 2U);
+  EXPECT_EQ(snapshot(directory.path()).size(), 1U);
+  EXPECT_EQ(text_pragma(open_writer(path), "journal_mode"), "wal") << "moved to a local disk";
+}
+
+TEST(Connection, WhoeverIsTheLastLeavesNoLog) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.db");
+  fill(path);
+  EXPECT_EQ(snapshot(directory.path()).size(), 1U);
+  { EXPECT_EQ(load_runs(open_reader(path)).size(), 1U); }
+  EXPECT_EQ(snapshot(directory.path()).size(), 1U) << "a reader alone";
+  {
+    const auto reader = open_reader(path);
+    { open_writer(path); }
+    EXPECT_EQ(load_runs(reader).size(), 1U);
+  }
+  EXPECT_EQ(snapshot(directory.path()).size(), 1U) << "a reader that outlives a writer";
+  {
+    auto writer = open_writer(path);
+    { open_reader(path); }
+    insert(writer, sample_run(1));
+    { EXPECT_EQ(load_runs(open_reader(path)).size(), 2U); }
+    EXPECT_TRUE(std::filesystem::exists(path + "-wal")) << "the writer's";
+  }
+  EXPECT_EQ(snapshot(directory.path()).size(), 1U);
+}
+
 }  // namespace
 }  // namespace db::connection_test

@@ -51,7 +51,7 @@ for format in table json; do
     failures=$((failures + 1))
   fi
 done
-for help in "" runs studies trials fits measurements loads balance iterations timelines spans figures query "export trace" "import figures" check; do
+for help in "" runs studies trials fits measurements loads balance iterations timelines spans figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" check; do
   # shellcheck disable=SC2086
   wide=$("$moe_db" $help --help | awk 'length > 80')
   [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }
@@ -102,6 +102,33 @@ expect 2 err "none/loads: cannot be made" "$moe_db" export routing --db a.db --r
 expect 2 err "run 1 has no loads of iteration 7" "$moe_db" export routing --db a.db --run 1 --iteration 7 -o r.json
 expect 2 err "no run 9" "$moe_db" export routing --db a.db --run 9 -o r.json
 expect 2 err "name another file for output" "$moe_db" export routing --db a.db --run 1 -o a.db
+
+# Studies, and whole files.
+expect 0 out "2.00x over sequential" "$moe_db" best "sample study" --db a.db
+expect 0 out "moe-train --model" "$moe_db" best --db a.db --format csv
+expect 2 err "no study another" "$moe_db" best another --db a.db
+expect 0 err "the schedule of trial 2: tutel" "$moe_db" export schedule --db a.db --trial 2 -o s.json
+grep -q '"planner": "tutel"' s.json || { echo "FAILED: s.json has another schedule: $(cat s.json)"; failures=$((failures + 1)); }
+expect 2 err "no trial 9" "$moe_db" export schedule --db a.db --trial 9 -o s.json
+expect 0 out "computation ran" "$moe_db" columns activity_view
+expect 2 err "no view x_view" "$moe_db" columns x_view
+"$sample" b.db "UPDATE run SET started_at = 5" || exit 1
+expect 0 err "b.db: 1 run, 1 study, 2 timelines; its run 1 is run 2" "$moe_db" merge a.db b.db -o both.db
+"$moe_db" merge a.db b.db -o both2.db 2>&1 | grep -qF "study sample study is called sample study (b) now" || { echo "FAILED: a renamed study is not named"; failures=$((failures + 1)); }
+expect 0 out "both.db: sound" "$moe_db" check --db both.db
+expect 2 err "both.db: is there already" "$moe_db" merge a.db -o both.db
+expect 2 err "one file is a copy of another" "$moe_db" merge a.db both.db -o more.db
+[ ! -e more.db ] || { echo "FAILED: a merge that was refused left a file"; failures=$((failures + 1)); }
+expect 0 out "one repeat" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
+"$sample" both.db "UPDATE run SET network = 'eth0 1 Gbit/s' WHERE id = 2"
+expect 2 err "network of sample study: not known, of sample study (b): eth0 1 Gbit/s" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
+expect 0 err "network of" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db --anyway
+expect 0 err "both.db: 24 spans of 4 timelines removed" "$moe_db" prune --db both.db --keep-spans 0
+expect 2 err "no such file" "$moe_db" prune --db none.db --keep-spans 0
+expect 2 err "--keep-spans is required" "$moe_db" prune --db both.db
+for beside in ./*.db-wal ./*.db-shm; do
+  [ ! -e "$beside" ] || { echo "FAILED: $beside is left beside its database"; failures=$((failures + 1)); }
+done
 
 # What is named for output: a database never, links and devices through.
 cp a.db before.db

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "db/console/statistics.h"
+
 /// Tells the trials of a study apart by their repeats.
 ///
 /// The trials of a round take turns in one training, so that repeat j of one met the machine as
@@ -41,9 +43,7 @@ std::vector<Repeats> repeats_of(std::span<const Turns> trials);
 /// Of all turns; at least one.
 double median_s(const Turns& turns);
 
-/// The t within which a share of Student's distribution with `degrees` degrees of freedom lies. Of
-/// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1.
-double student_t(int degrees, double share = 0.95);
+using db::student_t;
 
 /// The relative standard deviation of a repeat, and its degrees of freedom.
 struct Noise {

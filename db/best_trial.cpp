@@ -1,0 +1,135 @@
+#include "db/best_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "db/load.h"
+#include "db/statement.h"
+
+namespace db {
+namespace {
+
+/// Options of `moe-tune study` that say what is trained and where; moe-train has them too.
+constexpr std::array<std::string_view, 11> kTrainedWith{
+    "--model",  "--set",     "--data",      "--seed",     "--ranks",   "--layout",
+    "--device", "--threads", "--copy-gbps", "--launcher", "--hostfile"};
+
+/// The words of a study's command line that its trials were trained with. Empty where it is not
+/// known.
+std::vector<std::string> words_of_study(const Connection& connection, const std::string& study) {
+  Statement statement(connection,
+                      "SELECT argv_json FROM run WHERE kind = 'study' AND name = ? "
+                      "ORDER BY started_at DESC, id DESC LIMIT 1");
+  statement.bind(study);
+  if (!statement.step()) return {};
+  constexpr bool kThrows = false;
+  const auto argv = nlohmann::json::parse(statement.value<std::string>(0), nullptr, kThrows);
+  std::vector<std::string> words;
+  if (!argv.is_array()) return words;
+  for (std::size_t i = 0; i < argv.size(); ++i) {
+    if (!argv[i].is_string()) continue;
+    const auto word = argv[i].get<std::string>();
+    const std::string name = word.substr(0, word.find('='));
+    if (std::ranges::find(kTrainedWith, name) == kTrainedWith.end()) continue;
+    words.push_back(word);
+    if (name == word && i + 1 < argv.size() && argv[i + 1].is_string()) {
+      words.push_back(argv[++i].get<std::string>());
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> commands_of(const Connection& connection, const BestTrial& best,
+                                     const std::string& path) {
+  const std::string schedule = fmt::format("trial-{}.json", best.trial);
+  std::vector<std::string> words = words_of_study(connection, best.study);
+  const auto has = [&](const std::string& option) {
+    return std::ranges::any_of(words, [&](const std::string& word) {
+      return word == option || word.starts_with(option + "=");
+    });
+  };
+  if (!has("--model")) words.insert(words.end(), {"--model", best.model});
+  if (!has("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(best.ranks)});
+  std::string train = "moe-train";
+  for (const std::string& word : words) train += ' ' + shell_word(word);
+  return {fmt::format("moe-db export schedule --db {} --trial {} -o {}", shell_word(path),
+                      best.trial, schedule),
+          fmt::format("{} --schedule {}", train, schedule)};
+}
+
+std::optional<BestTrial> best_of(const Connection& connection, const Study& study,
+                                 const std::string& path) {
+  Statement statement(
+      connection,
+      "SELECT trial, planner, parameters, measured_s, speedup, coalesce(speedup_against, ''), "
+      "coalesce(tied_with, ''), repeats, min_repeat_s, max_repeat_s, coalesce(model, ''), "
+      "coalesce(hosts, ''), coalesce(network, ''), (SELECT count(*) FROM trial "
+      "WHERE trial.study_id = ?1 AND status = 'done') "
+      "FROM trial_view WHERE study_id = ?1 AND status = 'done' AND measured_s > 0 "
+      "ORDER BY comparable_s, trial LIMIT 1");
+  statement.bind(study.id);
+  if (!statement.step()) return std::nullopt;
+  BestTrial best;
+  best.study = study.name;
+  best.ranks = study.ranks;
+  best.trial = statement.value<std::int64_t>(0);
+  best.planner = statement.value<std::string>(1);
+  best.parameters = statement.value<std::string>(2);
+  best.measured_s = statement.value<double>(3);
+  best.speedup = statement.value<std::optional<double>>(4);
+  best.speedup_against = statement.value<std::string>(5);
+  best.tied_with = statement.value<std::string>(6);
+  best.repeats = statement.value<int>(7);
+  best.min_repeat_s = statement.value<std::optional<double>>(8);
+  best.max_repeat_s = statement.value<std::optional<double>>(9);
+  best.model = statement.value<std::string>(10);
+  best.hosts = statement.value<std::string>(11);
+  best.network = statement.value<std::string>(12);
+  best.finished_trials = statement.value<std::int64_t>(13);
+  best.commands = commands_of(connection, best, path);
+  return best;
+}
+
+}  // namespace
+
+std::vector<BestTrial> best_trials(const Connection& connection, const std::string& study,
+                                   const std::string& path) {
+  std::vector<BestTrial> found;
+  bool is_there = study.empty();
+  for (const Study& one : load_studies(connection)) {
+    if (!study.empty() && one.name != study) continue;
+    is_there = true;
+    if (auto best = best_of(connection, one, path)) found.push_back(std::move(*best));
+  }
+  if (!is_there) {
+    throw Error(ErrorKind::not_found, fmt::format("{}: no study {}", connection.path(), study));
+  }
+  if (found.empty()) {
+    throw Error(ErrorKind::not_found,
+                study.empty()
+                    ? fmt::format("{}: no study with a finished trial", connection.path())
+                    : fmt::format("{}: study {} has no finished trial", connection.path(), study));
+  }
+  return found;
+}
+
+std::string how_sure(const BestTrial& best) {
+  if (best.finished_trials < 2) return "no other trial is finished";
+  if (!best.tied_with.empty()) return "not told from " + best.tied_with;
+  if (best.repeats < 2) return "one repeat: nothing tells it from the others";
+  return "told from all others at 95%";
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace db

@@ -1,0 +1,102 @@
+#include "db/file_commands.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/console/exit_codes.h"
+#include "db/console/format_rows.h"
+#include "db/console/options.h"
+#include "db/merge.h"
+#include "db/prune.h"
+
+namespace db {
+namespace {
+
+std::string counted(std::int64_t count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+int merge_named_files(const std::vector<std::string>& files, const std::string& output) {
+  const std::vector<Merged> merged = merge_files(files, output);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Merged& of_file = merged[i];
+    spdlog::info("{}: {}, {}, {}; its run 1 is run {}", files[i],
+                 counted(of_file.runs, "run", "runs"), counted(of_file.studies, "study", "studies"),
+                 counted(of_file.timelines, "timeline", "timelines"), of_file.new_runs + 1);
+    for (const auto& [name, now] : of_file.renamed) {
+      spdlog::warn("{}: study {} is called {} now: another file has a study of its name", files[i],
+                   name, now);
+    }
+  }
+  return kExitDone;
+}
+
+int prune_file(const std::string& path, int keep) {
+  auto connection = open_writer(path, {.create = false});
+  const Pruned pruned = prune_timelines(connection, keep);
+  spdlog::info("{}: {} of {} removed, {} freed ({} before, {} now)", path,
+               counted(pruned.spans, "span", "spans"),
+               counted(pruned.timelines, "timeline", "timelines"),
+               format_cell("bytes", pruned.bytes_before - pruned.bytes_after),
+               format_cell("bytes", pruned.bytes_before), format_cell("bytes", pruned.bytes_after));
+  if (pruned.kept_for_studies > 0) {
+    spdlog::info("{} kept, since costs of studies come from them",
+                 counted(pruned.kept_for_studies, "older timeline", "older timelines"));
+  }
+  return kExitDone;
+}
+
+void add_merge(CLI::App& app, std::function<int()>& action) {
+  const auto files = std::make_shared<std::vector<std::string>>();
+  const auto output = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("merge", "make one database of several");
+  command->add_option("FILE", *files, "the databases to merge")->required()->type_name("");
+  command->add_option("-o,--output", *output, "the database to make; it must not be there")
+      ->required()
+      ->type_name("FILE");
+  options::set_footer(
+      *command, "moe-db merge node1.db node2.db -o all.db",
+      "Runs, studies and timelines get new numbers; equal machines and schedules are "
+      "stored once. A study whose name is taken is renamed, with a message. A file "
+      "that has a run of another, as a copy has, is refused.");
+  command->callback([files, output, &action] {
+    action = [files, output] { return merge_named_files(*files, *output); };
+  });
+}
+
+void add_prune(CLI::App& app, std::function<int()>& action) {
+  const auto path = std::make_shared<std::string>();
+  const auto keep = std::make_shared<int>(1);
+  CLI::App* command =
+      app.add_subcommand("prune", "remove the spans of older timelines, and give their space back");
+  options::add_database(*command, *path, "the database to make smaller");
+  command->get_option("--db")->required();
+  command
+      ->add_option(
+          "--keep-spans", *keep,
+          "keep the spans of the newest N measured and the newest N predicted timelines of "
+          "each trial, and of each run that is of no trial")
+      ->required()
+      ->check(options::whole_number(0, 1'000'000))
+      ->type_name("N");
+  options::set_footer(*command, "moe-db prune --db results.db --keep-spans 1",
+                      "How ranks spent their time stays (activity_view, op_activity_view), and all "
+                      "other rows; so do the timelines that the costs of a study come from.");
+  command->callback(
+      [path, keep, &action] { action = [path, keep] { return prune_file(*path, *keep); }; });
+}
+
+}  // namespace
+
+void add_file_commands(CLI::App& app, std::function<int()>& action) {
+  add_merge(app, action);
+  add_prune(app, action);
+}
+
+}  // namespace db

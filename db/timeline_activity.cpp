@@ -1,0 +1,202 @@
+#include "db/timeline_activity.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "db/load.h"
+#include "db/number_range.h"
+#include "db/statement.h"
+#include "db/store.h"
+#include "db/timeline_statistics.h"
+#include "db/transaction.h"
+
+namespace db {
+namespace {
+
+constexpr char kLackingTimelines[] =
+    "FROM timeline WHERE NOT EXISTS (SELECT 1 FROM rank_activity WHERE timeline_id = timeline.id) "
+    "AND EXISTS (SELECT 1 FROM span WHERE timeline_id = timeline.id)";
+
+/// How much of the time up to a moment some merged intervals cover.
+class CoveredTime {
+ public:
+  explicit CoveredTime(std::vector<TimeInterval> merged) : intervals_(std::move(merged)) {
+    double sum_s = 0;
+    for (const TimeInterval& interval : intervals_) {
+      before_s_.push_back(sum_s);
+      sum_s += interval.length_s();
+    }
+  }
+
+  /// Seconds from `begin_s` to `end_s` that no interval covers.
+  double open_s(double begin_s, double end_s) const {
+    return std::max(0.0, end_s - begin_s - (until(end_s) - until(begin_s)));
+  }
+
+ private:
+  double until(double time_s) const {
+    const auto after = std::partition_point(
+        intervals_.begin(), intervals_.end(),
+        [&](const TimeInterval& interval) { return interval.begin_s < time_s; });
+    if (after == intervals_.begin()) return 0;
+    const auto last = static_cast<std::size_t>(after - intervals_.begin()) - 1;
+    return before_s_[last] + std::min(time_s, intervals_[last].end_s) - intervals_[last].begin_s;
+  }
+
+  std::vector<TimeInterval> intervals_;
+  std::vector<double> before_s_;  ///< [interval]: the length of those before it
+};
+
+std::vector<TimeInterval>& intervals_of(ActivityIntervals& intervals, std::string_view activity) {
+  if (activity == "computation") return intervals.computation;
+  if (activity == "copy") return intervals.copy;
+  return activity == "host" ? intervals.host : intervals.unknown;
+}
+
+constexpr std::string_view kCommunication = "communication";
+
+void add_exposed(OpActivity& sum, const CoveredTime& computing, const Span& span,
+                 bool between_stages) {
+  const double end_s = span.start_s + span.duration_s;
+  const double waiting_s = std::clamp(span.waiting_s.value_or(0), 0.0, span.duration_s);
+  const double exposed_waiting_s = computing.open_s(span.start_s, span.start_s + waiting_s);
+  *sum.exposed_s += computing.open_s(span.start_s, end_s);
+  *(between_stages ? sum.exposed_bubble_s : sum.exposed_waiting_s) += exposed_waiting_s;
+}
+
+/// Sums over the spans of one rank after the other.
+class RankSums {
+ public:
+  explicit RankSums(std::span<const TimelineOp> ops) {
+    std::map<std::tuple<int, std::string_view, std::string_view, std::string_view>, std::size_t>
+        groups;
+    for (const TimelineOp& op : ops) {
+      const auto group =
+          groups.try_emplace({op.layer, op.phase, op.kind, op.activity}, groups.size());
+      ops_[op.op] = {&op, group.first->second};
+    }
+    groups_ = groups.size();
+  }
+
+  void add(std::span<const Span* const> spans, TimelineActivity& activity) const {
+    ActivityIntervals intervals;
+    double end_s = 0;
+    for (const Span* span : spans) {
+      const auto known = ops_.find(span->op);
+      const TimelineOp* op = known == ops_.end() ? nullptr : known->second.op;
+      const TimeInterval whole{span->start_s, span->start_s + span->duration_s};
+      end_s = std::max(end_s, whole.end_s);
+      if (op != nullptr && op->activity == kCommunication) {
+        add_communication(intervals, whole, span->waiting_s.value_or(0),
+                          is_between_stages(op->group_kind));
+      } else {
+        intervals_of(intervals, op == nullptr ? "" : op->activity).push_back(whole);
+      }
+    }
+    add_ops(spans, CoveredTime(merged(intervals.computation)), activity);
+    const Span& first = *spans.front();
+    const RankStatistics all = rank_statistics(first.rank, std::move(intervals), {0, end_s});
+    activity.ranks.push_back({first.timeline_id, all.rank, all.computation_s, all.communication_s,
+                              all.copy_s, std::max(0.0, all.exposed_s), all.exposed_waiting_s,
+                              all.exposed_bubble_s});
+  }
+
+ private:
+  void add_ops(std::span<const Span* const> spans, const CoveredTime& computing,
+               TimelineActivity& activity) const {
+    std::vector<OpActivity> sums(groups_);
+    for (const Span* span : spans) {
+      const auto known = ops_.find(span->op);
+      if (known == ops_.end()) continue;
+      const TimelineOp& op = *known->second.op;
+      OpActivity& sum = sums[known->second.group];
+      if (sum.spans++ == 0) {
+        sum.timeline_id = span->timeline_id, sum.rank = span->rank, sum.layer = op.layer;
+        sum.phase = op.phase, sum.kind = op.kind, sum.activity = op.activity;
+        if (op.activity == kCommunication) {
+          sum.exposed_s = sum.exposed_waiting_s = sum.exposed_bubble_s = 0;
+        }
+      }
+      sum.busy_s += span->duration_s;
+      sum.bytes += span->bytes;
+      sum.flops += span->flops;
+      if (sum.spans == 1) sum.waiting_s = 0;
+      if (sum.waiting_s && span->waiting_s) {
+        *sum.waiting_s += *span->waiting_s;
+      } else {
+        sum.waiting_s.reset();
+      }
+      if (op.activity == kCommunication) {
+        add_exposed(sum, computing, *span, is_between_stages(op.group_kind));
+      }
+    }
+    for (OpActivity& sum : sums) {
+      if (sum.spans > 0) activity.ops.push_back(std::move(sum));
+    }
+  }
+
+  /// An op, and which of the sums it belongs to.
+  struct Grouped {
+    const TimelineOp* op = nullptr;
+    std::size_t group = 0;
+  };
+  std::unordered_map<int, Grouped> ops_;
+  std::size_t groups_ = 0;
+};
+
+void add_activity(Connection& connection, std::int64_t timeline) {
+  Transaction transaction(connection, "work out how ranks spent their time");
+  const std::vector<TimelineOp> ops = load_timeline_ops(connection, timeline);
+  for (const int rank : load_span_ranks(connection, timeline)) {
+    std::vector<Span> spans;
+    visit_spans(connection, timeline, rank, [&](const Span& span) {
+      spans.push_back(span);
+      return true;
+    });
+    const TimelineActivity activity = activity_of(ops, spans);
+    insert(connection, activity.ranks);
+    insert(connection, activity.ops);
+  }
+  transaction.commit();
+}
+
+}  // namespace
+
+TimelineActivity activity_of(std::span<const TimelineOp> ops, std::span<const Span> spans) {
+  std::map<int, std::vector<const Span*>> by_rank;
+  for (const Span& span : spans) by_rank[span.rank].push_back(&span);
+  const RankSums sums(ops);
+  TimelineActivity activity;
+  for (const auto& [rank, of_rank] : by_rank) sums.add(of_rank, activity);
+  return activity;
+}
+
+void add_missing_activity(Connection& connection) {
+  std::vector<std::int64_t> lacking;
+  Statement statement(connection, std::string("SELECT id ") + kLackingTimelines);
+  while (statement.step()) lacking.push_back(statement.value<std::int64_t>(0));
+  if (lacking.empty()) return;
+  Transaction transaction(connection, "work out how ranks spent their time");
+  for (const std::int64_t timeline : lacking) {
+    try {
+      add_activity(connection, timeline);
+    } catch (const WrongValue& wrong) {  // `moe-db check` names all such values
+      spdlog::warn("{}; timeline {} has no sums over its spans", wrong.what(), timeline);
+    }
+  }
+  transaction.commit();
+}
+
+std::int64_t timelines_without_activity(const Connection& connection) {
+  Statement statement(connection, std::string("SELECT count(*) ") + kLackingTimelines);
+  statement.step();
+  return statement.value<std::int64_t>(0);
+}
+
+}  // namespace db

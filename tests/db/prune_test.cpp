@@ -1,0 +1,83 @@
+#include "db/prune.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include "db/check.h"
+#include "db/export.h"
+#include "db/load.h"
+#include "tests/db/opened.h"
+#include "tests/db/temporary_directory.h"
+
+namespace db::prune_test {
+namespace {
+
+class Prune : public testing::Test {
+ protected:
+  Prune() {
+    Timeline timeline;
+    timeline.run_id = sample.run;
+    timeline.kind = "measured";
+    for (int i = 3; i <= 5; ++i) {
+      timeline.iteration = i;
+      insert(connection, timeline, sample_ops(), sample_spans());
+    }
+  }
+
+  std::vector<std::int64_t> with_spans() const {
+    std::vector<std::int64_t> ids;
+    for (const Timeline& timeline : load_timelines(connection)) ids.push_back(timeline.id);
+    return ids;
+  }
+  std::string text(const std::string& sql) const {
+    SQLite::Statement statement(connection.database(), sql);
+    return statement.executeStep() ? statement.getColumn(0).getString() : "";
+  }
+
+  TemporaryDirectory directory;
+  Connection connection = open_writer(directory.file("a.db"));
+  Sample sample = store_sample(connection);
+};
+
+TEST_F(Prune, TheNewestOfEachKindKeepTheirSpans) {
+  const std::string exposed = text("SELECT group_concat(exposed_s) FROM activity_view");
+  EXPECT_EQ(with_spans(), (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
+  const Pruned pruned = prune_timelines(connection, 2);
+  EXPECT_EQ(pruned.timelines, 2);
+  EXPECT_EQ(pruned.spans, 12);
+  EXPECT_EQ(with_spans(), (std::vector<std::int64_t>{2, 4, 5})) << "2 is the prediction";
+  EXPECT_EQ(text("SELECT group_concat(DISTINCT timeline_id) FROM timeline_op"), "2,4,5");
+  EXPECT_EQ(text("SELECT group_concat(exposed_s) FROM activity_view"), exposed);
+  EXPECT_EQ(default_timeline(connection, sample.run).id, 5);
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+  EXPECT_EQ(prune_timelines(connection, 2).timelines, 0);
+  EXPECT_EQ(prune_timelines(connection, 0).timelines, 3);
+}
+
+TEST_F(Prune, TimelinesThatCostsComeFromStay) {
+  connection.database().exec("UPDATE study SET profile_runs_json = '[1]'");
+  const Pruned pruned = prune_timelines(connection, 1);
+  EXPECT_EQ(pruned.timelines, 0);
+  EXPECT_EQ(pruned.kept_for_studies, 3);
+  connection.database().exec(
+      "UPDATE study SET profile_runs_json = '', refinement_runs_json = '[[2],[2,1]]'");
+  EXPECT_EQ(prune_timelines(connection, 1).kept_for_studies, 3);
+}
+
+TEST_F(Prune, TheFileIsSmallerAndSound) {
+  Timeline timeline;
+  timeline.run_id = sample.run;
+  timeline.kind = "measured";
+  std::vector<Span> spans;
+  for (int i = 0; i < 20000; ++i) spans.push_back(make_span(0, i % 3, i, 0.5));
+  insert(connection, timeline, sample_ops(), spans);
+  insert(connection, timeline, sample_ops(), sample_spans());
+  const Pruned pruned = prune_timelines(connection, 1);
+  EXPECT_LT(pruned.bytes_after, pruned.bytes_before / 2);
+  EXPECT_EQ(pruned.bytes_after,
+            static_cast<std::int64_t>(std::filesystem::file_size(connection.path())));
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+}
+
+}  // namespace
+}  // namespace db::prune_test
