@@ -24,6 +24,7 @@
 #include "moe/communicator/mpi_job.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
+#include "moe/launched_database.h"
 #include "moe/stop.h"
 
 namespace microbench {
@@ -56,6 +57,7 @@ void open_results(Results& results, const Arguments& arguments,
                   const std::vector<moe::RankInfo>& ranks, const moe::OpenDevice& device, int argc,
                   char** argv) {
   if (!arguments.database.empty()) {
+    moe::expect_database_of_launcher(arguments.database);
     db::Run run = db::this_run("bench", arguments.what, argc, argv);
     run.device = arguments.device;
     run.ranks = static_cast<int>(ranks.size());
@@ -155,7 +157,7 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
     request.chosen.push_back({benchmark, common});
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) {
-    db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
+    moe::tell_ranks(db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s}));
   }
   return request;
 }

@@ -24,6 +24,7 @@
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/launched_database.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/zero_rate.h"
@@ -207,7 +208,7 @@ void try_for_ranks(const TrainArguments& arguments, const TrainInputs& inputs) {
     check_applies(program, inputs.plan.schedules[i], inputs.plan.from[i]);
   }
   if (!arguments.database.empty()) {
-    db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
+    tell_ranks(db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s}));
   }
 }
 

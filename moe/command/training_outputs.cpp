@@ -13,6 +13,7 @@
 #include "moe/command/data_inputs.h"
 #include "moe/command/sample_text.h"
 #include "moe/command/step_figures.h"
+#include "moe/launched_database.h"
 #include "moe/lost_output.h"
 #include "moe/model/model_json.h"
 #include "moe/model/zero_rate.h"
@@ -185,6 +186,7 @@ void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                   const TrainInputs& inputs, const Groups& groups, const Schedule& begins,
                   const std::vector<RankInfo>& ranks, const OpenDevice& device,
                   const CommandLine& command_line) {
+  if (!arguments.database.empty()) expect_database_of_launcher(arguments.database);
   const StepScale scale = scale_of(arguments, inputs.model, device, static_cast<int>(ranks.size()));
   outputs.report.emplace(arguments, inputs.model, scale, schedule_names(inputs.plan),
                          only_evaluates(arguments, inputs));

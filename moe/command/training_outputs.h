@@ -40,7 +40,8 @@ struct CommandLine {
   char** argv = nullptr;
 };
 
-/// Opens them. `begins`: the schedule of the first iteration. Throws db::Error and db::OutputError.
+/// Opens them. `begins`: the schedule of the first iteration. Throws db::Error,
+/// db::OutputError, and InputError where the database is another than that of the launcher.
 void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                   const TrainInputs& inputs, const Groups& groups, const Schedule& begins,
                   const std::vector<RankInfo>& ranks, const OpenDevice& device,
