@@ -51,7 +51,9 @@ std::vector<std::string> commands_of(const Connection& connection, const BestTri
       return word == option || word.starts_with(option + "=");
     });
   };
-  if (!has("--model")) words.insert(words.end(), {"--model", best.model});
+  if (!has("--model")) {
+    words.insert(words.end(), {"--model", best.model.empty() ? "MODEL" : best.model});
+  }
   if (!has("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(best.ranks)});
   std::string train = "moe-train";
   for (const std::string& word : words) train += ' ' + shell_word(word);

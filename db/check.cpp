@@ -162,7 +162,8 @@ void check_timelines(const Connection& connection, Problems& problems) {
   each_row(connection,
            "SELECT id, kind FROM timeline "
            "WHERE NOT EXISTS (SELECT 1 FROM span WHERE timeline_id = timeline.id) "
-           "AND NOT EXISTS (SELECT 1 FROM rank_activity WHERE timeline_id = timeline.id)",
+           "AND (EXISTS (SELECT 1 FROM timeline_op WHERE timeline_id = timeline.id) "
+           "OR NOT EXISTS (SELECT 1 FROM rank_activity WHERE timeline_id = timeline.id))",
            [&](const Statement& row) {
              problems.push_back(fmt::format("timeline {} ({}) has no spans",
                                             row.value<std::int64_t>(0), row.value<std::string>(1)));

@@ -65,7 +65,18 @@ int list_columns(const Arguments& arguments) {
   if (std::none_of(columns.begin(), columns.end(), is_asked)) {
     throw Error(ErrorKind::not_found, fmt::format("no view {}", arguments.view));
   }
-  RowWriter writer(stdout, arguments.output.style(stdout), {"view", "column", "unit", "meaning"});
+  const Style style = arguments.output.style(stdout);
+  if (style.format == Format::table) {  // whole sentences, which a table would cut
+    std::string view;
+    for (const ViewColumn& column : columns) {
+      if (!is_asked(column)) continue;
+      if (column.view != view) fmt::print("{}{}\n", view.empty() ? "" : "\n", column.view);
+      view = column.view;
+      fmt::print("  {:<32} {:<8} {}\n", column.name, column.unit, column.meaning);
+    }
+    return kExitDone;
+  }
+  RowWriter writer(stdout, style, {"view", "column", "unit", "meaning"});
   for (const ViewColumn& column : columns) {
     if (is_asked(column)) writer.row({column.view, column.name, column.unit, column.meaning});
   }

@@ -33,10 +33,9 @@ SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run
        coalesce((SELECT group_concat(hostname, ', ')
                  FROM (SELECT hostname FROM run_rank WHERE run_id = run.id
                        GROUP BY hostname ORDER BY min(node))), machine.hostname) AS hosts,
-       machine.cpu || ', ' || machine.cores || ' cores, '
+       machine.cores || iif(machine.cores = 1, ' core of ', ' cores of ') || machine.cpu || ', '
          || cast(round(machine.memory_bytes / 1073741824.0) AS INTEGER) || ' GiB'
-         || CASE WHEN machine.gpu_count > 1 THEN ', ' || machine.gpu_count || ' x ' || machine.gpu
-                 WHEN machine.gpu <> '' THEN ', ' || machine.gpu ELSE '' END AS machine_class
+         || iif(machine.gpu = '', '', ', ' || machine.gpu_count || ' x ' || machine.gpu) AS machine_class
 FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;

@@ -14,7 +14,7 @@ namespace moe {
 namespace {
 
 /// Open MPI hands variables that begin so on to the ranks of other hosts.
-constexpr const char* kVariable = "OMPI_MOELAB_DATABASE";
+constexpr const char* kDatabaseVariable = "OMPI_MOELAB_DATABASE";
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -36,11 +36,12 @@ std::string identity_of(const std::string& path) {
 }  // namespace
 
 void tell_ranks(const db::Connection& connection) {
-  setenv(kVariable, fmt::format("{} {}", db::file_identity(connection), this_host()).c_str(), 1);
+  setenv(kDatabaseVariable,
+         fmt::format("{} {}", db::file_identity(connection), this_host()).c_str(), 1);
 }
 
 void expect_database_of_launcher(const std::string& path) {
-  const char* told = std::getenv(kVariable);
+  const char* told = std::getenv(kDatabaseVariable);
   if (told == nullptr) return;
   const std::string text = told;
   const std::size_t blank = text.find(' ');

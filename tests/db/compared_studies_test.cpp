@@ -76,8 +76,8 @@ TEST_F(TwoStudies, OtherMachinesAndNetworksAreNamed) {
   const auto differences = differences_between(connection, "sample study", "later");
   ASSERT_EQ(differences.size(), 2U);
   EXPECT_EQ(differences[0],
-            "machine_class of sample study: a processor, 4 cores, 16 GiB, of later: a faster "
-            "processor, 4 cores, 16 GiB");
+            "machine_class of sample study: 4 cores of a processor, 16 GiB, of later: 4 "
+            "cores of a faster processor, 16 GiB");
   EXPECT_EQ(differences[1], "network of sample study: not known, of later: eth0 10 Gbit/s");
 }
 

@@ -116,10 +116,10 @@ TEST_F(Views, TrialsAndStudiesTellOnWhatTheyWereMeasured) {
                  "FROM trial_view WHERE planner = 'tutel'"),
             "tiny abc n0, n1 eth0 10 Gbit/s");
   EXPECT_EQ(text("SELECT machine_class FROM trial_view WHERE planner = 'tutel'"),
-            "a processor, 4 cores, 16 GiB");
+            "4 cores of a processor, 16 GiB");
   EXPECT_EQ(text("SELECT model || ' ' || revision || ' ' || hosts || ' ' || network || ' ' || "
                  "machine_class FROM study_view"),
-            "tiny abc n0, n1 eth0 10 Gbit/s a processor, 4 cores, 16 GiB");
+            "tiny abc n0, n1 eth0 10 Gbit/s 4 cores of a processor, 16 GiB");
   EXPECT_EQ(text("SELECT failure FROM trial_view WHERE planner = 'pipemoe'"), "out_of_memory");
   EXPECT_EQ(text("SELECT failure FROM trial_view WHERE planner = 'tutel'"), "NULL");
 }
@@ -132,7 +132,7 @@ TEST_F(Views, EqualMachinesOfOtherNamesAreOneClass) {
   db::Run run = sample_run(find_or_insert(connection, machine));
   const std::int64_t id = insert(connection, run);
   EXPECT_EQ(text("SELECT machine_class FROM run_view WHERE run = " + std::to_string(id)),
-            "a processor, 4 cores, 16 GiB, 8 x H100");
+            "4 cores of a processor, 16 GiB, 8 x H100");
   EXPECT_EQ(text("SELECT hosts FROM run_view WHERE run = " + std::to_string(id)), "node7")
       << "ranks are not known";
 }
