@@ -108,7 +108,8 @@ class StudyRun {
       end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
                           options_.job.steps, one.iteration_s});
     }
-    options_.say(fmt::format("{} trainings of trials{}: about {} in all", trials.trainings,
+    options_.say(fmt::format("{} training{} of trials{}: about {} in all", trials.trainings,
+                             trials.trainings == 1 ? "" : "s",
                              runs > 0 ? ", after the profile" : "", about_so_long(seconds)));
     return end;
   }

@@ -198,9 +198,9 @@ class TrialTrainings {
   void announce() const {
     const PlannedRuns plan = planned(trials_, how_);
     if (plan.runs == 0) return;
-    how_.say(fmt::format("{} runs of {} iterations to train in {} training{}, about {}", plan.runs,
-                         how_.job.steps, plan.trainings, plan.trainings == 1 ? "" : "s",
-                         about_so_long(plan.seconds)));
+    how_.say(fmt::format("{} run{} of {} iterations to train in {} training{}, about {}", plan.runs,
+                         plan.runs == 1 ? "" : "s", how_.job.steps, plan.trainings,
+                         plan.trainings == 1 ? "" : "s", about_so_long(plan.seconds)));
   }
 
   /// After a round.

@@ -195,7 +195,7 @@ TEST_F(StudyEnds, ADryRunTellsWhatWouldBeTrainedAndWritesNothing) {
   EXPECT_EQ(end.plan[1].planner, "tutel");
   EXPECT_EQ(end.plan[1].runs, 1);
   EXPECT_GT(end.plan[1].iteration_s.value(), 0);
-  EXPECT_THAT(said, Contains(HasSubstr("1 trainings of trials: about ")));
+  EXPECT_THAT(said, Contains(HasSubstr("1 training of trials: about ")));
 
   o.name = "another";
   o.resume = false;

@@ -24,6 +24,8 @@ using ::testing::ThrowsMessage;
 
 /// Short, so that tests need not wait.
 constexpr OwnerWatch kWatch{0.3, 0.1, 0.01};
+/// Long enough for a sign to come on a slow machine.
+constexpr OwnerWatch kLongWatch{60, 60, 0.01};
 
 class StudyOwner : public ::testing::Test {
  protected:
@@ -53,10 +55,10 @@ class StudyOwner : public ::testing::Test {
     return db::insert(connection, run);
   }
   /// Whether node0 may run the study.
-  bool claim(db::Connection& connection) {
+  bool claim(db::Connection& connection, const OwnerWatch& watch = kWatch) {
     bool begun = false;
     claim_study(
-        connection, "s", "node0", kWatch, [this](const std::string& text) { said += text; },
+        connection, "s", "node0", watch, [this](const std::string& text) { said += text; },
         [&] {
           begun = true;
           begin_on(connection, "node0", 0);
@@ -83,7 +85,7 @@ TEST_F(StudyOwner, AnotherComputerThatGivesASignIsAlive) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
-  EXPECT_THAT([&] { claim(connection); },
+  EXPECT_THAT([&] { claim(connection, kLongWatch); },
               ThrowsMessage<moe::InputError>(
                   AllOf(HasSubstr("study \"s\" is being run by process 77 on node1, which gave a "
                                   "sign "),
@@ -114,7 +116,7 @@ TEST_F(StudyOwner, OfTwoComputersThatComeAtOneTimeOneIsRefused) {
     });
     try {
       claim_study(
-          connection, "s", host, kWatch, [](const std::string&) {},
+          connection, "s", host, kLongWatch, [](const std::string&) {},
           [&] { run = begin_on(connection, host, 0); });
       ++begun;
       while (refused == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
