@@ -19,7 +19,7 @@ TEST(MemoryCopy, HoldsAllAndLeavesTheFileAsItWas) {
   const Sample sample = store_sample(file);
   Connection copy = copy_in_memory(path);
   EXPECT_EQ(load_trials(copy, sample.study).size(), load_trials(file, sample.study).size());
-  Run run = sample_run(sample.machine);
+  const db::Run run = sample_run(sample.machine);
   insert(copy, run);
   EXPECT_EQ(load_runs(copy).size(), load_runs(file).size() + 1);
   for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path + end);
