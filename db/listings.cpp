@@ -60,9 +60,11 @@ Listing trials() {
       "more than 10%. equal_speedup is the speed-up without that, as far as predictions tell. A "
       "table has both where a row has a pace.\n"
       "slowed_lower_bound_s (CSV and JSON): the lower bound at the pace of the trial.\n"
+      "failure: why a trial was not measured. A table has it where one was not.\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
-      {{"pace", "equal_speedup, pace"},
+      {{"failure", "failure"},
+       {"pace", "equal_speedup, pace"},
        {"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
 }
 
