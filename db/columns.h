@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "db/measurement_samples.h"
 #include "db/records.h"
 
 /// The one place that says which struct of records.h is which table, and which field which column.
@@ -315,6 +316,24 @@ struct Table<Measurement> {
       Column{"bus_bandwidth_bytes_per_s", &Measurement::bus_bandwidth_bytes_per_s},
       Column{"wrong", &Measurement::wrong},
       Column{"relative_deviation", &Measurement::relative_deviation}};
+};
+
+template <>
+struct Table<MeasurementSamples> {
+  static constexpr const char* name = "measurement_samples";
+  static constexpr std::tuple columns{
+      Column{"measurement_id", &MeasurementSamples::measurement_id},
+      Column{"p95_s", &MeasurementSamples::p95_s},
+      Column{"quantiles_json", &MeasurementSamples::quantiles_json}};
+};
+
+template <>
+struct Table<MeasurementRank> {
+  static constexpr const char* name = "measurement_rank";
+  static constexpr std::tuple columns{
+      Column{"measurement_id", &MeasurementRank::measurement_id},
+      Column{"rank", &MeasurementRank::rank}, Column{"time_s", &MeasurementRank::time_s},
+      Column{"min_s", &MeasurementRank::min_s}, Column{"max_s", &MeasurementRank::max_s}};
 };
 
 template <>

@@ -117,9 +117,15 @@ Listing measurements() {
           "measurement_view",
           "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
           "algorithm_bandwidth_bytes_per_s AS algbw_bytes_per_s, "
-          "bus_bandwidth_bytes_per_s AS busbw_bytes_per_s, flops_per_s, wrong",
+          "bus_bandwidth_bytes_per_s AS busbw_bytes_per_s, flops_per_s, wrong, p95_s, "
+          "relative_deviation AS cv, samples, machine, nodes, network, started_at, revision",
           "run DESC, op, ranks, bytes, flops, measurement",
-          {kByRun, kByOp, kByDevice}};
+          {kByRun, kByOp, kByDevice},
+          "time_s: median of the samples, each of the slowest rank. p95_s: 95 of 100 take no "
+          "longer.\n"
+          "cv: standard deviation over mean.\n"
+          "machine: of rank 0; nodes: how many there were. measurement_rank_view has the time of "
+          "every rank, pair_view the messages of moe-bench pairs."};
 }
 
 Listing loads() {

@@ -37,6 +37,15 @@ const RowBounds::Bound& RowBounds::ranks_of_run(std::int64_t run_id) {
              fmt::format("run {} has {} rank{}", run_id, ranks, ranks == 1 ? "" : "s")};
 }
 
+const RowBounds::Bound& RowBounds::ranks_of_measurement(std::int64_t measurement_id) {
+  const auto [found, is_new] = of_measurement_.try_emplace(measurement_id, Bound{kMostRanks, ""});
+  if (!is_new) return found->second;
+  Statement statement(*connection_, "SELECT run_id FROM measurement WHERE id = ?");
+  statement.bind(measurement_id);
+  if (!statement.step()) return found->second;
+  return found->second = ranks_of_run(statement.value<std::int64_t>(0));
+}
+
 const RowBounds::Bound& RowBounds::timeline_bound(std::int64_t timeline_id) {
   const auto [found, is_new] = of_timeline_.try_emplace(timeline_id, Bound{kMostRanks, ""});
   if (!is_new) return found->second;
@@ -86,6 +95,11 @@ void RowBounds::check(const RunRank& row) {
   const Bound& ranks = ranks_of_run(row.run_id);
   expect_below(ranks, "run_rank", "rank", row.rank, "run_id", row.run_id);
   expect_below(ranks, "run_rank", "node", row.node, "run_id", row.run_id);
+}
+
+void RowBounds::check(const MeasurementRank& row) {
+  expect_below(ranks_of_measurement(row.measurement_id), "measurement_rank", "rank", row.rank,
+               "measurement_id", row.measurement_id);
 }
 
 void RowBounds::check(const Load& row) {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "db/connection.h"
+#include "db/measurement_samples.h"
 #include "db/number_range.h"
 #include "db/records.h"
 
@@ -22,6 +23,7 @@ class RowBounds {
   template <class Record>
   void check(const Record&) {}
   void check(const RunRank& row);
+  void check(const MeasurementRank& row);
   void check(const Load& row);
   void check(const RankLoad& row);
   void check(const ExpertPlace& row);
@@ -42,13 +44,14 @@ class RowBounds {
     std::string why;  ///< "run 3 has 2 ranks"; "" where nothing is known
   };
   const Bound& ranks_of_run(std::int64_t run_id);
+  const Bound& ranks_of_measurement(std::int64_t measurement_id);
   const Bound& timeline_bound(std::int64_t timeline_id);
   const Bound& experts_of(std::int64_t run_id, int iteration, int layer);
   void expect_below(const Bound& bound, const char* table, const char* column, std::int64_t number,
                     const char* key, std::int64_t of) const;
 
   const Connection* connection_;
-  std::map<std::int64_t, Bound> of_run_, of_timeline_;
+  std::map<std::int64_t, Bound> of_run_, of_timeline_, of_measurement_;
   std::tuple<std::int64_t, int, int> last_layer_{-1, -1, -1};  ///< rows come layer by layer
   Bound of_last_layer_;
 };

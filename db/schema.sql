@@ -369,6 +369,27 @@ CREATE TABLE measurement (
 CREATE INDEX measurement_by_run ON measurement (run_id);
 CREATE INDEX measurement_by_op ON measurement (op, device, ranks, bytes);
 
+-- The samples of a measurement: seconds of a call on the slowest rank. p95_s: 95 of 100 take no
+-- longer. quantiles_json: all of them in ascending order or, where they are more than 101, as many
+-- quantiles, evenly apart from the smallest to the largest. Measurements of earlier versions and
+-- imported ones have no row.
+CREATE TABLE measurement_samples (
+  measurement_id INTEGER PRIMARY KEY REFERENCES measurement (id) ON DELETE CASCADE,
+  p95_s REAL NOT NULL,
+  quantiles_json TEXT NOT NULL CHECK (json_valid(quantiles_json))
+) STRICT;
+
+-- The time that each rank took for the calls of a measurement: the median, the least and the most of
+-- its own samples. time_s of the measurement is of the slowest rank in every sample.
+CREATE TABLE measurement_rank (
+  measurement_id INTEGER NOT NULL REFERENCES measurement (id) ON DELETE CASCADE,
+  rank INTEGER NOT NULL CHECK (rank >= 0),
+  time_s REAL NOT NULL,
+  min_s REAL NOT NULL,
+  max_s REAL NOT NULL,
+  PRIMARY KEY (measurement_id, rank)
+) STRICT, WITHOUT ROWID;
+
 -- A figure that a paper prints, beside what moelab gives for it (experiments/reproduce). paper: which
 -- of the papers; place: the table or figure in it; setting, system, quantity: what the figure is of.
 -- paper_value is NULL where the paper does not print one, value where moelab has none. basis: how

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "db/check.h"
+#include "db/insert_sql.h"
 #include "db/statement.h"
 #include "db/study_runs.h"
 #include "db/timeline_activity.h"
@@ -17,14 +18,6 @@
 
 namespace db {
 namespace {
-
-template <class Record>
-std::string insert_sql(const std::string& tail = "") {
-  std::string places;
-  for (int i = 1; i <= column_count<Record>(); ++i) places += (i > 1 ? ", ?" : "?");
-  return fmt::format("INSERT INTO {} ({}) VALUES ({}) {}", Table<Record>::name,
-                     column_list<Record>(), places, tail);
-}
 
 /// "column = TEXT, ..." of every column but those in `except`; TEXT is made from column and number.
 template <class Record, class Text>

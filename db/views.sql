@@ -350,10 +350,46 @@ SELECT measurement.id AS measurement, measurement.op, measurement.device, measur
        machine.hostname AS machine, measurement.run_id AS run, run.started_at,
        measurement.relative_deviation, nullif(run.network, '') AS network,
        (SELECT nullif(count(DISTINCT node), 0) FROM run_rank
-        WHERE run_rank.run_id = run.id) AS nodes
+        WHERE run_rank.run_id = run.id) AS nodes,
+       samples.p95_s, samples.quantiles_json AS quantiles, run.revision, machine.cpu,
+       machine.cores, machine.memory_bytes, machine.gpu
 FROM measurement
 JOIN run ON run.id = measurement.run_id
-JOIN machine ON machine.id = run.machine_id;
+JOIN machine ON machine.id = run.machine_id
+LEFT JOIN measurement_samples AS samples ON samples.measurement_id = measurement.id;
+
+-- The time that each rank took for the calls of a measurement, and where it ran. over_fastest: over
+-- the time of the fastest rank. flops_per_s: of the rank; NULL where nothing is multiplied.
+CREATE VIEW measurement_rank_view AS
+SELECT measurement.id AS measurement, measurement.run_id AS run, measurement.op,
+       measurement.device, measurement.dtype, measurement.ranks,
+       measurement.parameters_json AS parameters, measurement.bytes, measurement_rank.rank,
+       run_rank.hostname AS host, run_rank.node, measurement_rank.time_s, measurement_rank.min_s,
+       measurement_rank.max_s,
+       measurement_rank.time_s / nullif((SELECT min(time_s) FROM measurement_rank AS other
+         WHERE other.measurement_id = measurement.id), 0) AS over_fastest,
+       nullif(measurement.flops, 0) / nullif(measurement_rank.time_s, 0) AS flops_per_s,
+       run.started_at
+FROM measurement_rank
+JOIN measurement ON measurement.id = measurement_rank.measurement_id
+JOIN run ON run.id = measurement.run_id
+LEFT JOIN run_rank ON run_rank.run_id = run.id AND run_rank.rank = measurement_rank.rank;
+
+-- Messages from one rank to another (moe-bench pairs), one way. from_host, to_host: where the two
+-- run.
+CREATE VIEW pair_view AS
+SELECT measurement.id AS measurement, measurement.run_id AS run,
+       measurement.parameters_json ->> 'from' AS from_rank,
+       measurement.parameters_json ->> 'to' AS to_rank,
+       measurement.parameters_json ->> 'from_host' AS from_host,
+       measurement.parameters_json ->> 'to_host' AS to_host, measurement.device,
+       measurement.bytes, measurement.time_s, measurement.min_s, measurement.max_s,
+       measurement.samples, measurement.relative_deviation,
+       measurement.algorithm_bandwidth_bytes_per_s AS bandwidth_bytes_per_s,
+       nullif(run.network, '') AS network, run.started_at
+FROM measurement
+JOIN run ON run.id = measurement.run_id
+WHERE measurement.op = 'ping_pong';
 
 CREATE VIEW interference_view AS
 SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity' AS activity,

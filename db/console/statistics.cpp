@@ -41,4 +41,21 @@ double student_t(int degrees, double share) {
   return high;
 }
 
+double quantile(const std::vector<double>& ascending, double share) {
+  if (ascending.empty()) throw std::invalid_argument("quantile: no values");
+  const double place = share * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  if (below + 1 >= ascending.size()) return ascending.back();
+  const double part = place - static_cast<double>(below);
+  return ascending[below] + part * (ascending[below + 1] - ascending[below]);
+}
+
+std::vector<double> quantiles_of(std::vector<double> values, int most) {
+  std::ranges::sort(values);
+  if (static_cast<int>(values.size()) <= most) return values;
+  std::vector<double> quantiles;
+  for (int i = 0; i < most; ++i) quantiles.push_back(quantile(values, i / (most - 1.0)));
+  return quantiles;
+}
+
 }  // namespace db

@@ -12,4 +12,13 @@ double median(std::vector<double> values);
 /// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1.
 double student_t(int degrees, double share = 0.95);
 
+/// The value below which `share` (0 to 1) of the values lie, between neighbours in proportion.
+/// `ascending` is sorted. Throws std::invalid_argument without values.
+double quantile(const std::vector<double>& ascending, double share);
+
+/// The values in ascending order or, where they are more than `most`, so many quantiles of them,
+/// evenly apart from the smallest to the largest.
+inline constexpr int kMostQuantiles = 101;
+std::vector<double> quantiles_of(std::vector<double> values, int most = kMostQuantiles);
+
 }  // namespace db

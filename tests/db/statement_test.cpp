@@ -41,8 +41,9 @@ void expect_all_tables_match(const Connection& connection) {
 TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
   expect_all_tables_match<Machine, db::Run, RunRank, Schedule, Iteration, Load, Balance, RankLoad,
                           ExpertPlace, Study, Trial, PredictionQuality, TrialRepeat, Fit,
-                          Measurement, Figure, Timeline, TimelineOp, OpEdge, RankGroup,
-                          TimelineTensor, Allocation, Span>(open_writer(":memory:"));
+                          Measurement, MeasurementSamples, MeasurementRank, Figure, Timeline,
+                          TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span>(
+      open_writer(":memory:"));
 }
 
 TEST(Statement, ValuesComeBackAsTheyWere) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
 
 namespace db::statistics_test {
 namespace {
@@ -12,6 +13,26 @@ TEST(Median, OfEvenAndOddCounts) {
   EXPECT_EQ(median({3, 1, 2}), 2);
   EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
   EXPECT_THROW(median({}), std::invalid_argument);
+}
+
+TEST(Quantile, LiesBetweenNeighboursInProportion) {
+  EXPECT_EQ(quantile({1, 2, 4}, 0.5), 2);
+  EXPECT_EQ(quantile({1, 2, 4}, 0.75), 3);
+  EXPECT_EQ(quantile({1, 2, 4}, 0), 1);
+  EXPECT_EQ(quantile({1, 2, 4}, 1), 4);
+  EXPECT_EQ(quantile({5}, 0.95), 5);
+  EXPECT_THROW(quantile({}, 0.5), std::invalid_argument);
+}
+
+TEST(Quantiles, AreTheValuesThemselvesWhereTheseAreFew) {
+  EXPECT_EQ(quantiles_of({3, 1, 2}), (std::vector<double>{1, 2, 3}));
+  std::vector<double> many;
+  for (int i = 1000; i >= 0; --i) many.push_back(i);
+  const std::vector<double> quantiles = quantiles_of(many);
+  ASSERT_EQ(quantiles.size(), 101u);
+  EXPECT_EQ(quantiles[0], 0);
+  EXPECT_EQ(quantiles[37], 370);
+  EXPECT_EQ(quantiles[100], 1000);
 }
 
 }  // namespace
