@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "moe/communicator/awake.h"
 #include "moe/communicator/mpi/told_work.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
@@ -362,13 +363,21 @@ void MpiMessages::wait(int begin, int end) {
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (test(begin, end)) return;
   }
-  group_.pace.begin(now_s());
+  const double began_s = now_s();
+  group_.pace.begin(began_s);
   // In a box the kernel sends while a rank sleeps. In a paced one the rank itself does, so it must
   // not wait for a tick when it wakes, even on a thread that computes.
   std::optional<WakesAtOnce> prompt;
   if (!paced_.empty()) prompt.emplace();
   while (true) {
-    sleep_precisely(next_sleep_s());
+    // A core that has nothing else to do looks at once; a rank that is late is not worth that.
+    const double before_s = now_s();
+    if (before_s - began_s < kLongestAwake_s && waits_awake()) {
+      std::this_thread::yield();
+      if (now_s() - before_s > kLongestYield_s) core_is_wanted();
+    } else {
+      sleep_precisely(next_sleep_s());
+    }
     if (test_all(begin, end)) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - last_look > kNoticeInterval) {
