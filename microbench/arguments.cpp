@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 namespace microbench {
 namespace {
@@ -13,17 +14,45 @@ namespace options = db::options;
 const char* const kExamples =
     "moe-bench gemm --rows 128:8192:x2 --inputs 1024 --outputs 4096\n"
     "moe-bench collectives --ranks 4 --sizes 1M:64M:x4 --db results.db\n"
-    "moe-bench collectives --ranks 4 --collectives all_reduce,all_to_all\n"
+    "moe-bench collectives --ranks 4 --collectives all_reduce --sizes 8:64K:x2 -n 1000\n"
+    "moe-bench collectives --ranks 4 --collectives all_to_all_v --routing zipf:1.2\n"
+    "moe-bench pairs --ranks 4                # which node, card or link is slow?\n"
     "moe-bench interference --ranks 2 --db results.db\n"
     "moe-bench all --ranks 2 --sizes 4M --db results.db\n"
+    "moe-bench all --ranks 2 --db results.db --against 3\n"
+    "moe-bench compare 3 7 --db results.db    # exit code 1 where run 7 is slower\n"
     "moe-bench gemm --benchmark_out=a.json    # for Google Benchmark's compare.py";
+
+/// Replaces "5%" by 0.05 and accepts shares from 0 to 1.
+CLI::Validator share_of_percent() {
+  CLI::Validator validator = options::share();
+  validator.operation([check = options::share()](std::string& text) {
+    if (text.ends_with('%')) {
+      const std::string number = text.substr(0, text.size() - 1);
+      char* end = nullptr;
+      const double percent = std::strtod(number.c_str(), &end);
+      if (end == number.c_str() || *end != '\0')
+        return fmt::format("expected a share, got {}", text);
+      text = fmt::format("{}", percent / 100);
+    }
+    return check(text);
+  });
+  return validator;
+}
 
 void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered) {
   std::vector<std::string> names{"all"};
   for (const Benchmark& benchmark : offered) names.push_back(benchmark.name);
-  app.add_option("WHAT", a.what, fmt::format("what to measure: {}", fmt::join(names, ", ")))
+  const std::string listed = fmt::format("{}", fmt::join(names, ", "));
+  names.emplace_back(kCompare);
+  app.add_option("WHAT", a.what,
+                 fmt::format("what to measure: {}; or {}: two stored runs", listed, kCompare))
       ->required()
       ->check(options::one_of(names))
+      ->type_name("");
+  app.add_option("RUN", a.runs, fmt::format("the two runs of {}, the older one first", kCompare))
+      ->expected(2)
+      ->check(options::whole_number(1))
       ->type_name("");
   std::vector<std::string> defaults;
   for (const Benchmark& benchmark : offered) {
@@ -38,7 +67,7 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
       ->type_name("SIZES")
       ->group("Sweep");
   app.add_option("--dtype", a.dtype,
-                 "the type of numbers; GEMMs take no i32, and only they take bf16")
+                 "the type of numbers; GEMMs take no i32, and copies and interference no bf16")
       ->capture_default_str()
       ->check(options::one_of({"f32", "f64", "bf16", "i32"}))
       ->type_name("f32|f64|bf16|i32")
@@ -47,6 +76,17 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
       ->capture_default_str()
       ->check(options::seconds())
       ->type_name("S")
+      ->group("Sweep");
+  app.add_option("-n,--iterations", a.iterations,
+                 "time so many calls of each case, in up to 20 samples [default: until the median "
+                 "is known to 1%, or the budget is spent]")
+      ->check(options::whole_number(1, 1'000'000'000))
+      ->type_name("N")
+      ->group("Sweep");
+  app.add_option("-w,--warm-up", a.warm_up, "calls before the first that is timed")
+      ->capture_default_str()
+      ->check(options::whole_number(0, 1'000'000))
+      ->type_name("N")
       ->group("Sweep");
   for (const Benchmark& benchmark : offered) declare_options(app, benchmark);
 }
@@ -73,6 +113,22 @@ void declare_machine(CLI::App& app, Arguments& a) {
       ->check(options::seconds())
       ->type_name("S")
       ->group("Machine");
+}
+
+void declare_comparison(CLI::App& app, Arguments& a) {
+  app.add_option("--against", a.against,
+                 "after measuring, compare with this run of --db; exit code 1 where something is "
+                 "slower")
+      ->check(options::whole_number(1))
+      ->type_name("RUN")
+      ->group("Comparison");
+  app.add_option("--least", a.least, "changes up to this share are none: 5% or 0.05")
+      ->transform(share_of_percent())
+      ->default_str("5%")
+      ->type_name("SHARE")
+      ->group("Comparison");
+  app.add_flag("--across", a.across, "compare although machines, networks, nodes or threads differ")
+      ->group("Comparison");
 }
 
 }  // namespace
@@ -104,6 +160,7 @@ void declare(CLI::App& app, Arguments& arguments, const std::vector<Benchmark>& 
   app.allow_extras();  // the options of Google Benchmark
   declare_sweep(app, arguments, offered);
   declare_machine(app, arguments);
+  declare_comparison(app, arguments);
   options::add_database(app, arguments.database,
                         "store the measurements in this database, which is created where there is "
                         "none");

@@ -7,6 +7,7 @@
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "microbench/benchmarks.h"
+#include "microbench/compare/compare_runs.h"
 
 namespace microbench {
 
@@ -20,11 +21,20 @@ struct Arguments {
   std::string device = "cpu";
   int threads = 0;
   double budget_s = 2;
+  int iterations = 0;  ///< 0: as many as the budget and the noise ask for
+  int warm_up = 1;
   double time_limit_s = 60;
   std::string database;
+  std::vector<std::int64_t> runs;  ///< of `compare`
+  std::optional<std::int64_t> against;
+  double least = 0.05;
+  bool across = false;
   db::options::Output output;
   std::vector<std::string> google_options;  ///< "--benchmark_format=json"
 };
+
+/// The word in place of a benchmark that compares two stored runs.
+inline constexpr char kCompare[] = "compare";
 
 /// Declares the options of one benchmark, which are stored in the benchmark.
 void declare_options(CLI::App& app, const Benchmark& benchmark);

@@ -28,7 +28,14 @@ Summary summary_of(const std::vector<double>& seconds) {
           .min_s = *std::min_element(seconds.begin(), seconds.end()),
           .max_s = *std::max_element(seconds.begin(), seconds.end()),
           .cv = coefficient_of_variation(seconds),
-          .samples = static_cast<int>(seconds.size())};
+          .samples = static_cast<int>(seconds.size()),
+          .seconds = seconds};
+}
+
+Summary summary_of(const Samples& samples) {
+  Summary summary = summary_of(samples.seconds);
+  summary.by_rank = samples.by_rank;
+  return summary;
 }
 
 Result result_of(const Bench& bench, const Case& subject, const Summary& summary) {
@@ -39,6 +46,13 @@ Result result_of(const Bench& bench, const Case& subject, const Summary& summary
   m.max_s = summary.max_s;
   m.samples = summary.samples;
   row.cv = summary.cv;
+  row.quantiles = db::quantiles_of(summary.seconds);
+  row.p95_s = row.quantiles.empty() ? summary.max_s : db::quantile(row.quantiles, 0.95);
+  for (const std::vector<double>& seconds : summary.by_rank) {
+    const Summary own = summary_of(seconds);
+    row.ranks.push_back(
+        {0, static_cast<int>(row.ranks.size()), own.median_s, own.min_s, own.max_s});
+  }
   if (summary.samples > 1) m.relative_deviation = summary.cv;
   m.algorithm_bandwidth_bytes_per_s = static_cast<double>(m.bytes) / m.time_s;
   m.bus_bandwidth_bytes_per_s = m.algorithm_bandwidth_bytes_per_s * row.bus_factor;
@@ -56,8 +70,7 @@ Result measure(const Bench& bench, const Case& subject, double shortest_sample_s
   subject.prepare();
   Sampling sampling = bench.sampling;
   sampling.shortest_sample_s = std::max(sampling.shortest_sample_s, shortest_sample_s);
-  return result_of(bench, subject,
-                   summary_of(sample(bench.world, subject.timed, sampling).seconds));
+  return result_of(bench, subject, summary_of(sample(bench.world, subject.timed, sampling)));
 }
 
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,

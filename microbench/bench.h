@@ -2,13 +2,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "db/records.h"
+#include "db/measurement_samples.h"
 #include "microbench/sampling.h"
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/ranks.h"
 
 /// A benchmark is a list of plans. A plan makes its case when its turn comes, so that memory for
 /// one case is needed at a time. The case knows neither how it is swept nor how it is timed and
@@ -26,7 +28,8 @@ struct Bench {
   /// Collectives return when they are enqueued on their stream (NCCL), not when they are done.
   bool enqueues = false;
   moe::Stream collective_stream = moe::Stream::inter_node;
-  std::int64_t arena_begin = 0;  ///< where buffers of its cases begin
+  std::int64_t arena_begin = 0;           ///< where buffers of its cases begin
+  std::vector<moe::RankInfo> ranks = {};  ///< of `world`; empty in tests
 };
 
 struct Result;
@@ -41,13 +44,20 @@ struct Column {
 
 /// One row of output. The independent variables are set before it is measured.
 struct Result {
-  /// Columns of its table, without those that every table has (table.h).
+  /// Columns of its table, without those that every table has (table.h); null where it is no line
+  /// of a table.
   const std::vector<Column>* columns = nullptr;
+  const std::vector<Column>* last_columns = nullptr;  ///< after all others; may be null
   db::Measurement measurement;
   std::string redop = "none";
   int root = -1;
-  double bus_factor = 1;  ///< bus bandwidth over algorithm bandwidth
-  double cv = 0;          ///< standard deviation of the samples over their mean
+  double bus_factor = 1;               ///< bus bandwidth over algorithm bandwidth
+  double cv = 0;                       ///< standard deviation of the samples over their mean
+  std::vector<double> quantiles = {};  ///< of the samples; empty where they are not known
+  double p95_s = 0;                    ///< 95 of 100 samples take no longer
+  std::vector<db::MeasurementRank> ranks = {};  ///< empty where it is not known
+  /// The median where ranks wait without sleeping (awake.h); none where they have no cores for that.
+  std::optional<double> awake_s = {};
   bool in_mean_of_bus_bandwidth = false;
 };
 
@@ -76,8 +86,11 @@ struct Summary {
   double max_s = 0;
   double cv = 0;  ///< standard deviation over mean
   int samples = 0;
+  std::vector<double> seconds = {};               ///< the samples; empty where they are not known
+  std::vector<std::vector<double>> by_rank = {};  ///< the same of each rank
 };
 Summary summary_of(const std::vector<double>& seconds);
+Summary summary_of(const Samples& samples);
 
 /// The row of the case with these figures. Makes and verifies one more call on every rank. The same
 /// Result on every rank.

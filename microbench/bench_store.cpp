@@ -29,8 +29,8 @@ BenchStore::BenchStore(const std::string& path, db::Run run,
   connection_.set_busy_timeout(kRowWait_s);
 }
 
-void BenchStore::add(db::Measurement row) {
-  row.run_id = run_id_;
+void BenchStore::add(db::SampledMeasurement row) {
+  row.measurement.run_id = run_id_;
   waiting_.push_back(std::move(row));
   try {
     store_waiting_rows();

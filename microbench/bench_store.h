@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/measurement_samples.h"
 #include "db/records.h"
 #include "moe/communicator/ranks.h"
 
@@ -22,7 +23,7 @@ class BenchStore {
              const std::vector<int>& threads, double time_limit_s);
 
   /// Throws db::Error (gone) where the database was deleted or moved.
-  void add(db::Measurement row);
+  void add(db::SampledMeasurement row);
   /// Stores the rows that wait, and the end of the run: "done", or "failed" and why. Throws
   /// db::Error (locked) after the time limit.
   void finish(const std::string& status, const std::string& error);
@@ -38,7 +39,7 @@ class BenchStore {
   db::Connection connection_;
   double time_limit_s_;
   std::int64_t run_id_ = 0;
-  std::vector<db::Measurement> waiting_;
+  std::vector<db::SampledMeasurement> waiting_;
   bool said_locked_ = false;
 };
 

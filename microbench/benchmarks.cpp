@@ -10,6 +10,7 @@
 #include "microbench/copies.h"
 #include "microbench/gemm.h"
 #include "microbench/interference.h"
+#include "microbench/pairs/pairs.h"
 #include "moe/errors.h"
 
 namespace microbench {
@@ -30,10 +31,8 @@ void require_sizes_fit_twice(const CommonOptions& common) {
 
 std::vector<Benchmark> benchmarks() {
   return {
-      gemm_benchmark(),
-      copy_benchmark(),
-      collective_benchmark(),
-      interference_benchmark(),
+      gemm_benchmark(),         copy_benchmark(), collective_benchmark(),
+      interference_benchmark(), pair_benchmark(),
   };
 }
 

@@ -37,6 +37,13 @@ struct BenchmarkOption {
   OptionValue value;  ///< lives as long as the benchmark
 };
 
+/// Where a benchmark that is no list of cases hands what it finds, on every rank.
+struct Reports {
+  std::function<void(const Result&)> result;
+  std::function<void(const std::string&)> line;     ///< of a table; nothing in CSV and JSON
+  std::function<void(const std::string&)> finding;  ///< a sentence
+};
+
 /// A benchmark that moe-bench offers.
 struct Benchmark {
   std::string name;  ///< on the command line
@@ -44,6 +51,8 @@ struct Benchmark {
   std::function<void(const CommonOptions&)> check;  ///< throws InputError before ranks are started
   std::function<std::vector<Plan>(const Bench&, const CommonOptions&)> plans;
   std::string sizes = {};  ///< that it sweeps where none are given; empty: it has no use for them
+  /// In place of plans: measures all ranks at once.
+  std::function<void(const Bench&, const CommonOptions&, const Reports&)> run = {};
 };
 
 /// All benchmarks, in the order in which `moe-bench all` runs them. A new one is a line here.

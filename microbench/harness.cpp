@@ -20,13 +20,13 @@ constexpr std::string_view kGooglePrefix = "--benchmark_";
 /// The case that is measured now. There is one at a time.
 class Current {
  public:
-  const Case& of(const Plan& plan) {
+  const Case& of(const Plan& plan, int warm_up) {
     if (plan_ == &plan) return *case_;
     plan_ = nullptr;
     case_.reset();
     case_.emplace(plan.make());
     case_->prepare();
-    case_->timed(1);  // warms caches and connections up
+    for (int i = 0; i < warm_up; ++i) case_->timed(1);
     plan_ = &plan;
     repetitions_ = 0;
     begun_ = std::chrono::steady_clock::now();
@@ -69,13 +69,13 @@ class Reporter : public benchmark::BenchmarkReporter {
     Summary summary;
     bool complete = false;
     if (runs.front().run_type == Run::RT_Iteration) {
-      samples_ = static_cast<int>(
-          std::ranges::count_if(runs, [](const Run& run) { return !run.error_occurred; }));
+      for (const Run& run : runs) {
+        if (!run.error_occurred) samples_.push_back(seconds_of(run));
+      }
     }
     for (const Run& run : runs) {
       if (run.error_occurred) continue;
-      const double seconds =
-          run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+      const double seconds = seconds_of(run);
       if (run.run_type == Run::RT_Iteration) {
         // For several repetitions, statistics follow.
         if (run.repetitions > 1) continue;
@@ -84,7 +84,7 @@ class Reporter : public benchmark::BenchmarkReporter {
       } else {
         complete = true;
         // With --benchmark_report_aggregates_only, only the statistics know the number.
-        summary.samples = samples_ > 0 ? samples_ : static_cast<int>(run.iterations);
+        summary.samples = static_cast<int>(samples_.empty() ? run.iterations : samples_.size());
         if (run.aggregate_name == "median") summary.median_s = seconds;
         if (run.aggregate_name == "min") summary.min_s = seconds;
         if (run.aggregate_name == "max") summary.max_s = seconds;
@@ -93,9 +93,11 @@ class Reporter : public benchmark::BenchmarkReporter {
     }
     if (!complete) return;
     const Plan& plan = *plans_.at(runs.front().run_name.function_name);
-    report_(result_of(bench_, current_.of(plan), summary));
+    summary.seconds = samples_;
+    if (!samples_.empty()) summary.by_rank = {samples_};
+    report_(result_of(bench_, current_.of(plan, bench_.sampling.warm_up), summary));
     current_.end();
-    samples_ = 0;
+    samples_.clear();
     plans_.erase(plan.name);
   }
   void Finalize() override {
@@ -105,12 +107,16 @@ class Reporter : public benchmark::BenchmarkReporter {
   const std::map<std::string, const Plan*>& unreported() const { return plans_; }
 
  private:
+  static double seconds_of(const Run& run) {
+    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+  }
+
   const Bench& bench_;
   Current& current_;
   const std::function<void(const Result&)>& report_;
   std::unique_ptr<benchmark::BenchmarkReporter> shown_;
   std::map<std::string, const Plan*> plans_;  ///< not reported yet
-  int samples_ = 0;  ///< repetitions of the case that were reported and not skipped
+  std::vector<double> samples_;  ///< repetitions of the case that were reported and not skipped
 };
 
 double smallest(const std::vector<double>& values) {
@@ -130,12 +136,13 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
     return true;
   }();
   static_cast<void>(described);
-  const bool within_budget = google_options.empty();
+  const FixedSamples fixed = fixed_samples(bench.sampling.iterations);
+  const bool within_budget = google_options.empty() && fixed.samples == 0;
   Current current;
   benchmark::ClearRegisteredBenchmarks();
   for (const Plan& plan : plans) {
     const auto run = [&](benchmark::State& state) {
-      const Case& subject = current.of(plan);
+      const Case& subject = current.of(plan, bench.sampling.warm_up);
       double seconds = 0;
       while (state.KeepRunningBatch(state.max_iterations)) {
         // Inside the loop, because all repetitions must count the same number of iterations.
@@ -163,7 +170,11 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
                            ->Unit(benchmark::kMicrosecond)
                            ->ComputeStatistics("min", smallest)
                            ->ComputeStatistics("max", largest);
-    if (plan.shortest_sample_s > 0) registered->MinTime(plan.shortest_sample_s);
+    if (fixed.samples > 0) {
+      registered->Repetitions(fixed.samples)->Iterations(fixed.calls);
+    } else if (plan.shortest_sample_s > 0) {
+      registered->MinTime(plan.shortest_sample_s);
+    }
   }
   Reporter reporter(
       bench, plans, current, report,

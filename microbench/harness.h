@@ -30,6 +30,4 @@ void run_plans(const Bench& bench, const std::vector<Plan>& plans,
                const std::function<void(const Result&)>& report,
                const std::vector<std::string>& google_options = {});
 
-inline constexpr int kRepetitions = 20;
-
 }  // namespace microbench

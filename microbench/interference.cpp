@@ -265,6 +265,7 @@ Case together_case(const std::shared_ptr<Together>& together, const Bench& bench
   Case result;
   result.row = y.subject.row;
   result.row.columns = &interference_columns();
+  result.row.last_columns = nullptr;
   result.row.in_mean_of_bus_bandwidth = false;
   result.row.redop = "none";
   result.row.measurement.op = "interference";
@@ -387,9 +388,8 @@ Benchmark interference_benchmark() {
     }
   };
   return {"interference", own, check, [options](const Bench& bench, const CommonOptions&) {
-            return interference_plans(
-                bench, options->names, options->sizes(),
-                moe::nodes_of(moe::survey_ranks(bench.world, bench.sampling.time_limit_s)));
+            return interference_plans(bench, options->names, options->sizes(),
+                                      moe::nodes_of(bench.ranks));
           }};
 }
 

@@ -11,14 +11,15 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Measures GEMMs, collectives, copies and how they slow each other down, with the kernels and "
-      "communicators that train.",
+      "Measures GEMMs, collectives, copies, how they slow each other down, and which node or link is "
+      "slow, with the kernels and communicators that train. Compares runs.",
       "moe-bench");
   microbench::Arguments arguments;
   const auto offered = microbench::benchmarks();
   microbench::declare(app, arguments, offered);
   const auto work = [&] {
     arguments.google_options = app.remaining();
+    if (arguments.what == microbench::kCompare) return microbench::compare_stored(arguments);
     // Google Benchmark measures one rank.
     if (arguments.google_options.empty()) {
       arguments.ranks = moe::ranks_or_allocation(arguments.ranks);

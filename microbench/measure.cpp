@@ -9,13 +9,15 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "db/console/exit_codes.h"
 #include "db/console/output_error.h"
 #include "db/console/version.h"
 #include "db/identity.h"
-#include "db/network.h"
+#include "db/load.h"
 #include "microbench/bench_store.h"
+#include "microbench/compare/compare_runs.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
@@ -40,9 +42,40 @@ moe::DType dtype_of(const std::string& name) {
 std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
   std::vector<Plan> plans;
   for (const auto& [benchmark, common] : request.chosen) {
+    if (!benchmark.plans) continue;
     std::ranges::move(benchmark.plans(bench, common), std::back_inserter(plans));
   }
   return plans;
+}
+
+/// "collectives --sizes": what a benchmark that does not sweep sizes has in their place.
+void refuse_sizes(const Arguments& a, const Benchmark& benchmark) {
+  std::vector<std::string> own;
+  for (const BenchmarkOption& option : benchmark.options) own.push_back(option.name);
+  throw moe::InputError(fmt::format("{} --sizes {}: {} sweeps no sizes in bytes: expected {}",
+                                    benchmark.name, a.sizes, benchmark.name, fmt::join(own, ", ")));
+}
+
+bool takes_bf16(const std::string& what) {
+  return what == "gemm" || what == "collectives" || what == "pairs";
+}
+
+/// The comparison with --against, on rank 0 after the run is stored: whether something is slower.
+bool is_slower_than_before(const Arguments& a, std::int64_t run) {
+  const CompareSettings settings{*a.against, run, a.least, a.across};
+  const db::Connection stored = db::open_reader(a.database);
+  const Comparison comparison = compare_runs(stored, settings);
+  const db::Style style = a.output.style(stdout);
+  if (style.format == db::Format::table) {
+    print_comparison(stdout, style, settings, comparison);
+  } else {
+    spdlog::info("{}", summary_line(settings, comparison));
+  }
+  if (comparison.has_regressed()) {
+    spdlog::error("run {} is slower than run {}: moe-bench compare {} {} --db {} shows all cases",
+                  run, *a.against, *a.against, run, a.database);
+  }
+  return comparison.has_regressed();
 }
 
 /// What rank 0 prints with and stores in; both empty on the others, and the writer also where
@@ -56,18 +89,24 @@ struct Results {
 void open_results(Results& results, const Arguments& arguments,
                   const std::vector<moe::RankInfo>& ranks, const moe::OpenDevice& device, int argc,
                   char** argv) {
+  db::Run run = db::this_run("bench", arguments.what, argc, argv);
+  const std::set<int> nodes = [&] {
+    const std::vector<int> of = moe::nodes_of(ranks);
+    return std::set<int>(of.begin(), of.end());
+  }();
+  const Origin origin{ranks.front().hostname, run.started_at, static_cast<int>(nodes.size()),
+                      run.revision, run.network};
   if (!arguments.database.empty()) {
     moe::expect_database_of_launcher(arguments.database);
-    db::Run run = db::this_run("bench", arguments.what, argc, argv);
     run.device = arguments.device;
     run.ranks = static_cast<int>(ranks.size());
     results.store.emplace(arguments.database, std::move(run), ranks, device.threads,
                           arguments.time_limit_s);
   }
   if (google_prints(arguments.google_options)) return;
-  ResultWriter& writer = results.writer.emplace(stdout, arguments.output.style(stdout));
+  ResultWriter& writer = results.writer.emplace(stdout, arguments.output.style(stdout), origin);
   writer.metadata(db::version_line("moe-bench"));
-  const std::string network = db::this_network();
+  const std::string& network = origin.network;
   writer.metadata(fmt::format("{} rank{}, {}, {}{}medians of the slowest rank", ranks.size(),
                               ranks.size() == 1 ? "" : "s", device.backend->name(), network,
                               network.empty() ? "" : ", "));
@@ -78,14 +117,16 @@ void open_results(Results& results, const Arguments& arguments,
 }
 
 /// On rank 0, after all was measured: the exit code.
-int finish(Results& results, const std::string& database) {
+int finish(Results& results, const Arguments& arguments) {
   const std::string error = results.wrong == 0 ? "" : fmt::format("{} wrong values", results.wrong);
   if (results.store) {
     results.store->finish(error.empty() ? "done" : "failed", error);
-    spdlog::info("run {} in {}", results.store->run_id(), database);
+    spdlog::info("run {} in {}", results.store->run_id(), arguments.database);
   }
   if (!error.empty()) spdlog::error(error);
-  return error.empty() ? db::kExitDone : db::kExitFailed;
+  const bool slower =
+      arguments.against && is_slower_than_before(arguments, results.store->run_id());
+  return error.empty() && !slower ? db::kExitDone : db::kExitFailed;
 }
 
 void run_and_print(const Bench& bench, const Request& request,
@@ -96,7 +137,7 @@ void run_and_print(const Bench& bench, const Request& request,
     const auto report = [&](const Result& result) {
       const moe::AnnouncedWork storing("stores results");
       results.wrong += result.measurement.wrong;
-      if (store) store->add(result.measurement);
+      if (store) store->add({result.measurement, result.quantiles, result.p95_s, result.ranks});
       try {
         if (writer) writer->row(result);
       } catch (const db::OutputError& error) {
@@ -104,6 +145,19 @@ void run_and_print(const Bench& bench, const Request& request,
       }
     };
     run_plans(bench, make_plans(bench, request), report, google_options);
+    const Reports reports{report,
+                          [&](const std::string& line) {
+                            if (writer) writer->text(line);
+                          },
+                          [&](const std::string& finding) {
+                            if (writer && writer->is_table()) writer->metadata(finding);
+                            if (writer && !writer->is_table()) spdlog::info(finding);
+                          }};
+    for (const auto& [benchmark, common] : request.chosen) {
+      // One rank has nobody to send to, and where everything is measured that is no mistake.
+      if (!benchmark.run || (request.everything && bench.world.size == 1)) continue;
+      benchmark.run(bench, common, reports);
+    }
     if (writer) writer->finish();
   } catch (const db::OutputError& error) {
     if (store) store->abandon(error.closed() ? "done" : "failed", error.what());
@@ -120,7 +174,11 @@ void run_and_print(const Bench& bench, const Request& request,
 }  // namespace
 
 Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) {
-  Request request{dtype_of(a.dtype), {}};
+  Request request{dtype_of(a.dtype), {}, a.what == "all"};
+  if (!a.runs.empty()) {
+    throw moe::InputError(fmt::format("{} {}: runs are compared: expected {} RUN RUN", a.what,
+                                      fmt::join(a.runs, " "), kCompare));
+  }
   if (!a.sizes.empty() && std::ranges::min(parse_sizes(a.sizes)) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
   }
@@ -135,11 +193,15 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
         "prints the results of several",
         fmt::join(a.google_options, " "), *a.ranks));
   }
-  if (request.dtype == moe::DType::bf16 && a.what != "gemm") {
+  if (request.dtype == moe::DType::bf16 && !takes_bf16(a.what)) {
+    throw moe::InputError(fmt::format(
+        "--dtype bf16: {}: expected gemm, collectives or pairs, or f32, f64 or i32", a.what));
+  }
+  if (a.against && a.database.empty()) {
     throw moe::InputError(
-        fmt::format("--dtype bf16: {}: expected gemm, or f32, f64 or i32: only GEMMs are measured "
-                    "with bf16",
-                    a.what));
+        fmt::format("--against {}: expected --db, which holds that run and takes "
+                    "this one",
+                    *a.against));
   }
   if (a.device == "cuda" && !a.database.empty() && moe::cuda_is_emulated()) {
     throw moe::InputError(
@@ -150,6 +212,7 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
   }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;
+    if (!a.sizes.empty() && benchmark.sizes.empty() && a.what != "all") refuse_sizes(a, benchmark);
     const std::string& sizes = a.sizes.empty() ? benchmark.sizes : a.sizes;
     CommonOptions common{{}, sizes, request.dtype};
     if (!sizes.empty()) common.sizes = parse_sizes(sizes);
@@ -157,7 +220,9 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
     request.chosen.push_back({benchmark, common});
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) {
-    moe::tell_ranks(db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s}));
+    const auto connection = db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
+    moe::tell_ranks(connection);
+    if (a.against) db::load_run(connection, *a.against);
   }
   return request;
 }
@@ -184,7 +249,10 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   }
   Bench bench{world, measured, *device.backend, request.dtype, arguments.device, {}};
   bench.enqueues = device.nccl != nullptr;
+  bench.ranks = ranks;
   bench.sampling.budget_s = arguments.budget_s;
+  bench.sampling.iterations = arguments.iterations;
+  bench.sampling.warm_up = arguments.warm_up;
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
   Results results;
@@ -197,11 +265,24 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   std::int32_t code = db::kExitDone;
   if (world.rank == 0) {
     const moe::AnnouncedWork storing("stores the end of the run");
-    code = finish(results, arguments.database);
+    code = finish(results, arguments);
   }
   world.broadcast(&code, 1, moe::DType::i32, 0,
                   {.time_limit_s = arguments.time_limit_s, .what = "exit code"});
   return code;
+}
+
+int compare_stored(const Arguments& a) {
+  if (a.runs.size() != 2 || a.database.empty()) {
+    throw moe::InputError(
+        fmt::format("{} {}: expected {} RUN RUN --db FILE, two ids of moe-db runs", kCompare,
+                    fmt::join(a.runs, " "), kCompare));
+  }
+  const CompareSettings settings{a.runs[0], a.runs[1], a.least, a.across};
+  const db::Connection connection = db::open_reader(a.database);
+  const Comparison comparison = compare_runs(connection, settings);
+  print_comparison(stdout, a.output.style(stdout), settings, comparison);
+  return comparison.has_regressed() ? db::kExitFailed : db::kExitDone;
 }
 
 }  // namespace microbench

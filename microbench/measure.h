@@ -18,6 +18,7 @@ struct Chosen {
 struct Request {
   moe::DType dtype = moe::DType::f32;
   std::vector<Chosen> chosen;
+  bool everything = false;  ///< all benchmarks were asked for
 };
 
 /// Throws moe::InputError, db::Error.
@@ -27,5 +28,8 @@ Request read_request(const Arguments& arguments, const std::vector<Benchmark>& o
 /// every rank.
 int measure(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
             char** argv);
+
+/// Compares two stored runs and prints it: the exit code. Throws moe::InputError, db::Error.
+int compare_stored(const Arguments& arguments);
 
 }  // namespace microbench

@@ -37,9 +37,15 @@ std::int64_t count_typed(moe::Backend& backend, moe::Stream stream, const std::b
 
 }  // namespace
 
-std::int64_t pattern_sum(int ranks, std::int64_t i) {
+std::int64_t addend(moe::DType dtype, int ranks, int rank, std::int64_t i) {
+  if (dtype != moe::DType::bf16) return pattern(rank, i);
+  constexpr int kLargestExact = 256;
+  return pattern(rank, i) % (kLargestExact / ranks + 1);
+}
+
+std::int64_t sum_of_addends(moe::DType dtype, int ranks, std::int64_t i) {
   std::int64_t sum = 0;
-  for (int rank = 0; rank < ranks; ++rank) sum += pattern(rank, i);
+  for (int rank = 0; rank < ranks; ++rank) sum += addend(dtype, ranks, rank, i);
   return sum;
 }
 

@@ -17,8 +17,10 @@ inline std::int64_t pattern(int rank, std::int64_t i) {
   return (i * 7 + rank * 31 + i / 1021) % 97;
 }
 
-/// The sum of pattern(rank, i) over `ranks` ranks.
-std::int64_t pattern_sum(int ranks, std::int64_t i);
+/// The addends of a sum over `ranks` ranks: pattern() or, in bf16, which has whole numbers only up
+/// to 256, remainders of it so small that the sum is exact; beyond 256 ranks they are 0.
+std::int64_t addend(moe::DType dtype, int ranks, int rank, std::int64_t i);
+std::int64_t sum_of_addends(moe::DType dtype, int ranks, std::int64_t i);
 
 /// Writes element(i) for i in [0, count) to memory of the backend, in the order of `stream`.
 void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,

@@ -37,6 +37,12 @@ void throw_if_stopped() {
   if (signal != 0) throw moe::Stopped("stopped: " + moe::stop_reason(signal), signal);
 }
 
+FixedSamples fixed_samples(int iterations) {
+  if (iterations <= 0) return {};
+  const int samples = std::min(iterations, kRepetitions);
+  return {samples, (iterations + samples - 1) / samples};
+}
+
 Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling) {
   using Clock = std::chrono::steady_clock;
   const Gathered gather{world, {.time_limit_s = sampling.time_limit_s, .what = "benchmark timing"}};
@@ -45,19 +51,31 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
 
-  // Warms caches and connections up; the second call says how long one takes.
-  timed(1);
+  // Warms caches and connections up; another call says how long one takes.
+  for (int i = 0; i < sampling.warm_up; ++i) timed(1);
   world.barrier(gather.call);
-  const auto estimates = gather({timed(1)});
-  const double estimate_s = *std::max_element(estimates.begin(), estimates.end());
 
   Samples samples;
-  samples.calls_per_sample = static_cast<int>(std::clamp<double>(
-      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, kMostCallsOfASample));
-  const double sample_s = estimate_s * samples.calls_per_sample;
-  const int round = static_cast<int>(
-      std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, kLargestRound));
+  samples.by_rank.resize(static_cast<std::size_t>(world.size));
+  const FixedSamples fixed = fixed_samples(sampling.iterations);
+  int round = kLargestRound;
+  if (fixed.samples > 0) {
+    samples.calls_per_sample = fixed.calls;
+  } else {
+    const auto estimates = gather({timed(1)});
+    const double estimate_s = *std::max_element(estimates.begin(), estimates.end());
+    samples.calls_per_sample = static_cast<int>(
+        std::clamp<double>(std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1,
+                           kMostCallsOfASample));
+    const double sample_s = estimate_s * samples.calls_per_sample;
+    round = static_cast<int>(
+        std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, kLargestRound));
+  }
   while (samples.seconds.size() < kMostSamples) {
+    if (fixed.samples > 0) {
+      round = std::min(kLargestRound, fixed.samples - static_cast<int>(samples.seconds.size()));
+      if (round == 0) break;
+    }
     std::vector<double> own;
     for (int i = 0; i < round; ++i) {
       world.barrier(gather.call);
@@ -73,10 +91,13 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
     for (int i = 0; i < round; ++i) {
       double slowest = 0;
       for (int rank = 0; rank < world.size; ++rank) {
-        slowest = std::max(slowest, all[rank * own.size() + i]);
+        const double seconds = all[rank * own.size() + i];
+        samples.by_rank[rank].push_back(seconds);
+        slowest = std::max(slowest, seconds);
       }
       samples.seconds.push_back(slowest);
     }
+    if (fixed.samples > 0) continue;
     const int taken = static_cast<int>(samples.seconds.size());
     const bool budget_spent = all[own.size() - 1] > sampling.budget_s;  // by rank 0's clock
     if (taken >= kSamplesWithoutBudget && budget_spent) break;

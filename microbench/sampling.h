@@ -10,11 +10,25 @@ namespace microbench {
 /// When to stop measuring one case.
 struct Sampling {
   double shortest_sample_s = 0.005;  ///< calls are repeated until a sample lasts about this long
-  int fewest_samples = 10;           ///< unless the budget ends earlier, and then at least 3
-  double relative_error = 0.01;      ///< of the median: below it, enough samples are taken
-  double budget_s = 2;               ///< for the samples of one case
-  double time_limit_s = 60;          ///< for one wait for other ranks
+  int warm_up = 1;                   ///< calls before the first sample
+  /// How many calls are timed, in at most kRepetitions samples; 0: until the median is known.
+  int iterations = 0;
+  int fewest_samples = 10;       ///< unless the budget ends earlier, and then at least 3
+  double relative_error = 0.01;  ///< of the median: below it, enough samples are taken
+  double budget_s = 2;           ///< for the samples of one case
+  double time_limit_s = 60;      ///< for one wait for other ranks
 };
+
+/// Samples of one rank, and at most of a given number of calls.
+inline constexpr int kRepetitions = 20;
+
+/// The samples into which a given number of calls is divided, and the calls of each.
+struct FixedSamples {
+  int samples = 0;
+  int calls = 0;
+};
+/// At least `iterations` calls, of which there is at least one.
+FixedSamples fixed_samples(int iterations);
 
 /// Samples that are taken even if the budget is spent.
 inline constexpr int kSamplesWithoutBudget = 3;
@@ -24,6 +38,7 @@ void throw_if_stopped();
 
 struct Samples {
   std::vector<double> seconds;  ///< per call, of the slowest rank, in the order of measurement
+  std::vector<std::vector<double>> by_rank;  ///< the same of each rank
   int calls_per_sample = 1;
 };
 

@@ -19,14 +19,25 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
     sizes.push_back(parse_size(part));
     return;
   }
+  std::string meant = "64K:1M:x2";  // what it may have been meant to be
   const auto fail = [&](std::string_view why) {
-    throw moe::Refusal(fmt::format("size range \"{}\"", part), why,
-                       "expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
+    throw moe::Refusal(
+        fmt::format("size range \"{}\"", db::shortened(part)), why,
+        fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as {}", meant));
   };
-  if (ends.size() != 3) fail(fmt::format("{} of 3 parts", ends.size()));
+  for (const std::string_view end : ends) {
+    if (end.empty()) fail("a part is empty");
+  }
+  if (ends.size() > 3) fail(fmt::format("{} parts", ends.size()));
   const std::int64_t first = parse_size(ends[0]), last = parse_size(ends[1]);
-  if (first > last) fail("FIRST is greater than LAST");
-  if (ends[2].size() < 2 || (ends[2][0] != 'x' && ends[2][0] != '+')) fail("no xFACTOR or +STEP");
+  const bool falls = first > last;
+  const bool steps =
+      ends.size() == 3 && ends[2].size() > 1 && (ends[2][0] == 'x' || ends[2][0] == '+');
+  meant = fmt::format("{}:{}:{}", ends[falls ? 1 : 0], ends[falls ? 0 : 1],
+                      steps ? ends[2] : std::string_view("x2"));
+  if (falls) fail(fmt::format("FIRST, {}, is greater than LAST, {}", ends[0], ends[1]));
+  if (ends.size() == 2) fail("it does not say how sizes grow");
+  if (!steps) fail(fmt::format("\"{}\" is no xFACTOR or +STEP", ends[2]));
   const std::int64_t step = parse_size(ends[2].substr(1));
   const bool multiply = ends[2][0] == 'x';
   if (step < (multiply ? 2 : 1)) fail("the sizes would not grow");

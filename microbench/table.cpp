@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <utility>
 
 namespace microbench {
 namespace {
@@ -27,10 +30,32 @@ const std::vector<std::string> kFileColumns = {"op",
                                                "algorithm_bandwidth_bytes_per_s",
                                                "bus_bandwidth_bytes_per_s",
                                                "flops_per_s",
-                                               "wrong"};
+                                               "wrong",
+                                               "p50_s",
+                                               "p95_s",
+                                               "awake_s",
+                                               "host",
+                                               "date",
+                                               "nodes",
+                                               "commit",
+                                               "network"};
 
 double microseconds(double seconds) { return seconds * 1e6; }
 double gigabytes(double bytes) { return bytes / 1e9; }
+
+db::Cell text_or_nothing(const std::string& text) {
+  return text.empty() ? db::Cell() : db::Cell(text);
+}
+
+/// "2026-11-28T07:14:00Z"
+std::string date_of(double instant) {
+  const auto whole = static_cast<std::time_t>(instant);
+  std::tm parts{};
+  gmtime_r(&whole, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
 
 std::string text_of_line(const std::vector<Column>& columns, const auto& text) {
   std::string line;
@@ -46,12 +71,21 @@ const std::vector<Column>& last_columns() {
       {"#wrong", "", 7, [](const Result& r) { return std::to_string(r.measurement.wrong); }},
       {"min", "(us)", 9,
        [](const Result& r) { return four_digits(microseconds(r.measurement.min_s)); }},
+      {"p50", "(us)", 9,
+       [](const Result& r) { return four_digits(microseconds(r.measurement.time_s)); }},
+      {"p95", "(us)", 9, [](const Result& r) { return four_digits(microseconds(r.p95_s)); }},
       {"max", "(us)", 9,
        [](const Result& r) { return four_digits(microseconds(r.measurement.max_s)); }},
       {"cv", "(%)", 6, [](const Result& r) { return fmt::format("{:.1f}", r.cv * 100); }},
       {"samples", "", 7, [](const Result& r) { return std::to_string(r.measurement.samples); }},
   };
   return columns;
+}
+
+std::string whole_line(const Result& result, const auto& text) {
+  std::string line = text_of_line(*result.columns, text) + " " + text_of_line(last_columns(), text);
+  if (result.last_columns) line += " " + text_of_line(*result.last_columns, text);
+  return line;
 }
 
 }  // namespace
@@ -86,7 +120,8 @@ Column bus_bandwidth_column() {
           }};
 }
 
-ResultWriter::ResultWriter(std::FILE* file, db::Style style) : file_(file), style_(style) {
+ResultWriter::ResultWriter(std::FILE* file, db::Style style, Origin origin)
+    : file_(file), style_(style), origin_(std::move(origin)) {
   if (style.format != db::Format::table) rows_.emplace(file, style, kFileColumns);
 }
 
@@ -100,13 +135,17 @@ void ResultWriter::metadata(const std::string& text) {
   if (style_.format == db::Format::table) line("# " + text);
 }
 
+void ResultWriter::text(const std::string& text) {
+  if (style_.format == db::Format::table) line(text);
+}
+
 void ResultWriter::heading(const Result& result) {
   op_ = result.measurement.op;
   line("#");
   line("# " + op_);
   for (std::string Column::*text : {&Column::name, &Column::unit}) {
     const auto of = [&](const Column& column) { return column.*text; };
-    std::string whole = text_of_line(*result.columns, of) + " " + text_of_line(last_columns(), of);
+    std::string whole = whole_line(result, of);
     whole[0] = '#';
     line(style_.color ? "\033[1m" + whole + "\033[0m" : whole);
   }
@@ -125,15 +164,39 @@ void ResultWriter::row(const Result& result) {
                                : fmt::format("{} {}", m.op, m.parameters_json);
   }
   if (rows_) {
-    rows_->row({m.op, m.device, m.dtype, std::int64_t{m.ranks}, m.bytes, m.count, result.redop,
-                std::int64_t{result.root}, m.parameters_json, m.flops, m.time_s, m.min_s, m.max_s,
-                result.cv, std::int64_t{m.samples}, m.algorithm_bandwidth_bytes_per_s,
-                m.bus_bandwidth_bytes_per_s, m.flops / m.time_s, m.wrong});
+    rows_->row({m.op,
+                m.device,
+                m.dtype,
+                std::int64_t{m.ranks},
+                m.bytes,
+                m.count,
+                result.redop,
+                std::int64_t{result.root},
+                m.parameters_json,
+                m.flops,
+                m.time_s,
+                m.min_s,
+                m.max_s,
+                result.cv,
+                std::int64_t{m.samples},
+                m.algorithm_bandwidth_bytes_per_s,
+                m.bus_bandwidth_bytes_per_s,
+                m.flops / m.time_s,
+                m.wrong,
+                m.time_s,
+                result.p95_s,
+                result.awake_s ? db::Cell(*result.awake_s) : db::Cell(),
+                origin_.host,
+                date_of(origin_.started_at),
+                std::int64_t{origin_.nodes},
+                origin_.commit,
+                text_or_nothing(origin_.network)});
     return;
   }
+  if (result.columns == nullptr) return;
   if (m.op != op_) heading(result);
   const auto of = [&](const Column& column) { return column.text(result); };
-  line(text_of_line(*result.columns, of) + " " + text_of_line(last_columns(), of));
+  line(whole_line(result, of));
 }
 
 void ResultWriter::finish() {

@@ -57,6 +57,7 @@ Result collective_row(const Bench& bench, const std::string& name, const Collect
   }
   Result row;
   row.columns = &collective_columns();
+  row.last_columns = &awake_columns();
   row.in_mean_of_bus_bandwidth = true;
   row.bus_factor = *factor;
   row.redop = part.sums ? "sum" : "none";
@@ -83,7 +84,11 @@ const std::vector<std::string>& collective_names() {
 }
 
 Case collective_case(const Bench& bench, std::string_view name, std::int64_t bytes) {
-  const MeasuredCollective& measured = collective_named(name);
+  return collective_case(bench, std::string(name), collective_named(name), bytes);
+}
+
+Case collective_case(const Bench& bench, const std::string& name,
+                     const MeasuredCollective& measured, std::int64_t bytes) {
   const int element = moe::bytes_of(bench.dtype);
   const std::int64_t multiple = measured.multiple ? measured.multiple(bench.world.size) : 1;
   const std::int64_t total = std::max<std::int64_t>(bytes / element / multiple, 1) * multiple;
@@ -98,7 +103,7 @@ Case collective_case(const Bench& bench, std::string_view name, std::int64_t byt
   const moe::CallContext context{.native_stream = bench.backend.native_stream(stream),
                                  .stream = stream,
                                  .time_limit_s = bench.sampling.time_limit_s,
-                                 .what = std::string(name)};
+                                 .what = name};
   // The call points into the part, which every function below keeps alive.
   const auto run = [part, call = complete(*part, from, to, bench.dtype), context, &bench] {
     bench.measured.run(call, context);
@@ -119,8 +124,7 @@ Case collective_case(const Bench& bench, std::string_view name, std::int64_t byt
   const auto timed = [=, &bench](int calls) {
     return timed_on_device(bench.backend, stream, calls, run);
   };
-  return {
-      collective_row(bench, std::string(name), *part, total), prepare, timed, verify, run, stream};
+  return {collective_row(bench, name, *part, total), prepare, timed, verify, run, stream};
 }
 
 }  // namespace microbench

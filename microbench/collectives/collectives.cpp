@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 
+#include "microbench/awake_ranks.h"
+#include "microbench/collectives/exchange_matrix.h"
 #include "microbench/table.h"
+#include "moe/communicator/awake.h"
 #include "moe/errors.h"
 
 namespace microbench {
@@ -16,22 +21,47 @@ bool names_a_collective(const std::string& name) {
   return std::ranges::find(collective_names(), name) != collective_names().end();
 }
 
+bool has_cores_to_wait_awake(const Bench& bench) {
+  if (bench.world.size == 1 || bench.ranks.empty() || bench.enqueues) return false;
+  std::vector<int> everybody(bench.ranks.size());
+  std::iota(everybody.begin(), everybody.end(), 0);
+  return may_wait_awake(bench.ranks, everybody);
+}
+
+/// What the case costs without the sleeps of those who wait: the fabric's own latency shows.
+void time_awake_too(const Bench& bench, Case& subject) {
+  subject.complete = [&bench, timed = subject.timed](Result& row) {
+    const moe::WaitsAwake awake;
+    row.awake_s = summary_of(sample(bench.world, timed, bench.sampling)).median_s;
+  };
+}
+
 }  // namespace
 
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
-                                   const std::vector<std::int64_t>& sizes) {
+                                   const std::vector<std::int64_t>& sizes,
+                                   const std::string& routing) {
   for (const std::string& name : names) {
     if (!names_a_collective(name)) {
       throw moe::Refusal(fmt::format("collective \"{}\"", name), "",
                          fmt::format("expected one of {}", fmt::join(collective_names(), ", ")));
     }
   }
+  std::optional<MeasuredCollective> routed;
+  if (!routing.empty()) routed = routed_all_to_all_v(exchange_matrix(bench, routing));
+  const bool awake = has_cores_to_wait_awake(bench);
   std::vector<Plan> plans;
   for (const std::string& name : collective_names()) {
     if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
     for (std::int64_t bytes : sizes) {
-      plans.push_back({fmt::format("{}/{}", name, bytes),
-                       [&bench, name, bytes] { return collective_case(bench, name, bytes); }});
+      const auto make = [&bench, name, bytes, awake,
+                         own = name == "all_to_all_v" ? routed : std::nullopt] {
+        Case subject =
+            own ? collective_case(bench, name, *own, bytes) : collective_case(bench, name, bytes);
+        if (awake && bytes <= kAwakeBytes) time_awake_too(bench, subject);
+        return subject;
+      };
+      plans.push_back({fmt::format("{}/{}", name, bytes), make});
     }
   }
   return plans;
@@ -39,13 +69,20 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
 
 Benchmark collective_benchmark() {
   const auto names = std::make_shared<std::vector<std::string>>();
+  const auto routing = std::make_shared<std::string>();
   const std::vector<BenchmarkOption> own{
       {"--collectives",
        fmt::format("measure these, with commas between them [default: {}]",
                    fmt::join(collective_names(), ", ")),
-       names.get()}};
-  const auto check = [names](const CommonOptions& common) {
+       names.get()},
+      {"--routing",
+       "who sends how much to whom in all_to_all_v: uniform, zipf:1.2, a routing file as moe-tune "
+       "takes it, or a file with a line of bytes for each sender [default: rank 0 receives twice "
+       "as much as others]",
+       routing.get()}};
+  const auto check = [names, routing](const CommonOptions& common) {
     require_sizes_fit_twice(common);
+    check_exchange(*routing);
     for (const std::string& name : *names) {
       if (!names_a_collective(name)) {
         throw moe::InputError(fmt::format("--collectives {}: expected some of {}", name,
@@ -56,8 +93,8 @@ Benchmark collective_benchmark() {
   // From sizes on whose time is half latency on a link of 1 Gbit/s: alpha shows there. Below them
   // a call takes no less, and would bend the line.
   return {"collectives", own, check,
-          [names](const Bench& bench, const CommonOptions& common) {
-            return collective_plans(bench, *names, common.sizes);
+          [names, routing](const Bench& bench, const CommonOptions& common) {
+            return collective_plans(bench, *names, common.sizes, *routing);
           },
           "16K:64M:x2"};
 }
@@ -73,6 +110,14 @@ const std::vector<Column>& collective_columns() {
       time_column(),
       algorithm_bandwidth_column(),
       bus_bandwidth_column()};
+  return columns;
+}
+
+const std::vector<Column>& awake_columns() {
+  static const std::vector<Column> columns = {{"awake", "(us)", 9, [](const Result& r) {
+                                                 return r.awake_s ? four_digits(1e6 * *r.awake_s)
+                                                                  : "-";
+                                               }}};
   return columns;
 }
 

@@ -64,15 +64,23 @@ const std::vector<std::string>& collective_names();
 /// least one. Sums in place add zeros while they are timed, so that they stay finite. Throws
 /// std::invalid_argument for an unknown name.
 Case collective_case(const Bench& bench, std::string_view name, std::int64_t bytes);
+/// The same of a collective that has no name of its own there.
+Case collective_case(const Bench& bench, const std::string& name,
+                     const MeasuredCollective& measured, std::int64_t bytes);
 
-/// Every named collective (all when empty) × sizes. Throws moe::Refusal for an unknown
-/// name.
+/// Every named collective (all when empty) × sizes; all_to_all_v with the shares of `routing`
+/// (exchange_matrix.h) unless that is empty. Where ranks have cores for that, cases of at most
+/// kAwakeBytes are also timed while ranks wait without sleeping. Throws moe::Refusal for an unknown
+/// name, moe::InputError for a wrong routing.
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
-                                   const std::vector<std::int64_t>& sizes);
+                                   const std::vector<std::int64_t>& sizes,
+                                   const std::string& routing = "");
+inline constexpr std::int64_t kAwakeBytes = std::int64_t{64} << 10;
 
 /// "collectives", with the choice among them as its option.
 Benchmark collective_benchmark();
 
 const std::vector<Column>& collective_columns();
+const std::vector<Column>& awake_columns();  ///< the last of their table
 
 }  // namespace microbench

@@ -20,7 +20,7 @@ class BenchStoreTest : public testing::Test {
   BenchStore make_store(double time_limit_s = 0.3) const {
     return BenchStore(path, db::sample_run(0), std::vector<moe::RankInfo>(1), {2}, time_limit_s);
   }
-  static db::Measurement row(std::int64_t bytes) {
+  static db::SampledMeasurement row(std::int64_t bytes) {
     db::Measurement measurement;
     measurement.op = "host_copy";
     measurement.device = "cpu";
@@ -28,7 +28,7 @@ class BenchStoreTest : public testing::Test {
     measurement.parameters_json = "{}";
     measurement.ranks = 1;
     measurement.bytes = bytes;
-    return measurement;
+    return {measurement, {0.001, 0.002}, 0.002, {{0, 0, 0.0015, 0.001, 0.002}}};
   }
   db::Connection reader() const { return db::open_reader(path); }
   std::size_t stored() const { return db::load_measurements(reader()).size(); }
@@ -42,6 +42,8 @@ TEST_F(BenchStoreTest, ARowIsStoredAsSoonAsItIsMeasured) {
   EXPECT_EQ(rows[0].bytes, 8);
   EXPECT_EQ(rows[0].run_id, store.run_id());
   EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "running");
+  EXPECT_EQ(db::load_sampled_measurements(reader(), store.run_id())[0].quantiles.size(), 2u);
+  EXPECT_EQ(db::load_measurement_ranks(reader(), rows[0].id).at(0).time_s, 0.0015);
 }
 
 TEST_F(BenchStoreTest, AnothersLockDelaysStoringButNotMeasuring) {

@@ -18,7 +18,8 @@ TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
     names.push_back(benchmark.name);
     EXPECT_NO_THROW(declare_options(app, benchmark)) << benchmark.name;
   }
-  EXPECT_THAT(names, testing::ElementsAre("gemm", "copies", "collectives", "interference"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("gemm", "copies", "collectives", "interference", "pairs"));
 }
 
 TEST(Benchmarks, OptionsReachThePlans) {
@@ -28,9 +29,11 @@ TEST(Benchmarks, OptionsReachThePlans) {
   app.parse("--rows 8,16 --experts 2 --collectives broadcast --activities computation,copy", false);
   moe::run_local_ranks(1, [&](moe::Communicator& world) {
     const auto backend = moe::make_cpu_backend(1);
-    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
+    Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
+    bench.ranks.resize(1);
     const CommonOptions common{.sizes = {4, 8, 12}, .sizes_text = "4,8,12"};
     for (const Benchmark& benchmark : all) benchmark.check(common);
+    EXPECT_FALSE(all[4].plans) << "pairs measure all ranks at once";
     EXPECT_EQ(all[0].plans(bench, common).size(), 12u);
     EXPECT_EQ(all[1].plans(bench, common).size(), 9u);
     EXPECT_EQ(all[2].plans(bench, common).size(), 3u);
@@ -52,12 +55,13 @@ TEST(Benchmarks, RefuseWhatTheyCannotMeasureBeforeAnyRankIsStarted) {
   CLI::App app;
   const auto all = benchmarks();
   for (const Benchmark& benchmark : all) declare_options(app, benchmark);
-  app.parse("--collectives gossip", false);
+  app.parse("--collectives gossip --over cards", false);
   EXPECT_THROW(all[0].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
                moe::InputError);
   EXPECT_THROW(all[2].check({.sizes = {4}, .sizes_text = "4"}), moe::InputError);
   EXPECT_THROW(all[3].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
                moe::InputError);
+  EXPECT_THROW(all[4].check({.sizes = {4}, .sizes_text = "4"}), moe::InputError);
   EXPECT_THROW(all[1].check({.sizes = {4, memory_bytes()}, .sizes_text = "4,"}), moe::InputError);
 }
 

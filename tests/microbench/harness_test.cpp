@@ -76,6 +76,22 @@ TEST(Harness, OneRanksFiguresAreThoseOfItsRepetitions) {
   EXPECT_EQ(m.wrong, 2);
   EXPECT_DOUBLE_EQ(m.algorithm_bandwidth_bytes_per_s, 25);
   EXPECT_NEAR(results[0].cv, 0.2097, 1e-4);  // worked by hand from 1, 2 and eighteen 4
+  ASSERT_EQ(results[0].quantiles.size(), 20u);
+  EXPECT_DOUBLE_EQ(results[0].quantiles[1], 2);
+  EXPECT_DOUBLE_EQ(results[0].p95_s, 4);
+  ASSERT_EQ(results[0].ranks.size(), 1u);
+  EXPECT_DOUBLE_EQ(results[0].ranks[0].min_s, 1);
+}
+
+TEST(Harness, AGivenNumberOfCallsIsThatOfOneRankToo) {
+  for (const int iterations : {1, 7, 40}) {
+    Scripted scripted{.seconds = {1}};
+    const auto results =
+        run_on_one_rank({scripted.plan("a")}, {.warm_up = 2, .iterations = iterations});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(results[0].measurement.samples, std::min(iterations, kRepetitions));
+    EXPECT_EQ(static_cast<int>(scripted.calls), 2 + std::min(iterations, kRepetitions));
+  }
 }
 
 TEST(Harness, ASpentBudgetEndsTheRepetitionsOfOneRank) {

@@ -33,6 +33,26 @@ TEST(Sampling, TakesTheSlowestRankAndTheSameDecisionsOnEveryRank) {
   EXPECT_EQ(of_rank[0].seconds.size(), 10u);
   EXPECT_EQ(of_rank[1].seconds, of_rank[0].seconds);
   EXPECT_EQ(of_rank[2].seconds, of_rank[0].seconds);
+  ASSERT_EQ(of_rank[0].by_rank.size(), 3u);
+  EXPECT_THAT(of_rank[0].by_rank[1], testing::Each(2.0));
+  EXPECT_EQ(of_rank[2].by_rank, of_rank[0].by_rank);
+}
+
+TEST(Sampling, AGivenNumberOfCallsIsTimedWhateverTheBudgetAndTheNoise) {
+  moe::run_local_ranks(2, [](moe::Communicator& world) {
+    int calls_made = 0;
+    const auto timed = [&](int calls) {
+      calls_made += calls;
+      return calls * (1.0 + calls_made % 7);
+    };
+    const Samples samples =
+        sample(world, timed, {.warm_up = 3, .iterations = 50, .budget_s = 1e-9});
+    EXPECT_EQ(samples.seconds.size(), 20u);
+    EXPECT_EQ(samples.calls_per_sample, 3);  // 50 / 20, rounded up
+    EXPECT_EQ(calls_made, 3 + 20 * 3);
+    EXPECT_EQ(sample(world, timed, {.iterations = 4}).seconds.size(), 4u);
+  });
+  EXPECT_EQ(fixed_samples(0).samples, 0);
 }
 
 TEST(Sampling, BudgetEndsWhatNeverSettles) {

@@ -32,6 +32,20 @@ TEST(Sizes, WhatIsWrongIsNamed) {
   } catch (const moe::Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("\"8:2:x2\""));
   }
+  // What was meant is said.
+  const std::vector<std::pair<std::string, std::string>> meant = {
+      {"1M:64K", "as 64K:1M:x2"},   {"64K:1M", "does not say how sizes grow"},
+      {"64K:1M", "as 64K:1M:x2"},   {"1M:64K:x4", "as 64K:1M:x4"},
+      {"8:64:2", "as 8:64:x2"},     {"8::x2", "a part is empty"},
+      {"8:64:x2:9", "as 64K:1M:x2"}};
+  for (const auto& [text, part] : meant) {
+    try {
+      parse_sizes(text);
+      ADD_FAILURE() << text;
+    } catch (const moe::Refusal& error) {
+      EXPECT_THAT(error.what(), HasSubstr(part)) << text;
+    }
+  }
   EXPECT_THROW(parse_sizes("1:1G:+1"), moe::Refusal);  // too many to be meant
 }
 

@@ -29,6 +29,7 @@ Result result(const std::string& op, std::int64_t bytes, double cv = 0.01) {
   r.measurement.bus_bandwidth_bytes_per_s = 2.5e9;
   r.measurement.algorithm_bandwidth_bytes_per_s = 1.25e9;
   r.cv = cv;
+  r.p95_s = 0.015;
   return r;
 }
 
@@ -38,7 +39,7 @@ std::vector<std::string> lines_of(db::Format format, Write write) {
   char* text = nullptr;
   std::size_t size = 0;
   std::FILE* file = open_memstream(&text, &size);
-  ResultWriter writer(file, {format});
+  ResultWriter writer(file, {format}, {"n0", 1795851630, 2, "abc123", "eth0 25 Gbit/s"});
   write(writer);
   writer.finish();
   std::fclose(file);
@@ -73,19 +74,24 @@ TEST(ResultWriter, PrintsAHeadingPerOpAndARowPerResultAsNcclTestsDo) {
     writer.row(result("all_reduce", 4096));
     writer.row(result("all_gather", 1024));
   });
-  EXPECT_THAT(
-      lines,
-      ElementsAre("# 2 ranks", "#", "# all_reduce",
-                  "#       size      time    busbw  #wrong       min       max     cv samples",
-                  "#        (B)      (us)   (GB/s)              (us)      (us)    (%)        ",
-                  "        1024      1234    2.500       0     500.0     20000    1.0      12",
-                  "        4096      1234    2.500       0     500.0     20000    1.0      12", "#",
-                  "# all_gather",
-                  "#       size      time    busbw  #wrong       min       max     cv samples",
-                  "#        (B)      (us)   (GB/s)              (us)      (us)    (%)        ",
-                  "        1024      1234    2.500       0     500.0     20000    1.0      12", "#",
-                  "# Out of bounds values : 0 OK",
-                  "# Largest cv           : 1.0% (all_reduce of 1024 bytes)"));
+  EXPECT_THAT(lines, ElementsAre("# 2 ranks", "#", "# all_reduce",
+                                 "#       size      time    busbw  #wrong       min       p50      "
+                                 " p95       max     cv samples",
+                                 "#        (B)      (us)   (GB/s)              (us)      (us)      "
+                                 "(us)      (us)    (%)        ",
+                                 "        1024      1234    2.500       0     500.0      1234     "
+                                 "15000     20000    1.0      12",
+                                 "        4096      1234    2.500       0     500.0      1234     "
+                                 "15000     20000    1.0      12",
+                                 "#", "# all_gather",
+                                 "#       size      time    busbw  #wrong       min       p50      "
+                                 " p95       max     cv samples",
+                                 "#        (B)      (us)   (GB/s)              (us)      (us)      "
+                                 "(us)      (us)    (%)        ",
+                                 "        1024      1234    2.500       0     500.0      1234     "
+                                 "15000     20000    1.0      12",
+                                 "#", "# Out of bounds values : 0 OK",
+                                 "# Largest cv           : 1.0% (all_reduce of 1024 bytes)"));
 }
 
 TEST(ResultWriter, EndsWithWhatIsWrongTheMeanBandwidthAndWhoseSamplesDifferMost) {
@@ -124,12 +130,26 @@ TEST(ResultWriter, CsvIsARowPerResultInPlainNumbersAndNothingElse) {
     r.root = 1;
     writer.row(r);
   });
-  EXPECT_THAT(lines,
-              ElementsAre("op,device,dtype,ranks,bytes,count,redop,root,parameters,flops,time_s,"
-                          "min_s,max_s,cv,samples,algorithm_bandwidth_bytes_per_s,"
-                          "bus_bandwidth_bytes_per_s,flops_per_s,wrong",
-                          "gemm,cpu,f32,2,0,0,sum,1,\"{\"\"m\"\":1,\"\"n\"\":2}\",2468000,"
-                          "0.001234,0.0005,0.02,0.01,12,1250000000,2500000000,2000000000,0"));
+  EXPECT_THAT(
+      lines, ElementsAre("op,device,dtype,ranks,bytes,count,redop,root,parameters,flops,time_s,"
+                         "min_s,max_s,cv,samples,algorithm_bandwidth_bytes_per_s,"
+                         "bus_bandwidth_bytes_per_s,flops_per_s,wrong,p50_s,p95_s,awake_s,host,"
+                         "date,nodes,commit,network",
+                         "gemm,cpu,f32,2,0,0,sum,1,\"{\"\"m\"\":1,\"\"n\"\":2}\",2468000,"
+                         "0.001234,0.0005,0.02,0.01,12,1250000000,2500000000,2000000000,0,0.001234,"
+                         "0.015,,n0,2026-11-28T07:40:30Z,2,abc123,eth0 25 Gbit/s"));
+}
+
+TEST(ResultWriter, AResultWithoutColumnsIsNoLineOfATable) {
+  const auto print = [](ResultWriter& writer) {
+    Result pair = result("ping_pong", 8);
+    pair.columns = nullptr;
+    writer.row(pair);
+    writer.text("a matrix");
+  };
+  EXPECT_THAT(lines_of(db::Format::table, print), testing::Contains("a matrix"));
+  EXPECT_THAT(lines_of(db::Format::table, print), testing::Not(testing::Contains("# ping_pong")));
+  EXPECT_EQ(lines_of(db::Format::csv, print).size(), 2U);
 }
 
 TEST(ResultWriter, AFullOutputIsAnError) {

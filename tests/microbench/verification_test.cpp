@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Verification, EveryCollective,
 
 TEST_P(EveryCollective, FindsNoWrongValueWhereThereIsNone) {
   const auto [name, ranks] = GetParam();
-  for (moe::DType dtype : {moe::DType::f32, moe::DType::f64, moe::DType::i32}) {
+  for (moe::DType dtype : {moe::DType::f32, moe::DType::f64, moe::DType::i32, moe::DType::bf16}) {
     moe::run_local_ranks(ranks, [&, name = name](moe::Communicator& world) {
       const auto backend = moe::make_cpu_backend(1);
       const Bench bench{world, world, *backend, dtype, "cpu", quick};
@@ -256,7 +256,7 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   EXPECT_THAT(text, testing::ContainsRegex("size +count +type +redop +root +time +algbw +busbw "
                                            "+#wrong"));
   EXPECT_THAT(text, testing::ContainsRegex("1024 +256 +f32 +sum +-1 +1000 +0.000 +0.000 +3 "));
-  EXPECT_THAT(text, testing::ContainsRegex("min +max +cv samples"));
+  EXPECT_THAT(text, testing::ContainsRegex("min +p50 +p95 +max +cv samples"));
   EXPECT_THAT(text, testing::HasSubstr("Largest cv           : 25.0% (all_reduce of 1024 bytes)"));
   EXPECT_THAT(text, testing::HasSubstr("Out of bounds values : 3 FAILED"));
 }

@@ -1,0 +1,91 @@
+#include "microbench/compare/compare.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+namespace microbench::compare_test {
+namespace {
+
+/// A run of cases of 1 KiB, 2 KiB ..., 20 samples each: about a millisecond, times `factor`.
+std::vector<db::SampledMeasurement> sweep(int cases, double factor, double drift, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> of_case(0, drift), of_sample(0, 0.01);
+  std::vector<db::SampledMeasurement> rows;
+  for (int i = 0; i < cases; ++i) {
+    db::SampledMeasurement& row = rows.emplace_back();
+    row.measurement.op = "all_reduce";
+    row.measurement.ranks = 2;
+    row.measurement.bytes = std::int64_t{1024} << i;
+    row.measurement.parameters_json = "{}";
+    const double usual_s = 1e-3 * factor * std::exp(of_case(random));
+    for (int sample = 0; sample < 20; ++sample) {
+      row.quantiles.push_back(usual_s * std::exp(of_sample(random)));
+    }
+    std::ranges::sort(row.quantiles);
+  }
+  return rows;
+}
+
+TEST(Compare, EqualSweepsAreWithinNoiseAlsoWhereRunsDriftMoreThanTheirSamples) {
+  for (const double drift : {0.0, 0.02, 0.08}) {
+    for (unsigned seed = 0; seed < 100; seed += 2) {
+      const Comparison c = compare(sweep(12, 1, drift, seed), sweep(12, 1, drift, seed + 1), 0.05);
+      EXPECT_EQ(c.cases.size(), 12U);
+      EXPECT_TRUE(drift > 0.05 || !c.has_regressed()) << drift << " " << seed;
+      EXPECT_LE(c.count(Verdict::slower) + c.count(Verdict::faster), 1) << drift << " " << seed;
+    }
+  }
+}
+
+TEST(Compare, ASweepThatIsTenPercentSlowerIsTold) {
+  for (const double drift : {0.0, 0.01, 0.03}) {
+    for (unsigned seed = 0; seed < 40; seed += 2) {
+      const Comparison c =
+          compare(sweep(12, 1, drift, seed), sweep(12, 1.1, drift, seed + 1), 0.05);
+      EXPECT_TRUE(c.has_regressed()) << drift << " " << seed;
+      EXPECT_EQ(c.count(Verdict::faster), 0);
+    }
+  }
+}
+
+TEST(Compare, OneSlowCaseIsNamedAndTheOthersAreNot) {
+  auto after = sweep(12, 1, 0.01, 2);
+  for (double& sample : after[4].quantiles) sample *= 1.3;
+  const Comparison c = compare(sweep(12, 1, 0.01, 1), after, 0.05);
+  EXPECT_EQ(c.count(Verdict::slower), 1);
+  EXPECT_EQ(c.cases[4].verdict, Verdict::slower);
+  EXPECT_EQ(c.verdict, Verdict::within_noise) << "of all cases together";
+  EXPECT_TRUE(c.has_regressed());
+  EXPECT_EQ(compare(after, sweep(12, 1, 0.01, 1), 0.05).count(Verdict::faster), 1);
+}
+
+TEST(Compare, AChangeBelowTheLeastIsNone) {
+  const auto before = sweep(4, 1, 0, 1), after = sweep(4, 1.04, 0, 2);
+  EXPECT_FALSE(compare(before, after, 0.05).has_regressed());
+  EXPECT_EQ(compare(before, after, 0.01).count(Verdict::slower), 4);
+}
+
+TEST(Compare, CasesAreMatchedByAllThatMakesThemACase) {
+  auto before = sweep(3, 1, 0, 1), after = sweep(4, 1, 0, 2);
+  after[0].measurement.dtype = "bf16";
+  after[1].quantiles.clear();
+  const Comparison c = compare(before, after, 0.05);
+  EXPECT_EQ(c.cases.size(), 1U);
+  EXPECT_EQ(c.only_before, 1);
+  EXPECT_EQ(c.only_after, 2);
+  EXPECT_EQ(c.without_samples, 1);
+}
+
+TEST(Compare, InterferenceIsMatchedByItsActivities) {
+  auto before = sweep(1, 1, 0, 1), after = sweep(1, 1, 0, 2);
+  for (auto* rows : {&before, &after}) rows->front().measurement.op = "interference";
+  before[0].measurement.parameters_json = R"({"activity":"copy","beside":"gemm","alone_s":1})";
+  after[0].measurement.parameters_json = R"({"activity":"copy","beside":"gemm","alone_s":2})";
+  EXPECT_EQ(compare(before, after, 0.05).cases.size(), 1U);
+  after[0].measurement.parameters_json = R"({"activity":"copy","beside":"all","alone_s":2})";
+  EXPECT_EQ(compare(before, after, 0.05).cases.size(), 0U);
+}
+
+}  // namespace
+}  // namespace microbench::compare_test

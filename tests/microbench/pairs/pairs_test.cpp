@@ -1,0 +1,133 @@
+#include "microbench/pairs/pairs.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "moe/errors.h"
+
+namespace microbench::pairs_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Passes everything on; on one rank of the world every message takes 20 ms longer. Where asked to,
+/// it spoils what arrives there.
+class SlowCard : public moe::Communicator {
+ public:
+  SlowCard(moe::Communicator& world, bool slow, bool spoils)
+      : Communicator(world.rank, world.size), world_(&world), slow_(slow), spoils_(spoils) {}
+  SlowCard(std::unique_ptr<moe::Communicator> own, bool slow, bool spoils)
+      : Communicator(own->rank, own->size),
+        own_(std::move(own)),
+        world_(own_.get()),
+        slow_(slow),
+        spoils_(spoils) {}
+
+  void run(const moe::collective::Call& what, const moe::CallContext& call) override {
+    const auto* exchange = std::get_if<moe::collective::AllToAllV>(&what);
+    if (exchange && slow_) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    world_->run(what, call);
+    if (exchange && spoils_ && !exchange->receive.empty()) exchange->to[3] ^= std::byte{0x40};
+  }
+  std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
+    return std::make_unique<SlowCard>(world_->split(ranks), slow_, spoils_);
+  }
+
+ private:
+  std::unique_ptr<moe::Communicator> own_;
+  moe::Communicator* world_;
+  bool slow_, spoils_;
+};
+
+std::vector<moe::RankInfo> ranks_on(const std::vector<int>& nodes) {
+  std::vector<moe::RankInfo> ranks;
+  for (const int node : nodes) {
+    moe::RankInfo& rank = ranks.emplace_back();
+    rank.hostname = "n" + std::to_string(node);
+    rank.node = node;
+  }
+  return ranks;
+}
+
+struct Found {
+  std::vector<Result> results;
+  std::vector<std::string> lines, findings;
+};
+
+/// What rank 0 is told, with one rank per node.
+Found measured(int ranks, int slow_rank, bool spoils = false, int iterations = 0) {
+  Found found;
+  moe::run_local_ranks(ranks, [&](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    std::vector<int> nodes(ranks);
+    for (int rank = 0; rank < ranks; ++rank) nodes[rank] = rank;
+    const bool own = world.rank == slow_rank;
+    SlowCard cards(world, own && !spoils, own && spoils);
+    Bench bench{world, cards, *backend, moe::DType::f32, "cpu", {}};
+    bench.ranks = ranks_on(nodes);
+    bench.sampling = {.shortest_sample_s = 1e-4, .iterations = iterations, .budget_s = 0.02};
+    Found of_rank;
+    const Reports reports{[&](const Result& row) { of_rank.results.push_back(row); },
+                          [&](const std::string& line) { of_rank.lines.push_back(line); },
+                          [&](const std::string& text) { of_rank.findings.push_back(text); }};
+    measure_pairs(bench, pair_players(bench.ranks, "nodes"), {4096}, reports);
+    if (world.rank == 0) found = of_rank;
+  });
+  return found;
+}
+
+TEST(Pairs, ASlowNodeIsNamedInRowAndColumn) {
+  const Found found = measured(4, 2);
+  EXPECT_THAT(found.findings,
+              Contains(testing::MatchesRegex("4096 bytes: n2: 0\\.[0-9]+ of the median, out.*in")));
+  EXPECT_THAT(found.findings,
+              Contains(testing::MatchesRegex("8 bytes: n2: [0-9.]+ times the median, out.*in")));
+}
+
+TEST(Pairs, EveryPairAndDirectionHasARowForEachSize) {
+  for (const int ranks : {2, 3, 4}) {
+    const Found found = measured(ranks, -1, false, 3);
+    EXPECT_EQ(static_cast<int>(found.results.size()), 2 * ranks * (ranks - 1));
+    std::set<std::string> cases;
+    for (const Result& row : found.results) {
+      const db::Measurement& m = row.measurement;
+      const auto parameters = nlohmann::json::parse(m.parameters_json);
+      EXPECT_EQ(m.op, "ping_pong");
+      EXPECT_EQ(m.samples, 3);
+      EXPECT_EQ(m.wrong, 0);
+      EXPECT_GT(m.time_s, 0);
+      EXPECT_EQ(row.quantiles.size(), 3U);
+      EXPECT_EQ(parameters["from_host"], "n" + std::to_string(parameters["from"].get<int>()));
+      EXPECT_NE(parameters["from"], parameters["to"]);
+      cases.insert(m.parameters_json + std::to_string(m.bytes));
+    }
+    EXPECT_EQ(cases.size(), found.results.size()) << "a pair was measured twice";
+    EXPECT_THAT(found.lines, Contains(HasSubstr("ping_pong of 4096 bytes, GB/s")));
+    EXPECT_THAT(found.lines, Contains(HasSubstr("ping_pong of 8 bytes, us")));
+  }
+}
+
+TEST(Pairs, WhatArrivesWrongIsCounted) {
+  std::int64_t wrong = 0;
+  for (const Result& row : measured(3, 1, true, 1).results) wrong += row.measurement.wrong;
+  EXPECT_EQ(wrong, 4) << "an element of each size from each of the two others";
+}
+
+TEST(Pairs, PlayersAreNodesWhereThereAreSeveral) {
+  const auto two_nodes = ranks_on({0, 0, 1, 1}), one_node = ranks_on({0, 0});
+  EXPECT_THAT(pair_players(two_nodes, "").ranks, ElementsAre(0, 2));
+  EXPECT_THAT(pair_players(two_nodes, "").names, ElementsAre("n0", "n1"));
+  EXPECT_THAT(pair_players(two_nodes, "ranks").names, ElementsAre("n0:0", "n0:1", "n1:2", "n1:3"));
+  EXPECT_THAT(pair_players(one_node, "").names, ElementsAre("rank 0", "rank 1"));
+  EXPECT_THROW(pair_players(one_node, "nodes"), moe::InputError);
+  EXPECT_THROW(pair_players(ranks_on({0}), ""), moe::InputError);
+}
+
+}  // namespace
+}  // namespace microbench::pairs_test
