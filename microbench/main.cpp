@@ -11,7 +11,8 @@
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Measures GEMMs, collectives, copies, how they slow each other down, and which node or link is "
+      "Measures GEMMs, collectives, copies, how they slow each other down, and which node or link "
+      "is "
       "slow, with the kernels and communicators that train. Compares runs.",
       "moe-bench");
   microbench::Arguments arguments;
