@@ -38,11 +38,6 @@ OpenDevice open_processor(Communicator& world, const std::vector<RankInfo>& rank
   const auto of_core_set = std::ranges::count(ranks, self.core_set, &RankInfo::core_set);
   const Waiting waiting = waiting_of_threads(static_cast<int>(of_core_set) * threads, self.cores);
   OpenDevice open;
-  // Messages between nodes and inside them have a thread each.
-  const int busy = static_cast<int>(of_core_set) * (threads + 2);
-  if (waiting_of_threads(busy, self.cores) == Waiting::awake) {
-    open.awake = std::make_unique<WaitsAwake>();
-  }
   open.backend = make_cpu_backend(threads, waiting, wish.copy_bytes_per_s);
   open.memory_bytes = memory / 5 * 4 / sharers;
   open.threads.resize(static_cast<std::size_t>(world.size));

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "moe/backend/backend.h"
-#include "moe/communicator/awake.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/ranks.h"
 
@@ -34,8 +33,6 @@ struct OpenDevice {
   /// What the same would be now, where NCCL takes memory for every group of ranks; none elsewhere.
   std::function<std::int64_t()> bytes_left;
   std::vector<int> threads;  ///< computing threads by rank; empty on GPUs
-  /// Where threads that communicate have cores to themselves beside those that compute.
-  std::unique_ptr<WaitsAwake> awake;
 };
 
 /// Opens this rank's device. All ranks of `world` take part and decide alike: where one of them
