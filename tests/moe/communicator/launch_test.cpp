@@ -67,13 +67,13 @@ TEST_F(Launch, ALauncherStartsOneRankToo) {
 }
 
 TEST_F(Launch, ALauncherNeedsANumberOfRanks) {
-  EXPECT_THROW(join_world(std::nullopt, argv_, kDefaultStartLimit_s, {}, {.command = "srun"}),
+  EXPECT_THROW(join_world(std::nullopt, argv_, kDefaultStartLimit_s, {}, "", {.command = "srun"}),
                InputError);
 }
 
 TEST_F(Launch, AHostfileThatIsNotThereIsRefused) {
   if (!has_mpi()) GTEST_SKIP() << "built without MPI";
-  EXPECT_THROW(join_world(2, argv_, kDefaultStartLimit_s, {}, {.hostfile = "/nonexistent"}),
+  EXPECT_THROW(join_world(2, argv_, kDefaultStartLimit_s, {}, "", {.hostfile = "/nonexistent"}),
                InputError);
 }
 
