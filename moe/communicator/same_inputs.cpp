@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kNone = "none";
 /// What is wrong is seen from the first differences; all of two models would fill a page.
 constexpr std::size_t kMostDifferences = 3;
+
 std::string facts_to_json(const std::vector<InputFact>& facts) {
   nlohmann::json all = nlohmann::json::array();
   for (const InputFact& fact : facts) {

@@ -137,8 +137,9 @@ void check_applies(const Program& program, const Schedule& schedule, const std::
 std::string to_json(const Decision& decision) { return json_of(decision).dump(); }
 
 std::string to_json(const Schedule& schedule) {
-  return Json{{"planner", schedule.planner}, {"decisions", json_of(canonical(schedule).decisions)}}
-      .dump(2);
+  Json json{{"decisions", json_of(canonical(schedule).decisions)}};
+  if (!schedule.planner.empty()) json["planner"] = schedule.planner;
+  return json.dump(2);
 }
 
 std::string decisions_json(const Schedule& schedule) {

@@ -102,7 +102,7 @@ TEST(Mpirun, ThatHasNotStartedIsToldWithItsLastWords) {
     try {
       run_mpirun({"/bin/sh", "-c",
                   "echo early >&2; echo '-----' >&2; echo '  Permission denied.' >&2; exit 255"},
-                 Job::kLimit_s, {}, Job::kLaunch_s, "srun -n 2");
+                 Job::kLimit_s, {}, Job::kLaunch_s, "", "srun -n 2");
     } catch (const NotStarted& error) {
       _exit(std::string(error.what()) ==
                     "srun -n 2 has started no rank and ended with 255: early Permission denied."

@@ -40,6 +40,11 @@ TEST(ScheduleJson, OfEqualDecisionsIsEqualWhateverTheirOrderAndWhoeverMadeThem) 
   EXPECT_EQ(decisions_json(turned), decisions_json(kSchedule));
 }
 
+TEST(ScheduleJson, OfNoPlannerComesBack) {
+  const Schedule nameless{"", kSchedule.decisions};
+  EXPECT_EQ(schedule_from_json(to_json(nameless)), canonical(nameless));
+}
+
 TEST(ScheduleJson, SaysWhichKeyIsWrong) {
   const auto refused = [](const std::string& decision) {
     try {
