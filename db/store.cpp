@@ -371,11 +371,13 @@ bool claim_trial(Connection& connection, std::int64_t trial_id) {
                 now(), trial_id) == 1;
 }
 
-void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
-  require_row(connection,
-              update(connection, "store a heartbeat",
-                     "UPDATE trial SET heartbeat_at = ? WHERE id = ?", now(), trial_id),
-              "trial", trial_id);
+void heartbeat_study(Connection& connection, std::int64_t run_id, std::int64_t study_id) {
+  Transaction transaction(connection, "store a heartbeat");
+  heartbeat_run(connection, run_id);
+  update(connection, "store a heartbeat",
+         "UPDATE trial SET heartbeat_at = ? WHERE study_id = ? AND status = 'running'", now(),
+         study_id);
+  transaction.commit();
 }
 
 void finish_trial(Connection& connection, Trial trial) {

@@ -110,13 +110,15 @@ void name_planner(Connection&, std::int64_t trial_id, const std::string& planner
 /// bounds, peak, deviation. Deletes its predicted timelines.
 void replace_prediction(Connection&, const Trial&);
 
-/// Turns a planned trial into a running one, which has no failure any more. False where it is not planned: another process took
-/// it, or it is finished.
+/// Turns a planned trial into a running one, which has no failure any more. False where it is not
+/// planned: another process took it, or it is finished.
 bool claim_trial(Connection&, std::int64_t trial_id);
-void heartbeat_trial(Connection&, std::int64_t trial_id);
+/// Of the run of a process that runs a study, and of the trials that are running.
+void heartbeat_study(Connection&, std::int64_t run_id, std::int64_t study_id);
 
 /// Writes status, error, every figure and parameters of `trial` (found by id), not what it is, when
-/// it began and who else planned it. Its failure is its status, or nothing where it is done. finished_at unset means now.
+/// it began and who else planned it. Its failure is its status, or nothing where it is done.
+/// finished_at unset means now.
 void finish_trial(Connection&, Trial);
 
 /// Turns a running trial into a planned one; `failure` (Trial::failure) and `error` say why it was not

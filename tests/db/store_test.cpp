@@ -112,7 +112,7 @@ TEST_F(Store, RefusesUnknownIdsStatusesAndJson) {
   const auto sample = store_sample(connection);
   expect_invalid([&] { heartbeat_run(connection, 99); }, "no run 99");
   expect_invalid([&] { finish_run(connection, 99, "done"); }, "no run 99");
-  expect_invalid([&] { heartbeat_trial(connection, 99); }, "no trial 99");
+  expect_invalid([&] { heartbeat_study(connection, 99, sample.study); }, "no run 99");
   expect_invalid([&] { finish_run(connection, sample.run, "dun"); }, "CHECK");
   expect_invalid([&] { insert(connection, sample_run(99)); }, "FOREIGN KEY");
   db::Run run = sample_run(sample.machine);

@@ -18,8 +18,6 @@
 namespace tuner {
 namespace {
 
-constexpr double kStaleRun_s = 60;
-
 void refuse_emulated_device(const StudyOptions& options) {
   if (options.job.device != "cuda" || !moe::cuda_is_emulated()) return;
   throw moe::InputError(
@@ -32,6 +30,7 @@ db::Study new_study(const StudyOptions& options, const moe::Groups& groups,
                     const std::vector<Given>& given) {
   db::Study study;
   study.name = options.name;
+  study.created_at = db::now();
   study.model_json = moe::to_json(options.model);
   study.settings_json = settings_json(options, given);
   study.ranks = options.job.ranks;
@@ -74,7 +73,6 @@ void OpenStudy::begin(const db::Machine& machine, bool exists) {
   if (exists) {
     study = db::find_study(connection_, options_.name).value();  // its last owner may have gone on
     db::bury_runs(connection_, options_.name, hostname_);
-    db::mark_stale_runs_killed(connection_, kStaleRun_s);
     const int requeued = db::requeue_trials(connection_, study.id);
     options_.say(
         fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
@@ -102,8 +100,12 @@ void OpenStudy::begin(const db::Machine& machine, bool exists) {
 }
 
 void OpenStudy::stay_alive() {
-  expect_still_owner(connection_, study.name, run_id);
-  db::heartbeat_run(connection_, run_id);
+  try {
+    expect_still_owner(connection_, study.name, run_id);
+    db::heartbeat_study(connection_, run_id, study.id);
+  } catch (const db::Error& error) {
+    if (error.kind != db::ErrorKind::locked) throw;  // by others, for long: the next one will do
+  }
 }
 
 void OpenStudy::go_on() {

@@ -22,7 +22,8 @@ class OpenStudy {
   OpenStudy(db::Connection& connection, const StudyOptions& options, const moe::Groups& groups,
             const std::vector<Given>& given);
 
-  /// Notes that this process is alive. Throws TakenOver where the study is another's by now.
+  /// Notes that this process and its running trials are alive, unless others keep the database
+  /// locked. Throws TakenOver where the study is another's by now.
   void stay_alive();
   /// Between steps that take long. Throws moe::Stopped too.
   void go_on();

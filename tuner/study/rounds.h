@@ -11,7 +11,7 @@ namespace tuner {
 
 /// Trainings that come next, one after the other.
 struct Round {
-  int repeat = 0;                   ///< its number, which no other round has
+  int repeat = 0;                   ///< its number, which no other round of these trials has
   std::vector<std::size_t> trials;  ///< their indices; empty where nothing is left to train
 };
 

@@ -15,7 +15,7 @@ namespace tuner {
 /// looks, and is alive where it moves.
 struct OwnerWatch {
   double gone_after_s = 60;  ///< without a heartbeat; its age by the clocks counts towards that
-  double look_s = 3;         ///< the least time to look, whatever the clocks say
+  double look_s = 20;        ///< the least time to look, whatever the clocks say
   double pause_s = 0.25;     ///< between looks
 };
 

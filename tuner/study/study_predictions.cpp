@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,7 +31,7 @@ std::vector<std::int64_t> StudyPredictions::micro_profiled() {
   const Situation measured = measuring(simulated, micro_profiles);
   for (const PlannerRequest& request : options_.planners) {
     if (chooses_by_micro_profiles(request)) {
-      planned_.candidates(measured, request, [](const auto&) {});
+      candidates(measured, request, [](const auto&) {});
     }
   }
   return micro_profile_runs(connection_, open_.study);
@@ -90,7 +91,7 @@ void StudyPredictions::predict_all() {
   requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
   for (const PlannerRequest& request : requests) {
     const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
-    auto all = planned_.candidates(decides_from, request, options_.say);
+    auto all = candidates(decides_from, request, options_.say);
     if (request.planner->measures && !all.empty()) {
       options_.say(request.planner->remark(decides_from, planned_.planner_options(request),
                                            all.front().schedule));
@@ -125,10 +126,26 @@ bool StudyPredictions::chooses_by_micro_profiles(const PlannerRequest& request) 
 
 Situation StudyPredictions::measuring(Situation situation, MicroProfiles& micro_profiles) {
   situation.measure = [this, &micro_profiles](const moe::Schedule& schedule) {
-    open_.go_on();
-    return micro_profiles.seconds(schedule);
+    try {
+      open_.go_on();
+      return micro_profiles.seconds(schedule);
+    } catch (...) {
+      ended_measuring_ = std::current_exception();
+      throw;
+    }
   };
   return situation;
+}
+
+std::vector<Candidate> StudyPredictions::candidates(
+    const Situation& situation, const PlannerRequest& request,
+    const std::function<void(const std::string&)>& say) {
+  try {
+    return planned_.candidates(situation, request, say);
+  } catch (const std::exception&) {
+    if (ended_measuring_) std::rethrow_exception(std::exchange(ended_measuring_, nullptr));
+    throw;
+  }
 }
 
 MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) {

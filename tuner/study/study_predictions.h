@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "db/connection.h"
@@ -44,6 +47,9 @@ class StudyPredictions {
   bool chooses_by_micro_profiles(const PlannerRequest& request) const;
   /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
   Situation measuring(Situation situation, MicroProfiles& micro_profiles);
+  /// Those of a planner. What ends a micro-profile is thrown as it is, and not as the planner's.
+  std::vector<Candidate> candidates(const Situation& situation, const PlannerRequest& request,
+                                    const std::function<void(const std::string&)>& say);
   /// `situation` has to live as long.
   MicroProfiles make_micro_profiles(const Situation& situation);
 
@@ -52,6 +58,7 @@ class StudyPredictions {
   const StudySituation& planned_;
   OpenStudy& open_;
   Budget& budget_;
+  std::exception_ptr ended_measuring_;
 };
 
 }  // namespace tuner

@@ -136,10 +136,25 @@ PlannedRuns planned(const std::vector<TrainedTrial>& trials, const TrialRuns& ho
   return of_live;
 }
 
+/// The largest number of a repeat that the study has, of trials too that are not among the best any
+/// more.
+int newest_repeat(const db::Connection& connection, std::int64_t study_id) {
+  int newest = 0;
+  for (const db::Trial& trial : db::load_trials(connection, study_id)) {
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      newest = std::max(newest, repeat.repeat);
+    }
+  }
+  return newest;
+}
+
 class TrialTrainings {
  public:
   TrialTrainings(db::Connection& connection, const TrialRuns& how)
-      : connection_(connection), how_(how), trials_(load_chosen(connection, how)) {}
+      : connection_(connection),
+        how_(how),
+        trials_(load_chosen(connection, how)),
+        newest_repeat_(newest_repeat(connection, how.study_id)) {}
 
   void run() {
     claim();
@@ -190,6 +205,7 @@ class TrialTrainings {
   Round next() const {
     const LiveTrials live = live_trials(trials_);
     Round round = next_round(live.repeats, live.sequential, how_.repeats);
+    round.repeat = std::max(round.repeat, newest_repeat_ + 1);
     for (std::size_t& i : round.trials) i = live.places[i];
     return round;
   }
@@ -222,13 +238,6 @@ class TrialTrainings {
     how_.say(text);
   }
 
-  void stay_alive() {
-    how_.alive();
-    for (const TrainedTrial& entry : trials_) {
-      if (entry.trial.status == db::kRunning) db::heartbeat_trial(connection_, entry.trial.id);
-    }
-  }
-
   /// No warm-up among them, where there are other iterations.
   int timelines_of_repeat() const {
     return std::clamp(how_.job.steps - moe::kWarmupIterations, 1, kMostTimelines);
@@ -245,8 +254,7 @@ class TrialTrainings {
       limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
     }
     const auto train_once = [&] {
-      return train(how_.job, schedules, how_.job.steps, timelines_of_repeat(), limit_s,
-                   [this] { stay_alive(); });
+      return train(how_.job, schedules, how_.job.steps, timelines_of_repeat(), limit_s, how_.alive);
     };
     return train_undisturbed(connection_, train_once, how_.most_of_others, how_.say).results;
   }
@@ -295,6 +303,7 @@ class TrialTrainings {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       TrainedTrial& entry = trials_[ids[i]];
       entry.repeats[repeat] = results[i].iteration_s;
+      newest_repeat_ = std::max(newest_repeat_, repeat);
       entry.trial.measured_peak_bytes =
           std::max(entry.trial.measured_peak_bytes.value_or(0), results[i].measured_peak_bytes);
     }
@@ -358,6 +367,7 @@ class TrialTrainings {
   db::Connection& connection_;
   const TrialRuns& how_;
   std::vector<TrainedTrial> trials_;
+  int newest_repeat_ = 0;
 };
 
 }  // namespace

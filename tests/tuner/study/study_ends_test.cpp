@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "tests/tuner/study/study_fixture.h"
 #include "tuner/study/budget.h"
+#include "tuner/study/study_owner.h"
 #include "tuner/study/trial_runs.h"
 
 /// How a study ends that has not trained all, and how it goes on.
@@ -110,6 +111,41 @@ TEST_F(StudyEnds, APlannerThatJoinsIsTrainedBesideABaselineTrainedAgain) {
   const auto trial = trials()[1];
   EXPECT_LT(db::load_trial_figures(connection).at(trial.id).speedup.value(), 100)
       << "against the baseline of the disturbed minute it would be about 1000";
+}
+
+TEST_F(StudyEnds, ARoundHasANumberThatNoTrialHasNotEvenOneThatFailed) {
+  StudyOptions o = two_trials();
+  run_study(o);
+  {
+    auto connection = db::open_writer(database);
+    connection.database().exec(
+        "UPDATE trial SET status = 'failed' WHERE planner = 'tutel';"
+        "UPDATE trial_repeat SET repeat = 7 WHERE trial_id = (SELECT id FROM trial WHERE planner = "
+        "'tutel')");
+  }
+  o.repeats = 2;
+  o.resume = true;
+  run_study(o);
+  EXPECT_THAT(repeats_of(0), ElementsAre(1, 8));
+}
+
+TEST_F(StudyEnds, ThatEndsInAMicroProfileIsNoFaultOfItsPlanner) {
+  StudyOptions o = two_trials();
+  o.repeats = 1;
+  o.micro_profile_steps = 1;
+  static std::string taken;  // a plan is a function without state
+  taken = database;
+  const auto plan = [](const Situation& situation, const PlannerOptions&) -> moe::Schedule {
+    db::Connection other = db::open_writer(taken);
+    db::Run run = db::load_runs(other, {.kind = "study"}).front();
+    run.id = 0;
+    db::insert(other, run);  // of a process that takes the study over
+    situation.measure({});
+    return {};
+  };
+  const Planner measuring{.name = "measuring", .description = "", .plan = plan, .measures = true};
+  o.planners = {{&measuring, {}}};
+  EXPECT_THROW(run_study(o), TakenOver);
 }
 
 TEST_F(StudyEnds, TellsEachResultTheBestAndWhatIsLeft) {
