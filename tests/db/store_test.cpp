@@ -96,10 +96,12 @@ TEST_F(Store, ContentHashIsThePublishedFnv1a) {
 }
 
 TEST_F(Store, RunBeginsRunningAndEndsAsItWasTold) {
+  const double before = now();
   const auto id = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
   auto run = load_run(connection, id);
   EXPECT_EQ(run.status, "running");
-  EXPECT_NEAR(run.started_at, now(), 5);
+  EXPECT_GE(run.started_at, before);
+  EXPECT_LE(run.started_at, now());
   EXPECT_EQ(run.heartbeat_at, run.started_at);
   finish_run(connection, id, "failed", "rank 1: out of memory");
   run = load_run(connection, id);
