@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <utility>
 
+#include "db/programs.h"
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/store.h"
@@ -38,6 +40,12 @@ void check_pages(const Connection& connection, Problems& problems) {
 }
 
 void check_schema(const Connection& connection, Problems& problems) {
+  if (!stores_programs(connection)) {
+    problems.emplace_back(
+        "made by an older moelab, which stored what timelines share for each of them: --fix stores "
+        "it once");
+    return;
+  }
   const Connection wanted = open_writer(":memory:");
   constexpr const char* kColumns =
       "SELECT object.name, info.name, info.type, info.\"notnull\", info.pk "
@@ -178,12 +186,14 @@ void check_timelines(const Connection& connection, Problems& problems) {
             "timeline {} has {} spans of ops it does not describe, the first is op {}",
             row.value<std::int64_t>(0), row.value<std::int64_t>(1), row.value<std::int64_t>(2)));
       });
+  const bool shares = stores_programs(connection);
   each_row(
       connection,
-      "SELECT timeline_id, count(*), min(tensor) FROM allocation "
-      "WHERE NOT EXISTS (SELECT 1 FROM timeline_tensor WHERE timeline_tensor.timeline_id = "
-      "allocation.timeline_id AND timeline_tensor.tensor = allocation.tensor) "
-      "GROUP BY timeline_id",
+      fmt::format("SELECT timeline_id, count(*), min(tensor) FROM {} AS memory "
+                  "WHERE NOT EXISTS (SELECT 1 FROM timeline_tensor WHERE "
+                  "timeline_tensor.timeline_id = memory.timeline_id "
+                  "AND timeline_tensor.tensor = memory.tensor) GROUP BY timeline_id",
+                  shares ? "(timeline_memory JOIN planned_tensor USING (plan_id))" : "allocation"),
       [&](const Statement& row) {
         problems.push_back(fmt::format(
             "timeline {} has memory for {} tensors it does not describe, the first is tensor "
@@ -209,6 +219,18 @@ void check_studies(const Connection& connection, Problems& problems) {
 }
 
 /// What reading a row of this table refuses, by column: the first, and how many more there are.
+/// Timeline by timeline where times of spans are looked up.
+template <class Record>
+std::vector<std::string> parts_of_table(const Connection& connection) {
+  if constexpr (!std::same_as<Record, Allocation>) return {""};
+  std::vector<std::string> parts;
+  Statement timelines(connection, "SELECT id FROM timeline");
+  while (timelines.step()) {
+    parts.push_back(fmt::format(" WHERE timeline_id = {}", timelines.value<std::int64_t>(0)));
+  }
+  return parts;
+}
+
 template <class Record>
 void check_rows_of(const Connection& connection, Problems& problems) {
   struct Refused {
@@ -217,15 +239,17 @@ void check_rows_of(const Connection& connection, Problems& problems) {
   };
   std::map<std::string, Refused> refused;  // by column
   try {
-    Statement statement(
-        connection, fmt::format("SELECT {} FROM {}", column_list<Record>(), Table<Record>::name));
     RowBounds bounds(connection);
-    while (statement.step()) {
-      try {
-        bounds.check(statement.record<Record>());
-      } catch (const WrongValue& wrong) {
-        Refused& of_column = refused[wrong.column];
-        if (of_column.rows++ == 0) of_column.first = wrong.problem;
+    for (const std::string& where : parts_of_table<Record>(connection)) {
+      Statement statement(connection, fmt::format("SELECT {} FROM {}{}", column_list<Record>(),
+                                                  Table<Record>::name, where));
+      while (statement.step()) {
+        try {
+          bounds.check(statement.record<Record>());
+        } catch (const WrongValue& wrong) {
+          Refused& of_column = refused[wrong.column];
+          if (of_column.rows++ == 0) of_column.first = wrong.problem;
+        }
       }
     }
   } catch (const Error& error) {

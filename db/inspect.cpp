@@ -166,12 +166,13 @@ void check_identity(const Identity& found, const std::string& path, const Schema
                             "version {}",
                             path, found.version, schema.version));
   }
-  if (found.version < schema.version) {
+  constexpr int kOldest = 7;
+  if (found.version < kOldest) {
     throw Error(ErrorKind::older,
-                fmt::format("{}: version {}, made by an older moelab; this program reads version "
-                            "{}: begin a new database, and read this one with the program that "
-                            "made it",
-                            path, found.version, schema.version));
+                fmt::format("{}: version {}, made by an older moelab; this program reads versions "
+                            "{} to {}: begin a new database, and read this one with the program "
+                            "that made it",
+                            path, found.version, kOldest, schema.version));
   }
 }
 

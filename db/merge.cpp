@@ -13,6 +13,7 @@
 #include <set>
 
 #include "db/console/output_target.h"
+#include "db/programs.h"
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/transaction.h"
@@ -26,10 +27,13 @@ struct MergedTable {
   std::vector<std::string> columns;
   std::map<std::size_t, std::string> refers_to;  ///< by column: the table whose ids it holds
   bool has_id = false;                           ///< the first column is its id
+  /// The first column says of which row of kShared a row is a part.
+  bool is_part_of_shared = false;
 };
 
 /// The column that tells equal rows of a table, of those that are stored once per content.
-const std::map<std::string, std::string> kShared{{"machine", "fingerprint"}, {"schedule", "hash"}};
+const std::map<std::string, std::string> kShared{
+    {"machine", "fingerprint"}, {"schedule", "hash"}, {"program", "hash"}, {"memory_plan", "hash"}};
 
 /// All tables of rows, those that a table refers to before it.
 std::vector<MergedTable> tables_in_order() {
@@ -42,9 +46,16 @@ std::vector<MergedTable> tables_in_order() {
     MergedTable& table = waiting.emplace_back();
     table.name = names.value<std::string>(0);
     std::map<std::string, std::string> references;
-    Statement keys(wanted, "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?)");
+    std::set<std::string> parts;
+    Statement keys(wanted,
+                   "SELECT \"from\", \"table\", on_delete = 'CASCADE' "
+                   "FROM pragma_foreign_key_list(?)");
     keys.bind(table.name);
-    while (keys.step()) references[keys.value<std::string>(0)] = keys.value<std::string>(1);
+    while (keys.step()) {
+      references[keys.value<std::string>(0)] = keys.value<std::string>(1);
+      const bool belongs = keys.value<int>(2) != 0 && kShared.contains(keys.value<std::string>(1));
+      if (belongs) parts.insert(keys.value<std::string>(0));
+    }
     Statement columns(wanted, "SELECT name FROM pragma_table_info(?) ORDER BY cid");
     columns.bind(table.name);
     while (columns.step()) {
@@ -55,6 +66,7 @@ std::vector<MergedTable> tables_in_order() {
       table.columns.push_back(column);
     }
     table.has_id = table.columns.front() == "id";
+    table.is_part_of_shared = parts.contains(table.columns.front());
   }
   std::vector<MergedTable> ordered;
   std::set<std::string> placed;
@@ -83,13 +95,20 @@ class NewIds {
     return old + (found == added_.end() ? 0 : found->second);
   }
   void add_to(const std::string& table, std::int64_t added) { added_[table] = added; }
-  void share(const std::string& table, std::int64_t old, std::int64_t now) {
+  void share(const std::string& table, std::int64_t old, std::int64_t now, bool is_new) {
     shared_[table][old] = now;
+    if (!is_new) known_[table].insert(old);
+  }
+  /// Whether a row of kShared was here before.
+  bool is_known(const std::string& table, std::int64_t old) const {
+    const auto found = known_.find(table);
+    return found != known_.end() && found->second.contains(old);
   }
 
  private:
   std::map<std::string, std::int64_t> added_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> shared_;
+  std::map<std::string, std::set<std::int64_t>> known_;
 };
 
 void renumber_runs(nlohmann::json& list, const NewIds& ids) {
@@ -152,6 +171,12 @@ class Merge {
       : into_(into), from_(from), tables_(tables_in_order()) {}
 
   Merged run() {
+    if (!stores_programs(from_)) {
+      throw Error(ErrorKind::older,
+                  fmt::format("{}: made by an older moelab; `moe-db check --fix --db {}` brings it "
+                              "up to date",
+                              from_.path(), from_.path()));
+    }
     refuse_known_runs();
     merged_.new_runs = last_id("run");
     for (const MergedTable& table : tables_) {
@@ -262,12 +287,13 @@ class Merge {
       expect_ok(from_, code, "read rows to merge");
       if (code == SQLITE_DONE) return count;
       const std::int64_t old = sqlite3_column_int64(rows.get(), 0);
+      if (table.is_part_of_shared && ids_.is_known(table.refers_to.at(0), old)) continue;
       if (is_shared) {
         if (const auto known = known_id(table, rows.get())) {
-          ids_.share(table.name, old, *known);
+          ids_.share(table.name, old, *known, false);
           continue;
         }
-        ids_.share(table.name, old, last_id(table.name) + 1);
+        ids_.share(table.name, old, last_id(table.name) + 1, true);
       }
       bind(table, rows.get(), insert.get());
       expect_ok(into_, sqlite3_step(insert.get()), "merge rows");

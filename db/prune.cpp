@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "db/programs.h"
 #include "db/statement.h"
 #include "db/timeline_activity.h"
 #include "db/transaction.h"
@@ -41,11 +42,9 @@ std::int64_t number_of(const Connection& connection, const std::string& sql, std
 }
 
 void remove_spans(Connection& connection, std::int64_t timeline) {
-  for (const char* table :
-       {"span", "op_edge", "rank_group", "allocation", "timeline_tensor", "timeline_op"}) {
-    Statement statement(connection, std::string("DELETE FROM ") + table + " WHERE timeline_id = ?");
-    statement.bind(timeline).run();
-  }
+  Statement statement(connection, "DELETE FROM span WHERE timeline_id = ?");
+  statement.bind(timeline).run();
+  forget_program(connection, timeline);
 }
 
 }  // namespace
@@ -71,8 +70,9 @@ Pruned prune_timelines(Connection& connection, int keep) {
     remove_spans(connection, timeline);
   }
   pruned.timelines = static_cast<std::int64_t>(removed.size());
+  const std::int64_t unused = remove_unused_programs(connection);
   transaction.commit();
-  if (pruned.timelines > 0) {
+  if (pruned.timelines > 0 || unused > 0) {
     // The copy that VACUUM makes is as large as the file.
     Statement(connection, "PRAGMA temp_store = FILE").run();
     Statement(connection, "VACUUM").run();

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/inspect.h"
+#include "db/programs.h"
 #include "db/schema_sql.h"
 #include "db/timeline_activity.h"
 #include "db/transaction.h"
@@ -65,6 +67,26 @@ bool has_tables(const Shape& found, const Shape& wanted) {
                        wanted.columns.end());
 }
 
+/// What a reader needs of a file of version 7. It has tables of these names where views are wanted.
+Shape without_programs(Shape wanted) {
+  const auto is_new = [](const std::string& name) {
+    return std::ranges::any_of(tables_of_programs(), [&](const char* table) {
+      return name == table || name.starts_with(std::string(table) + "_by_");
+    });
+  };
+  std::erase_if(wanted.tables, [&](const auto& table) { return is_new(table.first); });
+  std::erase_if(wanted.indices, [&](const auto& index) { return is_new(index.first); });
+  std::erase_if(wanted.columns, [&](const auto& column) { return is_new(column.first); });
+  for (const char* view : views_of_programs()) wanted.tables[view];
+  wanted.columns.emplace("timeline_op", "group_kind");
+  return wanted;
+}
+
+bool is_of_version_7(const Shape& found) {
+  return std::ranges::any_of(views_of_programs(),
+                             [&](const char* view) { return found.tables.contains(view); });
+}
+
 bool has_views(const Shape& found, const Shape& wanted) {
   return std::all_of(wanted.views.begin(), wanted.views.end(), [&](const auto& view) {
     const auto there = found.views.find(view.first);
@@ -114,7 +136,7 @@ void add_missing(SQLite::Database& database, const Shape& found, const Shape& wa
 
 const Schema& current_schema() {
   static const Schema schema{
-      7,
+      8,
       std::string(schema_sql),
       std::string(views_sql),
       // A run in experiments/cluster-in-a-box has stored the rate of its cards (network.h).
@@ -148,7 +170,8 @@ const Schema& current_schema() {
 
 SchemaState state_of(const SQLite::Database& database, const Schema& schema) {
   const Shape found = shape_of(database), wanted = wanted_shape(schema);
-  return {!has_tables(found, wanted), !has_views(found, wanted)};
+  const Shape needed = is_of_version_7(found) ? without_programs(wanted) : wanted;
+  return {!has_tables(found, needed), !has_views(found, wanted)};
 }
 
 void bring_up_to_date(Connection& connection, const Schema& schema) {
@@ -165,8 +188,7 @@ void bring_up_to_date(Connection& connection, const Schema& schema) {
     for (const Filling& filling : schema.fillings) {
       if (filling.column.empty()) database.exec(filling.sql);
     }
-    database.exec(fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}",
-                              schema.version, kApplicationId));
+    database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   } else {
     const Shape found = shape_of(database), wanted = wanted_shape(schema);
     add_missing(database, found, wanted, connection.path());
@@ -178,24 +200,25 @@ void bring_up_to_date(Connection& connection, const Schema& schema) {
               : has_table && !found.columns.contains({filling.table, filling.column});
       if (is_new) database.exec(filling.sql);
     }
+    if (is_of_version_7(found)) share_programs(connection);
     if (!has_views(found, wanted)) {
       for (const auto& view : wanted.views) database.exec("DROP VIEW IF EXISTS " + view.first);
       database.exec(schema.views);
     }
     add_missing_activity(connection);
   }
+  database.exec(fmt::format("PRAGMA user_version = {}", schema.version));
   transaction.commit();
 }
 
 void use_own_views(SQLite::Database& database, const Schema& schema) {
   database.exec("PRAGMA temp_store = MEMORY");
-  constexpr std::string_view kCreate = "CREATE VIEW";
-  std::string sql = schema.views;
-  for (std::size_t at = 0; (at = sql.find(kCreate, at)) != std::string::npos;) {
-    sql.replace(at, kCreate.size(), "CREATE TEMP VIEW");
-    at += kCreate.size();
+  const Shape found = shape_of(database);
+  constexpr std::string_view kCreate = "CREATE";
+  for (const auto& [name, sql] : wanted_shape(schema).views) {
+    if (found.tables.contains(name)) continue;
+    database.exec("CREATE TEMP" + sql.substr(kCreate.size()));
   }
-  database.exec(sql);
 }
 
 }  // namespace db

@@ -4,8 +4,9 @@
 -- Checks stand where they cost nothing; db/number_range.cpp and db/row_bounds.cpp say what a reader
 -- refuses, of files without them too.
 -- Seconds are REAL, instants are Unix seconds (UTC), byte and token counts are INTEGER. Columns
--- that end in _json hold JSON or ''. What belongs to a row is deleted with it (CASCADE); machines
--- and schedules are shared and cannot be deleted while something refers to them.
+-- that end in _json hold JSON or ''. What belongs to a row is deleted with it (CASCADE); machines,
+-- schedules, programs and memory plans are shared and cannot be deleted while something refers to
+-- them.
 
 -- One row, made with the file: what tells this database from all others, also by another path on
 -- another computer.
@@ -420,9 +421,24 @@ CREATE TABLE timeline (
 CREATE INDEX timeline_by_run ON timeline (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX timeline_by_trial ON timeline (trial_id) WHERE trial_id IS NOT NULL;
 
--- What one entry of the Program is, once per timeline.
-CREATE TABLE timeline_op (
-  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+-- What timelines of one schedule share is stored once by its content; hash is of all rows that refer
+-- to it (db/programs.h). A program: ops, what they wait for, groups of ranks, tensors. The views
+-- timeline_op, op_edge, rank_group, timeline_tensor and allocation show them for every timeline.
+CREATE TABLE program (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- The program of a timeline; none where nothing of its ops is known.
+CREATE TABLE timeline_program (
+  timeline_id INTEGER PRIMARY KEY REFERENCES timeline (id) ON DELETE CASCADE,
+  program_id INTEGER NOT NULL REFERENCES program (id)
+) STRICT;
+CREATE INDEX timeline_program_by_program ON timeline_program (program_id);
+
+-- What one entry of the Program is.
+CREATE TABLE program_op (
+  program_id INTEGER NOT NULL REFERENCES program (id) ON DELETE CASCADE,
   op INTEGER NOT NULL CHECK (op >= 0),
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -432,60 +448,71 @@ CREATE TABLE timeline_op (
   layer INTEGER NOT NULL,  -- -1 where none
   chunk INTEGER NOT NULL,
   chunks INTEGER NOT NULL,
-  group_kind TEXT NOT NULL DEFAULT '',  -- rank_group.kind; '' where nothing is exchanged
-  PRIMARY KEY (timeline_id, op)
+  group_kind TEXT NOT NULL DEFAULT '',  -- program_group.kind; '' where nothing is exchanged
+  PRIMARY KEY (program_id, op)
 ) STRICT, WITHOUT ROWID;
 
 -- An op starts on a rank only when `before` has ended there; of several on one stream, the last. A
--- timeline without rows was stored before there was this table, or imported.
-CREATE TABLE op_edge (
-  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+-- program without rows was stored before there was this table, or imported.
+CREATE TABLE program_edge (
+  program_id INTEGER NOT NULL REFERENCES program (id) ON DELETE CASCADE,
   op INTEGER NOT NULL,
   before INTEGER NOT NULL,
-  PRIMARY KEY (timeline_id, op, before)
+  PRIMARY KEY (program_id, op, before)
 ) STRICT, WITHOUT ROWID;
 
 -- Ranks that communicate with each other: for every kind of group, the lowest rank of the group
 -- that a rank belongs to.
-CREATE TABLE rank_group (
-  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+CREATE TABLE program_group (
+  program_id INTEGER NOT NULL REFERENCES program (id) ON DELETE CASCADE,
   kind TEXT NOT NULL,
   rank INTEGER NOT NULL CHECK (rank >= 0),
   first_rank INTEGER NOT NULL CHECK (first_rank >= 0),
-  PRIMARY KEY (timeline_id, kind, rank)
+  PRIMARY KEY (program_id, kind, rank)
 ) STRICT, WITHOUT ROWID;
 
--- What a tensor of the Program is, once per timeline. A timeline without rows was stored before there
--- was this table, or imported. role: 'parameter', 'gradient', 'optimizer_state', 'activation',
--- 'replica' (parameters or gradients of an expert that another rank has too), 'input' or 'result'.
-CREATE TABLE timeline_tensor (
-  timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
+-- What a tensor of the Program is. A program without rows was stored before there was this table, or
+-- imported. role: 'parameter', 'gradient', 'optimizer_state', 'activation', 'replica' (parameters or
+-- gradients of an expert that another rank has too), 'input' or 'result'.
+CREATE TABLE program_tensor (
+  program_id INTEGER NOT NULL REFERENCES program (id) ON DELETE CASCADE,
   tensor INTEGER NOT NULL,
   name TEXT NOT NULL,
   role TEXT NOT NULL,
   pool TEXT NOT NULL CHECK (pool IN ('device', 'host')),  -- whose memory holds it
-  PRIMARY KEY (timeline_id, tensor)
+  PRIMARY KEY (program_id, tensor)
 ) STRICT, WITHOUT ROWID;
 
--- The memory that the plan gives a tensor on a rank: `bytes` of its pool from offset_bytes on, with
--- the padding. It is in use from the begin of the first op that uses the tensor to the end of the
--- last one, by this timeline. Both ops and times are NULL where it is in use all the time. `tensor`
--- is a row of timeline_tensor, the ops are rows of timeline_op; that is checked as for spans.
-CREATE TABLE allocation (
+-- The memory of a rank, stored once by its content as a program is. Ranks of many timelines have one.
+CREATE TABLE memory_plan (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE timeline_memory (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
+  plan_id INTEGER NOT NULL REFERENCES memory_plan (id),
+  PRIMARY KEY (timeline_id, rank)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX timeline_memory_by_plan ON timeline_memory (plan_id);
+
+-- The memory that the plan gives a tensor on a rank: `bytes` of its pool from offset_bytes on, with
+-- the padding. It is in use from the begin of first_op, the first that uses the tensor, to the end of
+-- last_op: spans tell when that is. Both are NULL where it is in use all the time. `tensor` is a row
+-- of program_tensor, the ops are rows of program_op; that is checked as for spans.
+CREATE TABLE planned_tensor (
+  plan_id INTEGER NOT NULL REFERENCES memory_plan (id) ON DELETE CASCADE,
   tensor INTEGER NOT NULL,
   offset_bytes INTEGER NOT NULL CHECK (offset_bytes >= 0),
   bytes INTEGER NOT NULL CHECK (bytes >= 0),
   first_op INTEGER,
   last_op INTEGER,
-  begin_s REAL,
-  end_s REAL,
-  PRIMARY KEY (timeline_id, rank, tensor)
+  PRIMARY KEY (plan_id, tensor)
 ) STRICT, WITHOUT ROWID;
 
 -- One execution of one op on one rank. The key is in the order of time, so that a window of a rank
--- is one range of the table and spans written in order are appended. `op` is a row of timeline_op.
+-- is one range of the table and spans written in order are appended. `op` is a row of program_op.
 -- That is checked when a timeline is written and by `moe-db check`, not by a foreign key, which
 -- would look up a million rows.
 CREATE TABLE span (

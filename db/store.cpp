@@ -11,6 +11,7 @@
 
 #include "db/check.h"
 #include "db/insert_sql.h"
+#include "db/programs.h"
 #include "db/statement.h"
 #include "db/study_runs.h"
 #include "db/timeline_activity.h"
@@ -97,11 +98,15 @@ void check_spans(const Connection& connection, std::span<const TimelineOp> ops,
   }
 }
 
-void check_allocations(const Connection& connection, std::span<const TimelineOp> ops,
+/// Memory of known tensors, used by ops with a span on the rank: from them the times are known.
+void check_allocations(const Connection& connection, std::span<const Span> spans,
                        const TimelineMemory& memory) {
-  std::unordered_set<int> tensors, known;
+  if (memory.allocations.empty()) return;
+  std::unordered_set<int> tensors;
   for (const TimelineTensor& tensor : memory.tensors) tensors.insert(tensor.tensor);
-  for (const TimelineOp& op : ops) known.insert(op.op);
+  const auto place = [](int rank, int op) { return std::int64_t{rank} << 32 | op; };
+  std::unordered_set<std::int64_t> known;
+  for (const Span& span : spans) known.insert(place(span.rank, span.op));
   for (const Allocation& of : memory.allocations) {
     if (!tensors.contains(of.tensor)) {
       throw Error(ErrorKind::invalid,
@@ -110,10 +115,9 @@ void check_allocations(const Connection& connection, std::span<const TimelineOp>
                               connection.path(), of.tensor, of.rank, memory.tensors.size()));
     }
     for (const std::optional<int>& op : {of.first_op, of.last_op}) {
-      if (!op || known.contains(*op)) continue;
+      if (!op || known.contains(place(of.rank, *op))) continue;
       throw Error(ErrorKind::invalid,
-                  fmt::format("{}: tensor {} on rank {} is used by op {}, which the timeline does "
-                              "not have",
+                  fmt::format("{}: tensor {} on rank {} is used by op {}, which has no span there",
                               connection.path(), of.tensor, of.rank, *op));
     }
   }
@@ -269,7 +273,7 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
                     std::span<const OpEdge> edges, std::span<const RankGroup> groups,
                     const TimelineMemory& memory) {
   check_spans(connection, ops, spans);
-  check_allocations(connection, ops, memory);
+  check_allocations(connection, spans, memory);
   Timeline stored = timeline;
   if (stored.duration_s == 0) {
     for (const Span& span : spans) {
@@ -278,12 +282,9 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
   }
   Transaction transaction(connection, fmt::format("store a timeline of {} spans", spans.size()));
   const std::int64_t id = insert_one(connection, stored);
-  insert_of_timeline(connection, id, ops);
+  store_program(connection, id, ops, edges, groups, memory.tensors);
+  store_memory_plans(connection, id, memory.allocations);
   insert_of_timeline(connection, id, spans);
-  insert_of_timeline(connection, id, edges);
-  insert_of_timeline(connection, id, groups);
-  insert_of_timeline(connection, id, std::span<const TimelineTensor>(memory.tensors));
-  insert_of_timeline(connection, id, std::span<const Allocation>(memory.allocations));
   const TimelineActivity activity = activity_of(ops, spans);
   insert_of_timeline(connection, id, std::span<const RankActivity>(activity.ranks));
   insert_of_timeline(connection, id, std::span<const OpActivity>(activity.ops));

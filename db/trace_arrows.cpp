@@ -15,12 +15,6 @@ struct Attendance {
   Interval interval;
 };
 
-bool has_table(const Connection& connection, const std::string& name) {
-  Statement statement(connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
-  statement.bind(name);
-  return statement.step();
-}
-
 struct Executed {
   const Track* track = nullptr;
   Interval interval;
@@ -29,7 +23,6 @@ struct Executed {
 }  // namespace
 
 std::vector<Dependency> load_dependencies(const Connection& connection, std::int64_t timeline_id) {
-  if (!has_table(connection, "op_edge")) return {};
   Statement statement(connection, "SELECT op, before FROM op_edge WHERE timeline_id = ?");
   statement.bind(timeline_id);
   std::vector<Dependency> dependencies;

@@ -418,3 +418,49 @@ SELECT figure.paper, figure.place, figure.setting, figure.system, figure.quantit
        figure.basis, figure.run_id AS run, run.name, run.started_at, run.revision
 FROM figure
 JOIN run ON run.id = figure.run_id;
+
+-- What timelines share (schema.sql), for every timeline. In version 7 these were tables.
+CREATE VIEW timeline_op AS
+SELECT timeline_program.timeline_id, program_op.op, program_op.name, program_op.kind,
+       program_op.activity, program_op.stream, program_op.phase, program_op.layer,
+       program_op.chunk, program_op.chunks, program_op.group_kind
+FROM timeline_program
+JOIN program_op ON program_op.program_id = timeline_program.program_id;
+
+CREATE VIEW op_edge AS
+SELECT timeline_program.timeline_id, program_edge.op, program_edge.before
+FROM timeline_program
+JOIN program_edge ON program_edge.program_id = timeline_program.program_id;
+
+CREATE VIEW rank_group AS
+SELECT timeline_program.timeline_id, program_group.kind, program_group.rank,
+       program_group.first_rank
+FROM timeline_program
+JOIN program_group ON program_group.program_id = timeline_program.program_id;
+
+CREATE VIEW timeline_tensor AS
+SELECT timeline_program.timeline_id, program_tensor.tensor, program_tensor.name,
+       program_tensor.role, program_tensor.pool
+FROM timeline_program
+JOIN program_tensor ON program_tensor.program_id = timeline_program.program_id;
+
+-- GROUP BY, since what is asked of one timeline then reads its spans once, not for every tensor.
+CREATE VIEW allocation AS
+SELECT memory.timeline_id, memory.rank, planned.tensor, planned.offset_bytes, planned.bytes,
+       planned.first_op, planned.last_op, NULL AS begin_s, NULL AS end_s
+FROM timeline_memory AS memory
+JOIN planned_tensor AS planned ON planned.plan_id = memory.plan_id
+WHERE planned.first_op IS NULL OR planned.last_op IS NULL
+UNION ALL
+SELECT memory.timeline_id, memory.rank, planned.tensor, planned.offset_bytes, planned.bytes,
+       planned.first_op, planned.last_op, first.begin_s, last.end_s
+FROM timeline_memory AS memory
+CROSS JOIN planned_tensor AS planned ON planned.plan_id = memory.plan_id
+CROSS JOIN (SELECT timeline_id, rank, op, min(start_s) AS begin_s FROM span
+            GROUP BY timeline_id, rank, op) AS first
+  ON first.timeline_id = memory.timeline_id AND first.rank = memory.rank
+ AND first.op = planned.first_op
+CROSS JOIN (SELECT timeline_id, rank, op, max(start_s + duration_s) AS end_s FROM span
+            GROUP BY timeline_id, rank, op) AS last
+  ON last.timeline_id = memory.timeline_id AND last.rank = memory.rank
+ AND last.op = planned.last_op;

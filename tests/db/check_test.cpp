@@ -53,7 +53,8 @@ TEST_F(Check, FindsTimelinesWithoutSpans) {
 }
 
 TEST_F(Check, FindsSpansWithoutTheirOp) {
-  connection.database().exec("DELETE FROM timeline_op WHERE timeline_id = 1 AND op = 2");
+  connection.database().exec(
+      "DELETE FROM timeline WHERE id = 2; DELETE FROM program_op WHERE op = 2");
   expect_problem("timeline 1 has 2 spans of ops it does not describe, the first is op 2");
 }
 
@@ -120,9 +121,9 @@ TEST_F(Check, FindsTimesThatNoProgramStores) {
 TEST_F(Check, FindsActivitiesThatDoNotExist) {
   connection.database().exec(
       "PRAGMA ignore_check_constraints = ON;"
-      "UPDATE timeline_op SET activity = 'sleep' WHERE timeline_id = 1 AND op = 2;"
+      "UPDATE program_op SET activity = 'sleep' WHERE op = 2;"
       "PRAGMA ignore_check_constraints = OFF");
-  expect_problem("CHECK constraint failed in timeline_op");
+  expect_problem("CHECK constraint failed in program_op");
 }
 
 TEST_F(Check, FindsReferencesToNothing) {

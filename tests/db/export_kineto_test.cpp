@@ -82,11 +82,11 @@ TEST_F(ExportKineto, NamesCollectivesAsToolsKnowThem) {
 
 TEST_F(ExportKineto, NamesTheGroupOfACollectiveWhereARunHasSeveral) {
   connection.database().exec(
-      "UPDATE timeline_op SET group_kind = 'expert' WHERE op = 1;"
-      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline;"
-      "INSERT INTO rank_group SELECT id, 'expert', 1, 1 FROM timeline;"
-      "INSERT INTO rank_group SELECT id, 'stage', 0, 0 FROM timeline;"
-      "INSERT INTO rank_group SELECT id, 'stage', 1, 0 FROM timeline");
+      "UPDATE program_op SET group_kind = 'expert' WHERE op = 1;"
+      "INSERT INTO program_group SELECT id, 'expert', 0, 0 FROM program;"
+      "INSERT INTO program_group SELECT id, 'expert', 1, 1 FROM program;"
+      "INSERT INTO program_group SELECT id, 'stage', 0, 0 FROM program;"
+      "INSERT INTO program_group SELECT id, 'stage', 1, 0 FROM program");
   for (const int rank : {0, 1}) {
     const json trace = trace_of(rank);
     const json& groups = trace["distributedInfo"]["pg_config"];

@@ -3,10 +3,13 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "db/check.h"
 #include "db/file_identity.h"
 #include "db/load.h"
 #include "db/run_chain.h"
+#include "tests/db/full_sample.h"
 #include "tests/db/opened.h"
 #include "tests/db/temporary_directory.h"
 
@@ -17,7 +20,7 @@ namespace {
 std::string write_sample(const TemporaryDirectory& directory, const std::string& name,
                          double started_at) {
   auto connection = open_writer(directory.file(name));
-  store_sample(connection);
+  store_full_sample(connection);
   for (int i = 1; i <= 2; ++i) insert(connection, sample_run(1));
   connection.database().exec(
       "UPDATE run SET resumes_run_id = 2 WHERE id = 3;"
@@ -47,17 +50,23 @@ TEST_F(Merge, EveryRowIsThereAndRefersToItsOwn) {
   ASSERT_EQ(merged.size(), 2U);
   EXPECT_EQ(merged[1].runs, 3);
   EXPECT_EQ(merged[1].new_runs, 3);
-  EXPECT_EQ(merged[1].timelines, 2);
+  EXPECT_EQ(merged[1].timelines, 3);
   const auto connection = open_reader(output);
   EXPECT_TRUE(find_problems(connection, 1e9).empty());
   const auto one = open_reader(first);
-  SQLite::Statement tables(one.database(), "SELECT name FROM sqlite_schema WHERE type = 'table'");
-  while (tables.executeStep()) {
-    const std::string table = tables.getColumn(0);
-    const std::string count = "SELECT count(*) FROM " + table;
-    const bool shared = table == "machine" || table == "schedule" || table == "file_identity";
-    EXPECT_EQ(std::stoi(text(connection, count)), (shared ? 1 : 2) * std::stoi(text(one, count)))
-        << table;
+  const std::set<std::string> shared{
+      "file_identity", "machine",       "schedule",       "program",     "program_op",
+      "program_edge",  "program_group", "program_tensor", "memory_plan", "planned_tensor"};
+  const auto of_one = rows_by_table(one), of_both = rows_by_table(connection);
+  ASSERT_EQ(of_one.size(), of_both.size());
+  for (std::size_t i = 0; i < of_one.size(); ++i) {
+    const auto& [table, rows] = of_one[i];
+    EXPECT_GT(rows, 0) << table << ": full_sample.h has a row of every table";
+    EXPECT_EQ(of_both[i].second, (shared.contains(table) ? 1 : 2) * rows) << table;
+  }
+  for (const std::int64_t timeline : {3, 6}) {
+    EXPECT_EQ(load_op_edges(connection, timeline).size(), 2U);
+    EXPECT_EQ(load_timeline_memory(connection, timeline).allocations.size(), 4U);
   }
   EXPECT_EQ(text(connection, "SELECT group_concat(id || ':' || resumes_run_id) FROM run"),
             "3:2,6:5");
@@ -69,7 +78,7 @@ TEST_F(Merge, EveryRowIsThereAndRefersToItsOwn) {
                  "SELECT count(*) FROM trial_repeat JOIN run ON run.id = run_id "
                  "WHERE trial_id > 3 AND started_at = 2000"),
             "2");
-  EXPECT_EQ(load_spans(connection, 3).size(), load_spans(one, 1).size());
+  EXPECT_EQ(load_spans(connection, 4).size(), load_spans(one, 1).size());
   EXPECT_NE(file_identity(connection), file_identity(one));
 }
 

@@ -3,9 +3,12 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "db/check.h"
 #include "db/export.h"
 #include "db/load.h"
+#include "tests/db/full_sample.h"
 #include "tests/db/opened.h"
 #include "tests/db/temporary_directory.h"
 
@@ -77,6 +80,33 @@ TEST_F(Prune, TheFileIsSmallerAndSound) {
   EXPECT_EQ(pruned.bytes_after,
             static_cast<std::int64_t>(std::filesystem::file_size(connection.path())));
   EXPECT_TRUE(find_problems(connection, 1e9).empty());
+}
+
+TEST(PruneTables, OnlySpansAndWhatDescribesThemGo) {
+  const std::set<std::string> of_spans{
+      "span",         "timeline_program", "timeline_memory", "program",     "program_op",
+      "program_edge", "program_group",    "program_tensor",  "memory_plan", "planned_tensor"};
+  const TemporaryDirectory directory;
+  auto connection = open_writer(directory.file("a.db"));
+  store_full_sample(connection);
+  const auto before = rows_by_table(connection);
+  prune_timelines(connection, 0);
+  const auto after = rows_by_table(connection);
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto& [table, rows] = before[i];
+    EXPECT_GT(rows, 0) << table << ": full_sample.h has a row of every table";
+    EXPECT_EQ(after[i].second, of_spans.contains(table) ? 0 : rows) << table;
+  }
+}
+
+TEST(PruneTables, ProgramsOfTimelinesThatWereDeletedGo) {
+  const TemporaryDirectory directory;
+  auto connection = open_writer(directory.file("a.db"));
+  store_full_sample(connection);
+  connection.database().exec("DELETE FROM timeline");
+  EXPECT_EQ(prune_timelines(connection, 1).timelines, 0);
+  EXPECT_EQ(connection.database().execAndGet("SELECT count(*) FROM program_op").getInt(), 0);
 }
 
 }  // namespace

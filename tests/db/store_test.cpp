@@ -8,7 +8,7 @@
 
 #include "db/load.h"
 #include "db/query.h"
-#include "tests/db/sample.h"
+#include "tests/db/full_sample.h"
 
 namespace db::store_test {
 namespace {
@@ -443,14 +443,7 @@ TEST_F(Store, KeepsTheMemoryOfATimelineAndItsLineFollows) {
 }
 
 TEST_F(Store, DeletingARunDeletesWhatBelongsToIt) {
-  const auto sample = store_sample(connection);
-  connection.database().exec(
-      "INSERT INTO op_edge SELECT timeline_id, op, 0 FROM timeline_op;"
-      "INSERT INTO rank_group SELECT id, 'expert', 0, 0 FROM timeline;"
-      "INSERT INTO timeline_tensor SELECT id, 0, 'x', 'activation', 'device' FROM timeline;"
-      "INSERT INTO allocation SELECT id, 0, 0, 0, 1, 0, 0, 0, 1 FROM timeline;"
-      "INSERT INTO rank_load SELECT id, 0, 1, 0, 5, NULL, NULL FROM run;"
-      "INSERT INTO expert_place SELECT id, 0, 1, 0, 3, 1 FROM run");
+  const auto sample = store_full_sample(connection);
   connection.database().exec("DELETE FROM run");
   for (const char* table : {"run_rank", "iteration", "load", "balance", "fit", "measurement",
                             "timeline", "timeline_op", "op_edge", "rank_group", "span",
