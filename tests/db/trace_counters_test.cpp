@@ -48,7 +48,7 @@ TEST_F(TraceCounters, OfAnOverlapAreNotExposed) {
 TEST_F(TraceCounters, FollowTheMemoryInUse) {
   const TimelineMemory memory{
       {{0, 0, "weights", "parameter", "device"}, {0, 1, "sent", "activation", "device"}},
-      {{0, 1, 0, 0, 100}, {0, 1, 1, 100, 40, 0, 1, 0.001, 0.005}}};
+      {{0, 1, 0, 0, 100}, {0, 1, 1, 100, 40, 1, 1, 0.002, 0.005}}};
   Timeline timeline;
   timeline.kind = "imported";
   const std::int64_t id =
@@ -56,7 +56,7 @@ TEST_F(TraceCounters, FollowTheMemoryInUse) {
   const std::vector<MemorySample> samples = memory_samples(connection, id);
   ASSERT_EQ(samples.size(), 4U);
   EXPECT_EQ(samples[1].rank, 1);
-  EXPECT_EQ(samples[1].at_ns, 1000000);
+  EXPECT_EQ(samples[1].at_ns, 2000000);
   EXPECT_EQ(samples[1].bytes, 140);
   EXPECT_EQ(samples[2].bytes, 100);
   EXPECT_EQ(samples[3].bytes, 0) << "the end";
