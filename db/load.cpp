@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <unordered_map>
 
+#include "db/programs.h"
 #include "db/statement.h"
 
 namespace db {
@@ -19,6 +22,54 @@ Record load_one(const Connection& connection, std::int64_t id) {
                 fmt::format("{}: no {} {}", connection.path(), Table<Record>::name, id));
   }
   return std::move(found.front());
+}
+
+/// Sets when memory of a rank is in use, as the view allocation has it.
+void set_times(const Connection& connection, std::span<Allocation> of_rank) {
+  struct Times {
+    double begin_s = 0, end_s = 0;
+  };
+  std::unordered_map<int, Times> times;  // by op
+  const Allocation& any = of_rank.front();
+  visit_spans(connection, any.timeline_id, any.rank, [&](const Span& span) {
+    const double end_s = span.start_s + span.duration_s;
+    const auto [found, is_new] = times.try_emplace(span.op, Times{span.start_s, end_s});
+    if (!is_new) found->second.end_s = std::max(found->second.end_s, end_s);
+    return true;
+  });
+  for (Allocation& of : of_rank) {
+    if (!of.first_op || !of.last_op) continue;
+    const auto first = times.find(*of.first_op), last = times.find(*of.last_op);
+    if (first == times.end() || last == times.end()) continue;
+    of.begin_s = first->second.begin_s, of.end_s = last->second.end_s;
+  }
+}
+
+/// The rows of the view allocation, which would sort all spans of the timeline.
+std::vector<Allocation> load_allocations(const Connection& connection, std::int64_t timeline_id) {
+  if (!stores_programs(connection)) {
+    return select<Allocation>(connection, "WHERE timeline_id = ? ORDER BY rank, tensor",
+                              timeline_id);
+  }
+  Statement statement(connection,
+                      "SELECT timeline_id, rank, tensor, offset_bytes, bytes, first_op, last_op, "
+                      "NULL, NULL FROM timeline_memory JOIN planned_tensor USING (plan_id) "
+                      "WHERE timeline_id = ? ORDER BY rank, tensor");
+  statement.bind(timeline_id);
+  std::vector<Allocation> rows;
+  RowBounds bounds(connection);
+  while (statement.step()) {
+    rows.push_back(statement.record<Allocation>());
+    bounds.check(rows.back());
+  }
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    while (end < rows.size() && rows[end].rank == rows[first].rank) ++end;
+    set_times(connection, std::span(rows).subspan(first, end - first));
+  }
+  std::erase_if(rows, [](const Allocation& of) {
+    return of.first_op && of.last_op && (!of.begin_s || !of.end_s);
+  });
+  return rows;
 }
 
 int last_of(const LoadFilter& filter) {
@@ -182,9 +233,8 @@ std::vector<RankGroup> load_rank_groups(const Connection& connection, std::int64
 }
 
 TimelineMemory load_timeline_memory(const Connection& connection, std::int64_t timeline_id) {
-  return {
-      select<TimelineTensor>(connection, "WHERE timeline_id = ? ORDER BY tensor", timeline_id),
-      select<Allocation>(connection, "WHERE timeline_id = ? ORDER BY rank, tensor", timeline_id)};
+  return {select<TimelineTensor>(connection, "WHERE timeline_id = ? ORDER BY tensor", timeline_id),
+          load_allocations(connection, timeline_id)};
 }
 
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// Plain rows of the result database: one struct per table, fields named as the columns of
+/// Plain rows of the result database: one struct per table, or view of programs.h, fields named as the columns of
 /// db/schema.sql and its later steps. Times are seconds (double); instants are Unix seconds
 /// (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that hold JSON
 /// end in `_json`.
@@ -374,7 +374,7 @@ struct Timeline {
   double duration_s = 0;
 };
 
-/// One entry of the Program, stored once per timeline; spans point at it.
+/// One entry of the Program; spans point at it. Timelines that share it have it once (programs.h).
 struct TimelineOp {
   std::int64_t timeline_id = 0;
   int op = 0;            ///< position in the Program
@@ -411,7 +411,7 @@ struct RankGroup {
 inline constexpr char kDevicePool[] = "device";
 inline constexpr char kHostPool[] = "host";
 
-/// One tensor of the Program, stored once per timeline; allocations point at it.
+/// One tensor of the Program; allocations point at it.
 struct TimelineTensor {
   std::int64_t timeline_id = 0;
   int tensor = 0;    ///< a number of the timeline; pipeline stages have numbers of their own

@@ -29,7 +29,8 @@ struct Schema {
 /// schema.sql and views.sql.
 const Schema& current_schema();
 
-/// Whether a file has everything in the schema. Tables and columns of others do not matter.
+/// Whether a file has everything in the schema. Tables and columns of others do not matter. A file of
+/// version 7 lacks only what readers need.
 struct SchemaState {
   bool lacks_tables = false;  ///< a table, a column or an index
   bool other_views = false;
@@ -37,12 +38,13 @@ struct SchemaState {
 SchemaState state_of(const SQLite::Database& database, const Schema& schema);
 
 /// Makes the tables of a new file. In one that is there it adds the tables, columns and indices
-/// that are missing, fills the columns, and drops and makes again all views where one differs. What
-/// views read of the spans of timelines is worked out where it is missing (timeline_activity.h). One
-/// transaction. Throws Error (older) where the rows that there are need a value for a new column.
+/// that are missing, fills the columns, and drops and makes again all views where one differs. A file
+/// of version 7 is made one of this version (share_programs in programs.h). What views read of the
+/// spans of timelines is worked out where it is missing (timeline_activity.h). One transaction. Throws Error (older) where the rows that there are need a value for a new column.
 void bring_up_to_date(Connection& connection, const Schema& schema);
 
-/// Makes the views of the schema for this connection alone: nothing is written.
+/// Makes the views of the schema for this connection alone, but those that are tables in a file of
+/// version 7: nothing is written.
 void use_own_views(SQLite::Database& database, const Schema& schema);
 
 }  // namespace db

@@ -22,7 +22,7 @@ struct Dependency {
   int before = 0;
 };
 
-/// Those of a timeline, from the table op_edge. Empty where the database has none.
+/// Those of a timeline, from op_edge.
 std::vector<Dependency> load_dependencies(const Connection& connection, std::int64_t timeline_id);
 
 /// Leads from the end of a span to the start of one that waited for it, on the same rank and on

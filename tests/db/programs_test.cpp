@@ -1,6 +1,7 @@
 #include "db/programs.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -55,6 +56,25 @@ TEST_F(Programs, WhatIsAlikeIsStoredOnceAndShownForEveryTimeline) {
   };
   EXPECT_EQ(begins(first), 0.005);
   EXPECT_EQ(begins(second), 0.006) << "times are those of the timeline's own spans";
+}
+
+TEST_F(Programs, MemoryIsReadAsItsViewShowsIt) {
+  TimelineMemory memory = sample_memory();
+  memory.allocations[3].first_op = 2, memory.allocations[3].last_op = 2;
+  const auto id = store(sample_ops(), sample_spans(), memory);
+  std::string loaded;
+  for (const Allocation& of : load_timeline_memory(connection, id).allocations) {
+    loaded += fmt::format("{} {} {} {} {} {}; ", of.rank, of.tensor, of.offset_bytes, of.bytes,
+                          of.begin_s.value_or(-1), of.end_s.value_or(-1));
+  }
+  EXPECT_EQ(loaded,
+            "0 0 0 100 -1 -1; 0 1 100 40 0 0.005; 1 0 0 100 -1 -1; 1 1 100 40 0.005 0.008; ");
+  EXPECT_EQ(
+      text(connection,
+           "SELECT group_concat(rank || ' ' || tensor || ' ' || offset_bytes || ' ' || bytes "
+           "|| ' ' || coalesce(iif(begin_s = 0, 0, begin_s), -1) || ' ' || coalesce(end_s, -1) "
+           "|| '; ', '') FROM (SELECT * FROM allocation ORDER BY rank, tensor)"),
+      loaded);
 }
 
 TEST_F(Programs, WhatDiffersInOneCellIsAnother) {

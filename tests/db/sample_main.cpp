@@ -73,13 +73,11 @@ std::int64_t store_trial(db::Connection& connection, std::int64_t study, std::in
   return trial.id;
 }
 
-void store_sweep(db::Connection& connection, db::Run run) {
-  run.kind = "bench";
+void store_sweep(db::Connection& connection, std::int64_t run, int ranks) {
   std::vector<db::Measurement> rows(500);
-  const std::int64_t id = insert(connection, run);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].run_id = id, rows[i].op = i % 2 == 0 ? "all_to_all" : "all_reduce";
-    rows[i].device = "cpu", rows[i].dtype = "f32", rows[i].ranks = run.ranks;
+    rows[i].run_id = run, rows[i].op = i % 2 == 0 ? "all_to_all" : "all_reduce";
+    rows[i].device = "cpu", rows[i].dtype = "f32", rows[i].ranks = ranks;
     rows[i].bytes = 1024 * static_cast<std::int64_t>(i + 1), rows[i].time_s = 1e-5 * (i + 1.0);
   }
   insert(connection, rows);
@@ -117,6 +115,7 @@ void store_large(db::Connection& connection, int timelines, int ranks, int spans
     run.started_at = db::now();
     const std::int64_t run_id = insert(connection, run);
     store_training(connection, run_id, ranks, t == 0);
+    if (t < 2) store_sweep(connection, run_id, ranks);
     const std::int64_t trial = store_trial(connection, study, run_id, t);
     std::vector<db::Span> spans;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -132,7 +131,8 @@ void store_large(db::Connection& connection, int timelines, int ranks, int spans
     timeline.kind = "measured";
     insert(connection, timeline, ops, spans);
   }
-  store_sweep(connection, run);
+  run.kind = "study";
+  insert(connection, run);
   all.commit();
 }
 
@@ -141,7 +141,7 @@ void store_large(db::Connection& connection, int timelines, int ranks, int spans
 /// db_sample FILE: a new database with one of everything. db_sample FILE "SQL": runs the SQL in it,
 /// and makes it before that if there is no such file. db_sample FILE large TIMELINES RANKS SPANS: a
 /// large one, or a part of one, with so many spans on each rank of each timeline: a study with a trial
-/// for each, and a sweep.
+/// for each, and sweeps.
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   try {
