@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     if (arguments.what == microbench::kCompare) return microbench::compare_stored(arguments);
     // Google Benchmark measures one rank.
     if (arguments.google_options.empty()) {
-      arguments.ranks = moe::ranks_or_allocation(arguments.ranks);
+      arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
     }
     microbench::Request request;
     // It reads no files: every rank makes its own request of the command line.

@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   moe::declare(app, arguments);
   moe::declare_lists(app, {tuner::planner_list()});
   const auto work = [&] {
-    arguments.ranks = moe::ranks_or_allocation(arguments.ranks);
+    arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
     PlannerOfTuner tuners(arguments);
     const moe::PlanInTraining planner{
         [&](const std::vector<std::string>& settings) { return tuners.first(settings); },

@@ -28,11 +28,4 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          const std::string& input = {},
                                          const db::options::Launcher& launcher = {});
 
-/// Whether join_world starts ranks, outside an MPI job.
-bool starts_ranks(std::optional<int> ranks, const db::options::Launcher& launcher);
-
-/// The command that join_world runs; `argv` is the program and its arguments.
-std::vector<std::string> launch_command(int ranks, const db::options::Launcher& launcher,
-                                        char** argv);
-
 }  // namespace moe

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "moe/communicator/hostfile.h"
 #include "moe/communicator/slurm.h"
 #include "moe/errors.h"
 
@@ -71,8 +72,13 @@ std::optional<int> mpi_job_size() {
   return tasks_of_slurm_step();
 }
 
-std::optional<int> ranks_or_allocation(std::optional<int> ranks) {
+std::optional<int> ranks_or_allocation(std::optional<int> ranks, const std::string& hostfile) {
   if (ranks || inside_mpi_job()) return ranks;
+  if (!hostfile.empty()) {
+    const auto slots = slots_of_hostfile(hostfile);
+    if (slots) spdlog::info("--ranks {}: as many as the slots of {}", *slots, hostfile);
+    return slots;
+  }
   const auto tasks = tasks_of_slurm_allocation();
   if (tasks) {
     spdlog::info("--ranks {}: as many as the tasks of Slurm's allocation (SLURM_NTASKS)", *tasks);

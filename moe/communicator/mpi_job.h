@@ -16,9 +16,10 @@ std::optional<int> mpi_job_rank();
 /// where neither does.
 std::optional<int> mpi_job_size();
 
-/// `ranks`, or where there are none, and this process is no rank, as many as the Slurm allocation
-/// has tasks that it runs in, which is told on stderr. None outside an allocation.
-std::optional<int> ranks_or_allocation(std::optional<int> ranks);
+/// `ranks`, or where there are none, and this process is no rank, as many as `hostfile` has slots, or
+/// without a hostfile as the Slurm allocation has tasks that it runs in; which is told on stderr. None
+/// where neither says. Throws InputError where the hostfile cannot be read.
+std::optional<int> ranks_or_allocation(std::optional<int> ranks, const std::string& hostfile = "");
 
 /// Throws InputError where srun has started this process as one of several tasks and no MPI job:
 /// each would believe to be alone. A program that was told `--ranks 1` may.

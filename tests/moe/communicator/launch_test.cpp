@@ -10,7 +10,6 @@
 namespace moe::launch_test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Sets variables for one test; this process is itself no MPI job.
@@ -45,29 +44,10 @@ TEST_F(Launch, SetsWhatTheLibrariesOfADeviceReadUnlessTheUserHas) {
   EXPECT_STREQ(std::getenv("CUDA_MODULE_LOADING"), "EAGER");
 }
 
-TEST_F(Launch, MpirunGetsTheSameArguments) {
-  EXPECT_THAT(launch_command(4, {}, argv_),
-              ElementsAre("mpirun", "-np", "4", "program", "--ranks", "4"));
-  EXPECT_THAT(launch_command(4, {.hostfile = "hosts"}, argv_),
-              ElementsAre("mpirun", "-np", "4", "--hostfile", "hosts", "program", "--ranks", "4"));
-}
-
-TEST_F(Launch, ALauncherIsAShellsAndGetsTheNumberOfRanks) {
-  EXPECT_THAT(launch_command(4, {.command = "srun -n {ranks} --name '{ranks} ranks'"}, argv_),
-              ElementsAre("/bin/sh", "-c", "exec srun -n 4 --name '4 ranks' \"$@\"", "sh",
-                          "program", "--ranks", "4"));
-}
-
-TEST_F(Launch, ALauncherStartsOneRankToo) {
-  EXPECT_FALSE(starts_ranks(std::nullopt, {}));
-  EXPECT_FALSE(starts_ranks(1, {}));
-  EXPECT_TRUE(starts_ranks(2, {}));
-  EXPECT_TRUE(starts_ranks(1, {.command = "srun"}));
-  EXPECT_TRUE(starts_ranks(1, {.hostfile = "hosts"}));
-}
-
 TEST_F(Launch, ALauncherNeedsANumberOfRanks) {
   EXPECT_THROW(join_world(std::nullopt, argv_, kDefaultStartLimit_s, {}, "", {.command = "srun"}),
+               InputError);
+  EXPECT_THROW(join_world(std::nullopt, argv_, kDefaultStartLimit_s, {}, "", {.hostfile = "hosts"}),
                InputError);
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -94,6 +95,18 @@ TEST_F(MpiJob, AnAllocationSaysHowManyRanksByDefault) {
   }
   set({{"SLURM_JOB_ID", "3"}});
   EXPECT_EQ(ranks_or_allocation(std::nullopt), std::nullopt);
+}
+
+TEST_F(MpiJob, AHostfileSaysHowManyRanksOfAnAllocation) {
+  const std::string hosts = testing::TempDir() + "mpi_job_test_hosts";
+  std::ofstream(hosts) << "node2 slots=1\nnode3 slots=2\n";
+  for (const Variables& place : {Variables{}, kSalloc}) {
+    set(place);
+    EXPECT_EQ(ranks_or_allocation(std::nullopt, hosts), 3);
+    EXPECT_EQ(ranks_or_allocation(1, hosts), 1);
+  }
+  set({{"PMIX_RANK", "0"}});
+  EXPECT_EQ(ranks_or_allocation(std::nullopt, "/nonexistent"), std::nullopt) << "a rank reads none";
 }
 
 TEST_F(MpiJob, ATaskIsARankAndHasNoAllocation) {

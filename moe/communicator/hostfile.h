@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace moe {
+
+/// The slots of all hosts of an mpirun hostfile: "node1 slots=2" a line, "#" begins a comment. A host
+/// that stands there twice has the slots of both lines. None where a line does not say how many: mpirun
+/// then counts the host's cores. Throws InputError where the file cannot be read.
+std::optional<int> slots_of_hostfile(const std::string& path);
+
+}  // namespace moe

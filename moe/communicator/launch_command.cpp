@@ -1,0 +1,106 @@
+#include "moe/communicator/launch_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "moe/communicator/slurm.h"
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+struct LaunchSetting {
+  const char* variable;
+  const char* value;
+};
+/// Where nobody has said how many ranks a host takes, people first try more ranks than cores. These
+/// are variables, because they leave a cluster's own settings alone and other MPIs ignore them. The
+/// second one is that of Open MPI 5, as below.
+constexpr std::array kOversubscribe = {
+    LaunchSetting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    LaunchSetting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+};
+/// mpirun would bind each of two ranks, with all of its threads, to one core. In an allocation ranks
+/// stay on the cores that it has, which bind mpirun's daemons.
+constexpr std::array kUnbound = {
+    LaunchSetting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    LaunchSetting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
+};
+
+/// The path of a program that a shell finds in PATH; "" where it finds none.
+std::string path_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    folder.append("/").append(program);
+    if (access(folder.c_str(), X_OK) == 0) return std::filesystem::absolute(folder).string();
+  }
+  return "";
+}
+
+/// Other hosts have the program at the same path, and mostly another PATH.
+std::string same_everywhere(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  const std::string path = path_in_path(program);
+  return path.empty() ? program : path;
+}
+
+void set_unless_set(const auto& settings) {
+  for (const LaunchSetting& setting : settings) setenv(setting.variable, setting.value, 0);
+}
+
+void prepare_mpirun(int ranks, const std::string& hostfile) {
+  if (path_in_path("mpirun").empty()) {
+    throw InputError(
+        fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
+                    "openmpi-bin (Debian, Ubuntu) or load your cluster's MPI module",
+                    ranks));
+  }
+  if (!hostfile.empty() && access(hostfile.c_str(), R_OK) != 0) {
+    throw InputError(fmt::format("--hostfile {}: expected a file that can be read", hostfile));
+  }
+  if (hostfile.empty() && !inside_allocation()) set_unless_set(kOversubscribe);
+  set_unless_set(kUnbound);
+}
+
+}  // namespace
+
+void prepare_launch(int ranks, const db::options::Launcher& launcher) {
+  if (launcher.command.empty()) prepare_mpirun(ranks, launcher.hostfile);
+  if (geteuid() != 0) return;
+  constexpr int keep = 0;  // containers
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
+}
+
+std::vector<std::string> launch_command(int ranks, const db::options::Launcher& launcher,
+                                        char** argv) {
+  std::vector<std::string> command{"mpirun", "-np", std::to_string(ranks)};
+  if (!launcher.hostfile.empty()) {
+    command.insert(command.end(), {"--hostfile", launcher.hostfile});
+  }
+  if (!launcher.command.empty()) {
+    constexpr std::string_view number = "{ranks}";
+    std::string text = launcher.command;
+    for (std::size_t at = 0; (at = text.find(number, at)) != std::string::npos;) {
+      text.replace(at, number.size(), std::to_string(ranks));
+    }
+    // A shell knows quotes and variables; it makes room for the launcher, which gets the signals.
+    command = {"/bin/sh", "-c", fmt::format("exec {} \"$@\"", text), "sh"};
+  }
+  command.push_back(same_everywhere(argv[0]));
+  for (char** argument = argv + 1; *argument != nullptr; ++argument) command.push_back(*argument);
+  return command;
+}
+
+bool starts_ranks(std::optional<int> ranks, const db::options::Launcher& launcher) {
+  return ranks.value_or(1) > 1 || !launcher.command.empty() || !launcher.hostfile.empty();
+}
+
+}  // namespace moe

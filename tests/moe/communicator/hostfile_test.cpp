@@ -1,0 +1,41 @@
+#include "moe/communicator/hostfile.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "moe/errors.h"
+
+namespace moe::hostfile_test {
+namespace {
+
+std::optional<int> slots_of(const std::string& text) {
+  const auto path =
+      std::filesystem::path(testing::TempDir()) / ("hostfile_test" + std::to_string(getpid()));
+  std::ofstream(path) << text;
+  const auto slots = slots_of_hostfile(path.string());
+  std::filesystem::remove(path);
+  return slots;
+}
+
+TEST(Hostfile, HasTheSlotsOfAllItsLines) {
+  EXPECT_EQ(slots_of("# two nodes\nnode2 slots=2\n\nnode3 slots=1  # half of it\n"), 3);
+  EXPECT_EQ(slots_of("node2 max_slots=8 slots = 4\nnode2 slots=4"), 8);
+}
+
+TEST(Hostfile, SaysNothingWhereALineDoesNotSayHowMany) {
+  EXPECT_EQ(slots_of("node2 slots=2\nnode3\n"), std::nullopt) << "mpirun counts its cores";
+  EXPECT_EQ(slots_of("node2 slots=many\n"), std::nullopt);
+  EXPECT_EQ(slots_of("node2 slots=0\n"), std::nullopt);
+  EXPECT_EQ(slots_of("# none\n"), std::nullopt);
+}
+
+TEST(Hostfile, ThatIsNotThereIsRefused) {
+  EXPECT_THROW(slots_of_hostfile("/nonexistent/hosts"), InputError);
+}
+
+}  // namespace
+}  // namespace moe::hostfile_test
