@@ -194,6 +194,8 @@ struct Study {
 inline constexpr char kRunning[] = "running";
 /// The failure of a trial whose launch has started no rank. The trial stays planned.
 inline constexpr char kNotStarted[] = "not_started";
+/// The failure of a trial during which a node went away. The trial stays planned, too.
+inline constexpr char kLostNode[] = "lost_node";
 
 /// The planner that decides nothing. Every speed-up is against its schedule.
 inline constexpr char kSequential[] = "sequential";
@@ -238,7 +240,7 @@ struct Trial {
   std::string bounded_by = {};
   /// The lower bound with computation so slow.
   std::optional<double> slowed_lower_bound_s = {};
-  /// Why it was not measured: "not_started", or its status where that is no other; empty where it
+  /// Why it was not measured: "not_started", "lost_node", or its status where that is no other; empty where it
   /// was measured, or was not tried yet.
   std::string failure = {};
 };

@@ -227,7 +227,8 @@ CREATE TABLE study (
 -- the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of ops that
 -- makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
 -- failure: why it was not measured; '' where it was, or was not tried yet. A trial of which a launch
--- started no rank is 'not_started' and stays planned: no schedule is to blame for that.
+-- started no rank is 'not_started', one during which a node went away 'lost_node'. Both stay planned:
+-- no schedule is to blame for that.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -255,8 +256,9 @@ CREATE TABLE trial (
   predicted_slowed_s REAL,
   bounded_by TEXT NOT NULL DEFAULT '',
   slowed_lower_bound_s REAL,
-  failure TEXT NOT NULL DEFAULT '' CHECK (failure IN ('', 'not_started', 'infeasible',
-                                                      'out_of_memory', 'hung', 'crashed', 'failed')),
+  failure TEXT NOT NULL DEFAULT '' CHECK (failure IN ('', 'not_started', 'lost_node',
+                                                      'infeasible', 'out_of_memory', 'hung',
+                                                      'crashed', 'failed')),
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);

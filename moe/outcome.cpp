@@ -19,9 +19,9 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames{
-    "done",      "refused", "out_of_memory", "time_limit",  "not_finite",
-    "lost_rank", "killed",  "lost_output",   "not_started", "failed"};
+constexpr std::array<std::string_view, 11> kNames{
+    "done",      "refused", "out_of_memory", "time_limit",  "not_finite", "lost_rank",
+    "lost_node", "killed",  "lost_output",   "not_started", "failed"};
 
 constexpr int kMostSignal = 64;
 
@@ -123,9 +123,8 @@ Outcome outcome_of_exit(int code) {
   if (code == db::kExitOutOfMemory) return {OutcomeStatus::out_of_memory};
   if (code == db::kExitTimeLimit) return {OutcomeStatus::time_limit};
   if (is_exit_code_of_launcher(code)) {
-    return {
-        .status = OutcomeStatus::lost_rank,
-        .message = fmt::format("the launcher has lost a host or a rank: it ended with {}", code)};
+    return {.status = OutcomeStatus::lost_node,
+            .message = fmt::format("the launcher has lost a host: it ended with {}", code)};
   }
   if (!is_exit_code_of_signal(code)) return {OutcomeStatus::failed};
   const int signal = code - db::exit_code_of_signal(0);

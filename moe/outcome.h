@@ -20,6 +20,7 @@ enum class OutcomeStatus : std::uint8_t {
   time_limit,     ///< a wait ended at its limit
   not_finite,     ///< a loss is not finite
   lost_rank,      ///< a rank ended without a word, or gave up
+  lost_node,      ///< a launcher lost a host that its ranks ran on, whatever they did there
   killed,         ///< it ended in order because a signal asked for it
   lost_output,    ///< a log, a database or stdout can no longer be written
   not_started,    ///< a launcher ended before any rank ran, which says nothing about the training

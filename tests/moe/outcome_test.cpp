@@ -65,7 +65,7 @@ TEST(Outcome, OfAnExitCode) {
   EXPECT_EQ(killed.signal, SIGKILL);
   EXPECT_THAT(killed.message, HasSubstr("Killed"));
   const Outcome gone = outcome_of_exit(205);  // mpirun's, where a host is gone
-  EXPECT_EQ(gone.status, Status::lost_rank);
+  EXPECT_EQ(gone.status, Status::lost_node);
   EXPECT_EQ(gone.signal, std::nullopt);
   EXPECT_THAT(gone.message, HasSubstr("205"));
 }
@@ -77,6 +77,7 @@ TEST(FirstCause, IsOfTheRankThatKnowsWhy) {
   EXPECT_EQ(first_cause({lost}, 1), lost);
   EXPECT_EQ(first_cause({lost}, 128 + SIGKILL).signal, SIGKILL);
   EXPECT_EQ(first_cause({}, 3).status, Status::out_of_memory);
+  EXPECT_EQ(first_cause({lost}, 205).status, Status::lost_node) << "its host went away too";
 }
 
 TEST(FirstCause, OfALostRankIsItsSignalNotTheOneThatEndsTheOthers) {
@@ -84,7 +85,7 @@ TEST(FirstCause, OfALostRankIsItsSignalNotTheOneThatEndsTheOthers) {
   EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).status, Status::lost_rank);
   EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).signal, SIGKILL);
   EXPECT_EQ(first_cause({asked}, 128 + SIGTERM), asked);
-  EXPECT_EQ(first_cause({asked}, 205).status, Status::lost_rank);
+  EXPECT_EQ(first_cause({asked}, 205).status, Status::lost_node);
   const Outcome told{.status = Status::killed, .rank = 0, .signal = SIGUSR1};
   EXPECT_EQ(first_cause({told}, 128 + SIGTERM), asked);
 }

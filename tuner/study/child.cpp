@@ -186,7 +186,11 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   // mpirun ends before the processes that it has started on the other hosts of a box: they are not
   // to run beside the next training.
   moe::end_orphans(others);
-  if (watched.stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
+  // Who asks this process to end often asks the child too, which may end before this one looks.
+  const bool failed = !WIFEXITED(watched.status) || WEXITSTATUS(watched.status) != 0;
+  if (watched.stopped || (failed && moe::stop_signal() != 0)) {
+    throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
+  }
   drain(out, watched.out_open, result.output);
   drain(err, watched.err_open, result.errors);
 

@@ -84,7 +84,7 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   const JobResult result =
       train_undisturbed(connection_, train_once, options_.most_of_others, options_.say)
           .results.front();
-  if (result.status == db::kNotStarted) throw_failure("a micro-profile", result);
+  if (is_no_verdict(result.status)) throw_failure("a micro-profile", result);
   if (result.status == "done") options_.check_run(result.run_id);
 
   db::Measurement row;

@@ -109,7 +109,7 @@ class ProfileTrainings {
     const std::string& error = trained.front().error;
     if (status == "done") {
       keep(first, trained, share);
-    } else if (status == db::kNotStarted) {
+    } else if (is_no_verdict(status)) {
       throw_failure("the profile", trained.front());
     } else if (count > 1) {
       how_.say(fmt::format("  {}: {}: each is trained alone", status, error));

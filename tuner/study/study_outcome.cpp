@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tuner/study/training_job.h"
+
 namespace tuner {
 
 std::string why_nothing_compares(const std::vector<db::Trial>& trials) {
@@ -22,7 +24,7 @@ std::string why_nothing_compares(const std::vector<db::Trial>& trials) {
   }
   for (const db::Trial& trial : trials) {
     const bool failed = trial.failure == "hung" || trial.failure == "crashed" ||
-                        trial.failure == "failed" || trial.failure == db::kNotStarted;
+                        trial.failure == "failed" || is_no_verdict(trial.failure);
     if (trial.planner == db::kSequential && failed) {
       return fmt::format("the sequential schedule, which all others are compared with, {}: {}",
                          trial.failure, trial.error);

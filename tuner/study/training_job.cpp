@@ -17,6 +17,7 @@
 #include "moe/lost_output.h"
 #include "moe/outcome.h"
 #include "moe/stop.h"
+#include "tuner/study/silent_hosts.h"
 
 namespace tuner {
 namespace {
@@ -90,6 +91,13 @@ JobResult read_summary(const nlohmann::json& summary) {
   return result;
 }
 
+/// A node that goes away without a word leaves ranks that wait for it, or whose connections end. A
+/// signal that ended a rank says that its node was there.
+bool may_be_a_lost_node(const JobResult& result) {
+  return result.status == "hung" ||
+         (result.status == "crashed" && !moe::is_exit_code_of_signal(result.exit_code));
+}
+
 std::vector<JobResult> read_summaries(const std::string& output, std::size_t schedules) {
   std::vector<JobResult> results;
   for (const nlohmann::json& summary : find_summaries(output)) {
@@ -135,14 +143,24 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
       result.status = "hung";
       result.error = reason;
       break;
-    case Status::lost_rank:
     case Status::killed:
+      // Whoever asked the ranks, such as a batch system that signals its steps, means all of it. A
+      // launcher that lost a rank asks them too, and ends with another code.
+      if (outcome.signal && moe::is_exit_code_of_signal(result.exit_code)) {
+        throw moe::Stopped("its training was asked to end", *outcome.signal);
+      }
+      [[fallthrough]];
+    case Status::lost_rank:
       result.status = "crashed";
       result.error =
           outcome.signal ? fmt::format("signal {}: {}", *outcome.signal, reason) : reason;
       break;
     case Status::not_started:
       result.status = db::kNotStarted;
+      result.error = reason;
+      break;
+    case Status::lost_node:
+      result.status = db::kLostNode;
       result.error = reason;
       break;
     case Status::lost_output:
@@ -204,14 +222,27 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
   }
   const long kills = out_of_memory_kills();
   const ChildResult child = run_child(argv, time_limit_s, alive, lines);
-  return classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
+  std::vector<JobResult> results =
+      classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
+  if (!may_be_a_lost_node(results.front())) return results;
+  const std::string silent = why_hosts_are_silent(job.ranks, job.launcher, alive);
+  if (silent.empty()) return results;
+  for (JobResult& result : results) {
+    result.error = fmt::format("{}: {}; {}", result.status, result.error, silent);
+    result.status = db::kLostNode;
+  }
+  return results;
+}
+
+bool is_no_verdict(std::string_view status) {
+  return status == db::kNotStarted || status == db::kLostNode;
 }
 
 void throw_failure(const std::string& what, const JobResult& result) {
   const std::string text = fmt::format("{} {}: {}", what, result.status, result.error);
   if (result.status == "hung") throw moe::TimeLimit(text);
   if (result.status == "out_of_memory") throw moe::OutOfMemory(text);
-  if (result.status == db::kNotStarted) throw std::runtime_error(text);
+  if (is_no_verdict(result.status)) throw moe::CommunicationError(text);
   if (result.exit_code == 2) throw moe::InputError(text);
   if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
   throw std::runtime_error(text);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/console/launcher.h"
@@ -34,8 +35,8 @@ struct TrainingJob {
 
 /// The result of a run of moe-train under one schedule.
 struct JobResult {
-  /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed"; or
-  /// db::kNotStarted.
+  /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed"; or one
+  /// that is no verdict on a schedule.
   std::string status;
   std::string error;  ///< the message of a failed run, in one line
   int exit_code = 0;  ///< 128 + the signal where one ended it
@@ -43,6 +44,10 @@ struct JobResult {
   double iteration_s = 0;  ///< median
   std::int64_t measured_peak_bytes = 0;
 };
+
+/// db::kNotStarted or db::kLostNode: no schedule is to blame, and a trial that ended so is tried
+/// again.
+bool is_no_verdict(std::string_view status);
 
 /// Trains under `schedules`, which moe-train reads on its stdin, one a line, and waits; several take
 /// turns (moe/train/turns.h) and have `steps` iterations each. `timelines`: how many typical
@@ -53,12 +58,13 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
                              const std::function<void()>& alive);
 
 /// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit code
-/// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or
-/// for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any signal
-/// is "crashed", all else is "failed". Where no rank was started, or the launcher ended without a
+/// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or for
+/// which the kernel killed processes meanwhile, is "out_of_memory". A lost rank is "crashed", a lost
+/// host db::kLostNode, all else "failed". Where no rank was started, or the launcher ended without a
 /// word of moe-train, it is db::kNotStarted. The text on stderr does not matter. Returns a result for
-/// each of the `schedules` that took turns. Throws moe::LostOutput where the training could not
-/// store what it measured, which no schedule is to blame for.
+/// each of the `schedules` that took turns. Throws, since no schedule is to blame, moe::Stopped where
+/// somebody asked the ranks to end (a batch system signals its steps), and moe::LostOutput where the
+/// training could not store what it measured.
 std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
                                 std::size_t schedules = 1);
 

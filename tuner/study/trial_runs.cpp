@@ -272,14 +272,17 @@ class TrialTrainings {
     const std::string& status = status_of(results);
     if (status == "done") {
       store_repeat(ids, repeat, results);
-    } else if (status == db::kNotStarted) {
+    } else if (is_no_verdict(status)) {
       for (const std::size_t id : ids) {
-        trials_[id].trial.failure = db::kNotStarted;
+        trials_[id].trial.failure = status;
         trials_[id].trial.error = results.front().error;
       }
-      throw EndedEarly(fmt::format("no rank was started in {} attempts: {}", kMostLaunches,
-                                   results.front().error),
-                       true);
+      throw EndedEarly(
+          fmt::format("{} in {} attempts: {}",
+                      status == db::kLostNode ? "a node was lost, and nothing was trained"
+                                              : "no rank was started",
+                      kMostLaunches, results.front().error),
+          true);
     } else if (ids.size() == 1) {
       finish(trials_[ids.front()], status, results.front().error);
       how_.say(fmt::format("  {}: {}", status, results.front().error));

@@ -54,10 +54,16 @@ WatchedRun train_undisturbed(const db::Connection& connection,
                              const std::function<void(const std::string&)>& say) {
   const auto train_once = [&] {
     std::vector<JobResult> results = train();
-    for (int launch = 1; launch < kMostLaunches && status_of(results) == db::kNotStarted;
-         ++launch) {
-      say(fmt::format("  {}: {}: once more", db::kNotStarted, results.front().error));
+    for (int launch = 1; launch < kMostLaunches && is_no_verdict(status_of(results)); ++launch) {
+      const JobResult before = results.front();
+      say(fmt::format("  {}: {}: once more", before.status, before.error));
       results = train();
+      // A node that is lost starts no rank afterwards: what it was lost in stays the reason.
+      if (before.status != db::kLostNode || status_of(results) != db::kNotStarted) continue;
+      for (JobResult& result : results) {
+        result.status = before.status;
+        result.error = fmt::format("{}; then {}: {}", before.error, db::kNotStarted, result.error);
+      }
     }
     return watched(connection, std::move(results));
   };

@@ -18,7 +18,8 @@ struct WatchedRun {
 };
 
 /// Trains, and trains again
-///   - up to kMostLaunches times in all where no rank was started, which says nothing of a schedule;
+///   - up to kMostLaunches times in all where no rank was started or a node was lost, which says
+///     nothing of a schedule;
 ///   - up to kMostAttempts times in all where others used more than `most_of_others` of the
 ///     processors of a node, as its ranks tell (db::RunRank::share_of_others).
 /// Gives the run that others disturbed least; the processor time decides this, never how fast a run

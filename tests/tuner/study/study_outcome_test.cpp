@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tuner/study/training_job.h"
+
 namespace tuner::study_outcome_test {
 namespace {
 
@@ -10,7 +12,7 @@ db::Trial trial(const std::string& planner, const std::string& status) {
   one.planner = planner;
   one.status = status;
   one.error = "why";
-  if (status == db::kNotStarted) {
+  if (is_no_verdict(status)) {
     one.status = "planned";
     one.failure = status;
   } else if (status != "done" && status != "planned") {
@@ -27,7 +29,7 @@ TEST(StudyOutcome, IsAFailureWhereNothingWasMeasured) {
 }
 
 TEST(StudyOutcome, IsAFailureWhereTheBaselineFailed) {
-  for (const char* status : {"hung", "crashed", "failed", db::kNotStarted}) {
+  for (const char* status : {"hung", "crashed", "failed", db::kNotStarted, db::kLostNode}) {
     EXPECT_EQ(why_nothing_compares({trial("sequential", status), trial("tutel", "done")}),
               "the sequential schedule, which all others are compared with, " +
                   std::string(status) + ": why");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include "moe/errors.h"
 #include "moe/lost_output.h"
 #include "moe/outcome.h"
+#include "moe/stop.h"
 #include "tuner/study/child.h"
 
 namespace tuner::training_job_test {
@@ -121,11 +123,21 @@ TEST(Classify, TellsFailuresApartByTheOutcome) {
   EXPECT_EQ(status(Status::out_of_memory, 3), "out_of_memory");
   EXPECT_EQ(status(Status::time_limit, 124), "hung");
   EXPECT_EQ(status(Status::lost_rank, 137), "crashed");
-  EXPECT_EQ(status(Status::killed, 143), "crashed");
+  EXPECT_EQ(status(Status::lost_node, 1), db::kLostNode);
   EXPECT_EQ(status(Status::refused, 2), "failed");
   EXPECT_EQ(status(Status::not_finite, 1), "failed");
   EXPECT_EQ(status(Status::failed, 1), "failed");
   EXPECT_EQ(status(Status::done, 1), "failed") << "it said so too early";
+}
+
+TEST(Classify, RanksThatWereAskedToEndStopTheStudy) {
+  const std::string line =
+      outcome_line({.status = moe::OutcomeStatus::killed, .rank = 1, .signal = SIGTERM});
+  EXPECT_THROW(classify_one(ended(End::exited, 143, "", line), false), moe::Stopped);
+  EXPECT_EQ(classify_one(ended(End::timed_out, 143, "", line), false).status, "hung")
+      << "it was this process that asked";
+  EXPECT_EQ(classify_one(ended(End::exited, 1, "", line), false).status, "crashed")
+      << "mpirun asks the others where it has lost a rank";
 }
 
 TEST(Classify, NoScheduleIsToBlameForADatabaseThatCannotBeWritten) {

@@ -125,5 +125,23 @@ TEST_F(WatchedRuns, ThatWereNotStartedAreTriedTwiceMore) {
   EXPECT_EQ(trained, 3u);
 }
 
+TEST_F(WatchedRuns, WhoseNodeWasLostAreTriedTwiceMoreAndStayLost) {
+  const auto lost = [&](bool is_gone) {
+    JobResult result;
+    result.status = is_gone ? db::kNotStarted : db::kLostNode;
+    result.error = is_gone ? "no answer" : "ended with 205";
+    return std::vector{result};
+  };
+  const auto gone = watched([&] { return lost(trained++ > 0); });
+  EXPECT_EQ(trained, 3u);
+  EXPECT_EQ(status_of(gone.results), db::kLostNode) << "not not_started: it was lost in it";
+  EXPECT_THAT(gone.results.front().error, HasSubstr("ended with 205; then not_started: no answer"));
+  EXPECT_THAT(said, HasSubstr("lost_node: ended with 205: once more"));
+  trained = 0;
+  EXPECT_EQ(
+      status_of(watched([&] { return trained++ < 1 ? lost(false) : run_with(0, 0); }).results),
+      "done");
+}
+
 }  // namespace
 }  // namespace tuner::undisturbed_test
