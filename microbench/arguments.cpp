@@ -94,7 +94,8 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
 void declare_machine(CLI::App& app, Arguments& a) {
   app.add_option("--ranks", a.ranks,
                  "how many ranks measure; outside an MPI job, mpirun is started for more than one "
-                 "[default: 1, or the ranks of the job, or the tasks of a Slurm allocation]")
+                 "[default: 1, or the ranks of the job, or the slots of --hostfile, or the tasks "
+                 "of a Slurm allocation]")
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group("Machine");

@@ -12,7 +12,6 @@
 
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
-#include "moe/input/setting.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/compared_rows.h"
 #include "tuner/commands/printing.h"
@@ -117,14 +116,6 @@ bool any_has(const std::vector<Compared>& rows, std::string Compared::*text) {
   return std::ranges::any_of(rows, [&](const Compared& row) { return !(row.*text).empty(); });
 }
 
-/// The value of a setting, a number where it is one.
-db::Cell value_cell(const std::string& setting) {
-  const moe::InputNode node = moe::value_node(moe::parse_setting(setting));
-  if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return *whole;
-  if (const auto* number = std::get_if<double>(&node.value)) return *number;
-  return moe::parse_setting(setting).value;
-}
-
 void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
            const Arguments& arguments) {
   std::vector<std::string> columns;
@@ -142,7 +133,7 @@ void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
   db::RowWriter writer(stdout, style_of(arguments), columns);
   for (const Compared& row : rows) {
     std::vector<db::Cell> cells;
-    for (const std::string& setting : row.settings) cells.push_back(value_cell(setting));
+    for (const std::string& setting : row.settings) cells.push_back(setting_cell(setting));
     cells.insert(cells.end(), {row.planner, row.parameters_json});
     cells.insert(cells.end(), row.figures.begin(), row.figures.end());
     cells.resize(keys.size() + 2 + std::size(kComparedFigures));

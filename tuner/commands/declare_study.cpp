@@ -28,12 +28,17 @@ CLI::Validator how_many_of_the_best() {
 
 void declare_scenario(CLI::App& command, Arguments& arguments) {
   add_model(command, arguments);
+  command.get_option("--set")->description(
+      "another value for a key of the model, as in moe.experts=64; may come several times. Several "
+      "values, as in moe.experts=8,16, are a sweep: a study for each combination of values, one "
+      "after another, each named \"NAME moe.experts=8\"");
   options::add_database(command, arguments.scenario.database,
                         "where everything is stored; created where there is none");
   command.get_option("--db")->required()->group("Scenario");
   command
       .add_option("--ranks", arguments.scenario.ranks,
-                  "how many ranks each run has [default: 1, or the tasks of a Slurm allocation]")
+                  "how many ranks each run has [default: 1, the slots of --hostfile, or the tasks "
+                  "of a Slurm allocation]")
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group("Scenario");
@@ -226,7 +231,9 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action) {
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"
                       "  --planners tutel --top all --repeats 5\n"
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"
-                      "  --planners tutel,fsmoe --resume --budget 2h");
+                      "  --planners tutel,fsmoe --resume --budget 2h\n"
+                      "moe-tune study experts --model tiny --ranks 2 --db results.db \\\n"
+                      "  --set moe.experts=4,8 --top each");
   command->callback(
       [&] { action = [&](int argc, char** argv) { return study(arguments, argc, argv); }; });
 }

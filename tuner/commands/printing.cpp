@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "moe/input/setting.h"
+
 namespace tuner {
 
 db::Style style_of(const Arguments& arguments) { return arguments.output.style(stdout); }
@@ -12,6 +14,13 @@ db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
 }
 
 db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
+
+db::Cell setting_cell(const std::string& setting) {
+  const moe::InputNode node = moe::value_node(moe::parse_setting(setting));
+  if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return *whole;
+  if (const auto* number = std::get_if<double>(&node.value)) return *number;
+  return moe::parse_setting(setting).value;
+}
 
 Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said) {
   Scenario scenario = load_scenario(options);

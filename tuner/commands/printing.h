@@ -25,6 +25,8 @@ db::Cell optional_cell(const std::optional<Value>& value) {
   return value ? db::Cell(*value) : db::Cell();
 }
 db::Cell text_cell(const std::string& text);
+/// The value of a setting, a number where it is one: 8 of "moe.experts=8".
+db::Cell setting_cell(const std::string& setting);
 
 /// Loads what the command line names, and says the remarks on stderr, none that is in `said`
 /// already. Throws as load_scenario.

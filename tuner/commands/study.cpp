@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -10,11 +11,14 @@
 #include "db/load_views.h"
 #include "db/network.h"
 #include "moe/communicator/mpi_job.h"
+#include "moe/errors.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/study_sweep.h"
 #include "tuner/planners/planners.h"
+#include "tuner/scenario/sweep.h"
 
 namespace tuner {
 namespace {
@@ -66,7 +70,7 @@ const std::vector<TrialColumn>& trial_columns() {
       {"status", Shown::where_told, [](T t, F) -> db::Cell { return t.status; },
        [](T t, F) { return t.status != "done" && t.status != "planned"; }},
       {"failure", Shown::where_told, [](T t, F) { return text_cell(t.failure); },
-       [](T t, F) { return t.failure == db::kNotStarted; }},
+       [](T t, F) { return is_no_verdict(t.failure); }},
       {"paper_s", Shown::never, [](T t, F) { return optional_cell(t.paper_s); }},
       {"first_predicted_s", Shown::where_told,
        [](T t, F) { return optional_cell(t.first_predicted_s); },
@@ -151,17 +155,12 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
   writer.finish();
 }
 
-void print_plan(const std::vector<PlannedTraining>& plan, const Arguments& arguments) {
-  db::RowWriter writer(
-      stdout, style_of(arguments),
-      {"what", "planner", "parameters", "runs", "iterations", "iteration_s", "duration_s"});
-  for (const PlannedTraining& one : plan) {
-    const db::Cell duration_s =
-        one.iteration_s ? db::Cell(one.runs * one.iterations * *one.iteration_s) : db::Cell();
-    writer.row({one.what, one.planner, one.parameters_json, std::int64_t{one.runs},
-                std::int64_t{one.iterations}, optional_cell(one.iteration_s), duration_s});
-  }
-  writer.finish();
+int ranks_of_study(const Arguments& arguments) {
+  const std::string& hostfile = arguments.study.job.launcher.hostfile;
+  const auto ranks = moe::ranks_or_allocation(arguments.scenario.ranks, hostfile);
+  if (ranks || hostfile.empty()) return ranks.value_or(1);
+  throw moe::InputError(
+      fmt::format("--hostfile {}: expected slots=N on every line, or --ranks", hostfile));
 }
 
 }  // namespace
@@ -170,13 +169,10 @@ int study(Arguments& arguments, int argc, char** argv) {
   StudyOptions& options = arguments.study;
   const auto path =
       moe::find_input(arguments.scenario.model, moe::source_tree() / "experiments" / "models");
-  options.model = moe::load_model(path, arguments.scenario.settings);
-  options.job.settings = arguments.scenario.settings;
-  if (options.job.seed) options.model.seed = *options.job.seed;
   options.job.model = path.string();
   options.job.program = find_moe_train();
   options.job.database = arguments.scenario.database;
-  options.job.ranks = moe::ranks_or_allocation(arguments.scenario.ranks).value_or(1);
+  options.job.ranks = ranks_of_study(arguments);
   options.job.layout = arguments.scenario.layout;
   options.memory_limit_bytes = options.job.memory_limit_bytes;
   options.planners = parse_planners(arguments.planners);
@@ -193,6 +189,10 @@ int study(Arguments& arguments, int argc, char** argv) {
     spdlog::info("network: {}", network);
   }
   moe::stop_when_asked();
+  const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
+  const std::vector<std::vector<std::string>> all = combinations(keys);
+  if (all.size() > 1) return sweep_studies(keys, all, arguments);
+  set_model(options, all.front());
   const StudyEnd end = run_study(options);
   if (options.dry_run) {
     print_plan(end.plan, arguments);

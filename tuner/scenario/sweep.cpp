@@ -13,11 +13,33 @@ namespace {
 
 constexpr std::size_t kMostCombinations = 1'000'000;
 
+/// The place of the first comma between values: none within quotes or brackets, which TOML reads as
+/// one value.
+std::size_t end_of_value(std::string_view text) {
+  char quote = 0;
+  int open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '{') {
+      ++open;
+    } else if (c == ']' || c == '}') {
+      --open;
+    } else if (c == ',' && open <= 0) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
 std::vector<std::string> values_of(const moe::Setting& setting) {
   std::vector<std::string> values;
   std::string_view rest = setting.value;
   while (true) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_value(rest);
     values.emplace_back(rest.substr(0, comma));
     if (values.back().empty()) {
       throw moe::InputError(
@@ -57,6 +79,15 @@ std::vector<std::vector<std::string>> combinations(const std::vector<SweptKey>& 
     all = std::move(longer);
   }
   return all;
+}
+
+std::vector<std::string> swept_settings(const std::vector<SweptKey>& keys,
+                                        const std::vector<std::string>& combination) {
+  std::vector<std::string> swept;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].values.size() > 1) swept.push_back(combination[i]);
+  }
+  return swept;
 }
 
 }  // namespace tuner

@@ -27,6 +27,7 @@
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/slowed_predictions.h"
+#include "tuner/study/stored_bytes.h"
 #include "tuner/study/study_outcome.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/study_predictions.h"
@@ -49,12 +50,13 @@ class StudyRun {
 
   StudyEnd run() {
     std::string failure;
-    bool asked_to_end = false;
+    bool ended_early = false, asked_to_end = false;
     try {
       try {
         train_all();
       } catch (const EndedEarly& early) {
         options_.say(early.what());
+        ended_early = true;
         if (early.is_failure) {
           failure = early.what();
         } else {
@@ -75,7 +77,9 @@ class StudyRun {
       open_.abandon("failed", error.what());
       throw;
     }
-    return conclude(std::move(failure), asked_to_end);
+    StudyEnd end = conclude(std::move(failure), asked_to_end);
+    end.ended_early = ended_early;
+    return end;
   }
 
   /// Nothing is trained; what is written is lost with the connection.
@@ -87,10 +91,11 @@ class StudyRun {
     } else if (!take_costs_of_others()) {
       return without_predictions(runs);
     }
+    const double bytes_before = used_bytes(connection_);
     predictions_.predict_all();
     const TrialRuns how = trial_runs();
     const TrialsPlan trials = plan_trials(connection_, how);
-    StudyEnd end{open_.study.id, {}, {}};
+    StudyEnd end{.id = open_.study.id, .failure = {}};
     if (trials.trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
                                        options_.memory_limit_bytes);
@@ -108,9 +113,11 @@ class StudyRun {
       end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
                           options_.job.steps, one.iteration_s});
     }
-    options_.say(fmt::format("{} training{} of trials{}: about {} in all", trials.trainings,
-                             trials.trainings == 1 ? "" : "s",
-                             runs > 0 ? ", after the profile" : "", about_so_long(seconds)));
+    end.planned_s = seconds;
+    end.planned_bytes = planned_bytes(end.plan, used_bytes(connection_) - bytes_before);
+    options_.say(fmt::format(
+        "{} training{} of trials{}: {}", trials.trainings, trials.trainings == 1 ? "" : "s",
+        runs > 0 ? ", after the profile" : "", in_all(seconds, end.planned_bytes)));
     return end;
   }
 
@@ -164,8 +171,19 @@ class StudyRun {
     return {"profile", "", "{}", static_cast<int>(runs), kProfileSteps, iteration_s};
   }
 
+  /// `predictions`: the bytes of what is predicted. None where no training of the model is stored.
+  std::optional<double> planned_bytes(const std::vector<PlannedTraining>& plan,
+                                      double predictions) const {
+    const auto of_training = bytes_of_training(connection_, open_.study, options_.job.steps);
+    if (!of_training) return std::nullopt;
+    double bytes = predictions;
+    for (const PlannedTraining& one : plan) bytes += one.runs * *of_training;
+    return bytes;
+  }
+
   StudyEnd without_predictions(std::size_t profile_runs) {
-    StudyEnd end{open_.study.id, {}, {planned_profile(profile_runs, {})}};
+    StudyEnd end{.id = open_.study.id, .failure = {}};
+    end.plan.push_back(planned_profile(profile_runs, {}));
     end.plan.push_back({"trial", db::kSequential, "{}", options_.repeats, options_.job.steps, {}});
     for (const PlannerRequest& request : options_.planners) {
       if (request.planner->name == db::kSequential) continue;
@@ -194,7 +212,7 @@ class StudyRun {
     if (failure.empty() && (is_measured || !asked_to_end)) failure = why_nothing_compares(trials);
     open_.add_warning(failure);
     open_.finish(failure.empty() ? "done" : "failed");
-    return {open_.study.id, std::move(failure), {}};
+    return {.id = open_.study.id, .failure = std::move(failure)};
   }
 
   // --- 1. profile ---------------------------------------------------------------------------

@@ -70,7 +70,11 @@ struct StudyEnd {
   std::int64_t id = 0;
   std::string
       failure;  ///< why it compares nothing, or could not go on; "" where it did what it could
-  std::vector<PlannedTraining> plan;  ///< of a dry run
+  bool ended_early = false;             ///< its budget was used, or nothing can be trained any more
+  std::vector<PlannedTraining> plan{};  ///< of a dry run
+  /// By how much the database grows by it; none where no training of the model is stored.
+  std::optional<double> planned_bytes{};
+  std::optional<double> planned_s{};  ///< how long that takes; none where nothing tells
 };
 
 /// Runs a tuning study in five steps. Each step stores its result in the database before the next:

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "db/console/format_rows.h"
 
 namespace tuner {
 
@@ -50,6 +53,13 @@ std::string about_so_long(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string in_all(double seconds, std::optional<double> bytes) {
+  const std::string text = fmt::format("about {} in all", about_so_long(seconds));
+  if (!bytes) return text;
+  return fmt::format("{}, and {} in the database", text,
+                     db::format_cell("bytes", static_cast<std::int64_t>(*bytes)));
 }
 
 }  // namespace tuner

@@ -41,5 +41,7 @@ PlannedRuns planned_runs(std::vector<Repeats> trials, std::optional<std::size_t>
 
 /// For a person: "45 s", "12 min", "3.5 h".
 std::string about_so_long(double seconds);
+/// "about 12 min in all, and 34 MB in the database"; without the bytes where they are not known.
+std::string in_all(double seconds, std::optional<double> bytes);
 
 }  // namespace tuner

@@ -164,6 +164,55 @@ TEST(CommandLine, AStudyOfWhichNothingIsMeasuredEndsWithOne) {
   EXPECT_FALSE(std::filesystem::exists(directory.file("b.db")));
 }
 
+TEST(CommandLine, StudiesOfASweepEndInOneTable) {
+  const db::TemporaryDirectory directory;
+  const std::vector<std::string> sweep{"study",
+                                       "s",
+                                       "--model",
+                                       "micro",
+                                       "--db",
+                                       directory.file("a.db"),
+                                       "--set",
+                                       "moe.choices=1,2",
+                                       "--set",
+                                       "moe.experts=4",
+                                       "--planners",
+                                       "tutel:2",
+                                       "--steps",
+                                       "3",
+                                       "--repeats",
+                                       "1",
+                                       "--profile-rounds",
+                                       "1",
+                                       "--format",
+                                       "csv"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), sweep.begin(), sweep.end());
+    return moe_tune(more);
+  };
+  const auto dry = with({"--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.errors;
+  EXPECT_THAT(dry.output, HasSubstr("moe.choices,moe.experts,what,planner,parameters,runs,"));
+  EXPECT_THAT(dry.output, HasSubstr("\n2,4,trial,sequential,{},1,3,"));
+  EXPECT_FALSE(std::filesystem::exists(directory.file("a.db")));
+  const auto studies = with({});
+  EXPECT_EQ(studies.code, 0) << studies.errors;
+  EXPECT_THAT(studies.output,
+              testing::StartsWith("moe.choices,moe.experts,study,planner,parameters,measured_s,"
+                                  "tied_with,speedup,tokens_per_s,remark\n1,4,s moe.choices=1,"));
+  EXPECT_THAT(studies.output, HasSubstr("\n2,4,s moe.choices=2,")) << "experts take one value";
+  const auto again = with({"--resume", "--dry-run"});
+  EXPECT_THAT(again.errors, HasSubstr("2 of 2 studies: about 0 s in all"));
+  const auto partly = moe_tune({"study", "t", "--model", "micro", "--db", directory.file("b.db"),
+                                "--set", "moe.choices=1,64", "--dry-run", "--format", "json"});
+  EXPECT_EQ(partly.code, 0) << partly.errors;
+  EXPECT_THAT(partly.errors, HasSubstr("study \"t moe.choices=64\": "));
+  EXPECT_EQ(moe_tune({"study", "t", "--model", "micro", "--db", directory.file("b.db"), "--set",
+                      "moe.choices=63,64", "--dry-run"})
+                .code,
+            2);
+}
+
 TEST(CommandLine, SaysWhetherThePlannedPeakFitsIntoTheMemoryOfARank) {
   const auto said = [](const std::string& memory, const std::string& command) {
     const std::string cluster = file_of("with_memory.toml", memory + kTwoNodes);

@@ -74,6 +74,21 @@ TEST_F(StudyEnds, ALaunchThatStartsNothingIsNoVerdictAndIsTriedAgain) {
   }
 }
 
+TEST_F(StudyEnds, ALostNodeIsNoVerdictAndIsTriedAgain) {
+  StudyOptions o = two_trials();
+  o.job.program =
+      misbehaving(R"(echo '{"status": "lost_node", "message": "ended with 205"}'; exit 1)");
+  EXPECT_THAT(run_study(o).failure, HasSubstr("a node was lost"));
+  for (const db::Trial& trial : trials()) {
+    EXPECT_EQ(trial.status, "planned");
+    EXPECT_EQ(trial.failure, db::kLostNode);
+  }
+  o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
+  o.resume = true;
+  EXPECT_EQ(run_study(o).failure, "");
+  for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "done") << trial.error;
+}
+
 TEST_F(StudyEnds, FailedTrialsAreTriedAgainWhereThatIsAskedFor) {
   StudyOptions o = two_trials();
   o.job.program = misbehaving({{2, "exit 3"}});
@@ -214,6 +229,7 @@ TEST_F(StudyEnds, ADryRunTellsWhatWouldBeTrainedAndWritesNothing) {
   EXPECT_EQ(end.plan[0].what, "profile");
   EXPECT_EQ(end.plan[0].runs, 4);
   EXPECT_FALSE(end.plan[0].iteration_s) << "nothing was measured yet";
+  EXPECT_FALSE(end.planned_bytes);
   EXPECT_EQ(end.plan[1].planner, "sequential");
   EXPECT_EQ(end.plan[2].planner, "tutel");
 
@@ -231,7 +247,10 @@ TEST_F(StudyEnds, ADryRunTellsWhatWouldBeTrainedAndWritesNothing) {
   EXPECT_EQ(end.plan[1].planner, "tutel");
   EXPECT_EQ(end.plan[1].runs, 1);
   EXPECT_GT(end.plan[1].iteration_s.value(), 0);
-  EXPECT_THAT(said, Contains(HasSubstr("1 training of trials: about ")));
+  EXPECT_THAT(said, Contains(AllOf(HasSubstr("1 training of trials: about "),
+                                   HasSubstr(" in all, and "), HasSubstr("B in the database"))));
+  EXPECT_GT(end.planned_s.value(), 0);
+  EXPECT_GT(end.planned_bytes.value(), 0) << "as a stored training took";
 
   o.name = "another";
   o.resume = false;
