@@ -118,33 +118,6 @@ await_run
 srun --jobid="$job" --overlap -N1 -n1 -w node1 pkill -KILL orted > said 2>&1
 await_end "$job"
 check "the node is lost" '"status":"lost_node"' "moe-train-$job.out"
-
-# A node that dies amid a study: its processes all end, and Slurm's daemon is started again later.
-on_node1=(sh /run/box/enter node1)
-study=("$root/experiments/slurm/study.sh" lost --model micro --planners sequential,tutel --top each --repeats 2 --steps 2000
-  --profile-rounds 1 --most-of-others 1)
-trials() { rows "SELECT count(*) FROM trial_view WHERE study = 'lost' AND $1"; }
-ends "a study is submitted for a node that dies" 0 sbatch --parsable "${study[@]}"
-job=$(< said)
-for _ in {1..150}; do
-  [[ $(trials "status = 'running'") != 2 ]] || break
-  sleep 0.2
-done
-ends "a second host is refused the study" 2 "${on_node1[@]}" "cd '$PWD' && PATH='$PATH' moe-tune study lost --model micro --ranks 2 \
-  --planners sequential --steps 2000 --resume --db results.db"
-check "by the name of the first" "on node0, which gave a sign" said
-"${on_node1[@]}" 'kill -KILL -1' > /dev/null 2>&1
-for _ in {1..100}; do
-  ! grep -q 'lost_node' "moe-study-$job.out" || break
-  sleep 0.2
-done
-check "the lost node is no verdict" "lost_node: " "moe-study-$job.out"
-"${on_node1[@]}" 'setsid slurmd -D -N node1 -f /run/box/slurm/slurm.conf < /dev/null > /dev/null 2>&1 &'
-scancel "$job"
-await_end "$job"
-same "nothing of the study is lost, and no trial has failed" "$(trials "status = 'planned' AND failure IS NULL")" 2
-ends "the study goes on" 0 sbatch -W "${study[@]}"
-same "to its end" "$(trials "measured_s IS NOT NULL AND repeats = 2")" 2
 ends "a node without its daemon starts no rank" 1 salloc -n2 sh -c \
   'srun --overlap -N1 -n1 -w node1 pkill -KILL -x slurmd; sleep 0.5; exec "$@"' sh moe-train "${micro[@]}" --format json
 check "which is no verdict on the training either" '"status":"not_started"' said
