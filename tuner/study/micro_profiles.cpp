@@ -76,11 +76,12 @@ double MicroProfiles::seconds(const moe::Schedule& schedule) {
 double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedule_id) {
   moe::Schedule marked = schedule;
   marked.planner = kMicroProfilePlanner;
+  const int steps = moe::kWarmupIterations + options_.iterations;
   const auto train_once = [&] {
-    return train(options_.job, {&marked, 1}, moe::kWarmupIterations + options_.iterations, 1,
-                 options_.time_limit_s(schedule), options_.alive);
+    options_.before_training(schedule, steps);
+    return train(options_.job, {&marked, 1}, steps, 1, options_.time_limit_s(schedule),
+                 options_.alive);
   };
-  options_.before_training();
   const JobResult result =
       train_undisturbed(connection_, train_once, options_.most_of_others, options_.say)
           .results.front();

@@ -27,8 +27,9 @@ struct MicroProfileOptions {
   std::function<void(const std::string&)> say;
   /// Called with each training run before it counts; may throw.
   std::function<void(std::int64_t run)> check_run = [](std::int64_t) {};
-  /// Called before each training; may throw EndedEarly.
-  std::function<void()> before_training = [] {};
+  /// Called before each training, with its iterations; may throw EndedEarly.
+  std::function<void(const moe::Schedule&, int steps)> before_training = [](const moe::Schedule&,
+                                                                            int) {};
   bool retry_failed = false;  ///< those of earlier processes that failed are trained again
 };
 

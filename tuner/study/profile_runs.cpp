@@ -101,10 +101,12 @@ class ProfileTrainings {
     // In the first round as long as a trial, so that its routings are those that trials will see.
     const int steps = in_first_round() ? std::max(kProfileSteps, job_.steps) : kProfileSteps;
     const double limit_s = kTimeLimit_s * static_cast<double>(count);
-    how_.before_training();
-    const auto [trained, share, host] = train_undisturbed(
-        connection_, [&] { return train(job_, turns, steps, kProfileSteps, limit_s, how_.alive); },
-        how_.most_of_others, how_.say);
+    const auto train_once = [&] {
+      how_.before_training();
+      return train(job_, turns, steps, kProfileSteps, limit_s, how_.alive);
+    };
+    const auto [trained, share, host] =
+        train_undisturbed(connection_, train_once, how_.most_of_others, how_.say);
     const std::string& status = status_of(trained);
     const std::string& error = trained.front().error;
     if (status == "done") {

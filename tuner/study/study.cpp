@@ -89,7 +89,7 @@ class StudyRun {
     if (runs == 0) {
       profile();
     } else if (!take_costs_of_others()) {
-      return without_predictions(runs);
+      return without_predictions(runs, schedules.size());
     }
     const double bytes_before = used_bytes(connection_);
     predictions_.predict_all();
@@ -103,11 +103,12 @@ class StudyRun {
     }
     double seconds = trials.seconds;
     if (runs > 0) {
-      end.plan.push_back(planned_profile(runs, trials.trials.front().iteration_s));
-      const double of_profile =
-          end.plan.back().iterations * *end.plan.back().iteration_s +
-          how.start_s / static_cast<double>(schedules.size());  // those of a round take turns
-      seconds += static_cast<double>(runs) * of_profile;
+      end.plan = planned_profile(runs, schedules.size(), trials.trials.front().iteration_s);
+      for (const PlannedTraining& one : end.plan) {
+        seconds += one.runs * (one.iterations * *one.iteration_s +
+                               // those of a round take turns
+                               how.start_s / static_cast<double>(schedules.size()));
+      }
     }
     for (const TrialPlan& one : trials.trials) {
       end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
@@ -116,8 +117,8 @@ class StudyRun {
     end.planned_s = seconds;
     end.planned_bytes = planned_bytes(end.plan, used_bytes(connection_) - bytes_before);
     options_.say(fmt::format(
-        "{} training{} of trials{}: {}", trials.trainings, trials.trainings == 1 ? "" : "s",
-        runs > 0 ? ", after the profile" : "", in_all(seconds, end.planned_bytes)));
+        "{} training{} of trials{}: {}{}", trials.trainings, trials.trainings == 1 ? "" : "s",
+        runs > 0 ? ", after the profile" : "", in_all(seconds, end.planned_bytes), not_in_plan()));
     return end;
   }
 
@@ -161,14 +162,42 @@ class StudyRun {
       profile.routings = {planned_.expected_routing()};
       planned_.take(profile);
       return true;
-    } catch (const moe::InputError&) {
-    } catch (const db::Error&) {
+    } catch (const moe::InputError& error) {
+      options_.say(fmt::format("no costs before the profile: {}", error.what()));
+    } catch (const db::Error& error) {
+      options_.say(fmt::format("no costs before the profile: {}", error.what()));
     }
     return false;
   }
 
-  PlannedTraining planned_profile(std::size_t runs, std::optional<double> iteration_s) const {
-    return {"profile", "", "{}", static_cast<int>(runs), kProfileSteps, iteration_s};
+  /// The runs of the first round are as long as trials (profile_runs.h).
+  std::vector<PlannedTraining> planned_profile(std::size_t runs, std::size_t schedules,
+                                               std::optional<double> iteration_s) const {
+    const std::size_t all = schedules * static_cast<std::size_t>(open_.how_measured.profile_rounds);
+    const std::size_t later = std::min(runs, all - schedules);
+    std::vector<PlannedTraining> plan;
+    if (runs > later) {
+      plan.push_back({"profile", "", "{}", static_cast<int>(runs - later),
+                      std::max(kProfileSteps, options_.job.steps), iteration_s});
+    }
+    if (later > 0) {
+      plan.push_back({"profile", "", "{}", static_cast<int>(later), kProfileSteps, iteration_s});
+    }
+    return plan;
+  }
+
+  /// What else a study may train, of which nothing is known before.
+  std::string not_in_plan() const {
+    std::string text;
+    const auto measures = [](const PlannerRequest& one) { return one.planner->measures; };
+    if (options_.micro_profile_steps > 0 && std::ranges::any_of(options_.planners, measures)) {
+      text = "micro-profiles";
+    }
+    if (open_.how_measured.refinements > 0) {
+      text += text.empty() ? "" : " and ";
+      text += "trials that refinements add";
+    }
+    return text.empty() ? "" : fmt::format("; {} are not in it", text);
   }
 
   /// `predictions`: the bytes of what is predicted. None where no training of the model is stored.
@@ -181,9 +210,9 @@ class StudyRun {
     return bytes;
   }
 
-  StudyEnd without_predictions(std::size_t profile_runs) {
+  StudyEnd without_predictions(std::size_t profile_runs, std::size_t schedules) {
     StudyEnd end{.id = open_.study.id, .failure = {}};
-    end.plan.push_back(planned_profile(profile_runs, {}));
+    end.plan = planned_profile(profile_runs, schedules, {});
     end.plan.push_back({"trial", db::kSequential, "{}", options_.repeats, options_.job.steps, {}});
     for (const PlannerRequest& request : options_.planners) {
       if (request.planner->name == db::kSequential) continue;

@@ -15,6 +15,7 @@
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
+#include "tuner/study/training_starts.h"
 
 namespace tuner {
 namespace {
@@ -162,7 +163,10 @@ MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) 
   options.alive = [this] { open_.stay_alive(); };
   options.say = options_.say;
   options.check_run = [this](std::int64_t run) { open_.check_place(run); };
-  options.before_training = [this] { budget_.expect_training({}); };
+  options.before_training = [this, &situation](const moe::Schedule& schedule, int steps) {
+    budget_.expect_training(seconds_beside_iterations(connection_, open_.study) +
+                            steps * simulated_s(situation, schedule));
+  };
   options.retry_failed = options_.retry_failed;
   return {connection_, std::move(options)};
 }

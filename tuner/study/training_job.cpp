@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Exit codes of launchers that have started nothing: a shell that does not find the program, mpirun
-/// that has lost or cannot reach a node, ssh that is refused.
-constexpr std::array kLauncherCodes = {127, 205, 213, 255};
+/// What a child ends with that cannot be executed (child.h). Codes of launchers never come here:
+/// moe-train tells what they mean.
+constexpr int kNoProgram = 127;
 
 /// As moe-train reads it on stdin.
 std::string line_of(const moe::Schedule& schedule) {
@@ -121,7 +120,7 @@ std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for
   result.exit_code = child.end == End::exited ? child.code : 128 + child.code;
   const std::optional<moe::Outcome> told = moe::find_outcome(child.output);
   moe::Outcome outcome = told.value_or(moe::outcome_of_exit(result.exit_code));
-  if (!told && child.end == End::exited && std::ranges::count(kLauncherCodes, child.code) > 0) {
+  if (!told && child.end == End::exited && child.code == kNoProgram) {
     outcome = {Status::not_started};
   }
   if (outcome.status == Status::done && result.exit_code != 0) outcome = {Status::failed};

@@ -22,9 +22,10 @@ struct StoredTraining {
 std::vector<StoredTraining> trainings_of(const db::Connection& connection, const db::Study& study) {
   std::vector<db::Run> runs = db::load_runs(connection, {.kind = "train", .status = "done"});
   std::erase_if(runs, [&](const db::Run& run) {
-    return run.started_at < study.created_at || run.ranks != study.ranks ||
-           run.model_json != study.model_json || !run.finished_at;
+    return run.ranks != study.ranks || run.model_json != study.model_json || !run.finished_at;
   });
+  const auto is_earlier = [&](const db::Run& run) { return run.started_at < study.created_at; };
+  if (!std::ranges::all_of(runs, is_earlier)) std::erase_if(runs, is_earlier);
   if (runs.size() > kMostRuns) runs.resize(kMostRuns);  // newest first
   std::ranges::sort(runs, {}, &db::Run::started_at);
   std::vector<StoredTraining> trainings;

@@ -254,6 +254,7 @@ class TrialTrainings {
       limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
     }
     const auto train_once = [&] {
+      how_.before_training(training_s(ids, times_of(trials_, how_)));
       return train(how_.job, schedules, how_.job.steps, timelines_of_repeat(), limit_s, how_.alive);
     };
     return train_undisturbed(connection_, train_once, how_.most_of_others, how_.say).results;
@@ -263,7 +264,6 @@ class TrialTrainings {
   void run_repeat(const std::vector<std::size_t>& ids, int repeat) {
     std::vector<std::string> names;
     for (const std::size_t id : ids) names.push_back(named(trials_[id].trial));
-    how_.before_training(training_s(ids, times_of(trials_, how_)));
     how_.say(fmt::format(
         "repeat {}, {}: {}", repeat,
         ids.size() == 1 ? "1 schedule" : fmt::format("{} schedules in turns", ids.size()),

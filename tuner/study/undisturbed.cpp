@@ -7,6 +7,7 @@
 
 #include "db/load.h"
 #include "db/records.h"
+#include "tuner/study/budget.h"
 
 namespace tuner {
 namespace {
@@ -38,7 +39,14 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
     if (status_of(best.results) != "done" || best.share_of_others <= most_of_others) break;
     say(fmt::format("  others had {:.0f}% of the processors{}: once more",
                     100 * best.share_of_others, best.host.empty() ? "" : " of " + best.host));
-    WatchedRun next = train();
+    WatchedRun next;
+    try {
+      next = train();
+    } catch (const EndedEarly& early) {
+      if (early.is_failure) throw;
+      say(fmt::format("  {}: the run before counts", early.what()));
+      break;
+    }
     if (status_of(next.results) != "done") {
       say(fmt::format("  {}: the run before counts", status_of(next.results)));
       break;

@@ -23,7 +23,8 @@ struct WatchedRun {
 ///   - up to kMostAttempts times in all where others used more than `most_of_others` of the
 ///     processors of a node, as its ranks tell (db::RunRank::share_of_others).
 /// Gives the run that others disturbed least; the processor time decides this, never how fast a run
-/// was. Where the first run fails, it is the result; later runs that fail do not count. `say` gets a
+/// was. Where the first run fails, it is the result; later runs that fail, or for which the budget is
+/// too short (EndedEarly), do not count. `say` gets a
 /// line about each repetition and its reason.
 WatchedRun train_undisturbed(const db::Connection& connection,
                              const std::function<std::vector<JobResult>()>& train,

@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "tests/tuner/study/study_fixture.h"
 #include "tuner/study/budget.h"
+#include "tuner/study/profile_runs.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/trial_runs.h"
 
@@ -29,6 +30,10 @@ std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+/// As moe-train tells that a launch has started no rank.
+const std::string kStartsNothing =
+    R"(echo '{"status": "not_started", "message": "ssh: refused"}'; exit 1)";
 
 struct StudyEnds : StudyTest {
   std::vector<std::string> said;
@@ -53,7 +58,7 @@ struct StudyEnds : StudyTest {
 TEST_F(StudyEnds, ALaunchThatStartsNothingIsNoVerdictAndIsTriedAgain) {
   StudyOptions o = two_trials();
   const std::string log = (directory / "launches").string();
-  o.job.program = misbehaving("echo launched >> " + log + "; echo ssh: refused >&2; exit 255");
+  o.job.program = misbehaving("echo launched >> " + log + "; " + kStartsNothing);
   const StudyEnd end = run_study(o);
   EXPECT_THAT(end.failure, HasSubstr("no rank was started in 3 attempts: ssh: refused"));
   EXPECT_EQ(text_of(log), "launched\nlaunched\nlaunched\n") << "and no other schedule after it";
@@ -229,6 +234,14 @@ TEST_F(StudyEnds, ADryRunTellsWhatWouldBeTrainedAndWritesNothing) {
   EXPECT_EQ(end.plan[0].what, "profile");
   EXPECT_EQ(end.plan[0].runs, 4);
   EXPECT_FALSE(end.plan[0].iteration_s) << "nothing was measured yet";
+  o.job.steps = 30;
+  o.profile_rounds = 2;
+  const StudyEnd longer = run_study(o);
+  EXPECT_EQ(longer.plan[0].iterations, 30) << "the first round is as long as trials";
+  EXPECT_EQ(longer.plan[1].what, "profile");
+  EXPECT_EQ(longer.plan[1].iterations, kProfileSteps);
+  o.job.steps = 3;
+  o.profile_rounds = 1;
   EXPECT_FALSE(end.planned_bytes);
   EXPECT_EQ(end.plan[1].planner, "sequential");
   EXPECT_EQ(end.plan[2].planner, "tutel");

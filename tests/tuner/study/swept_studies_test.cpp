@@ -76,7 +76,8 @@ TEST_F(SweptStudies, GoOnAfterOneThatFailsOrIsRefused) {
 
 TEST_F(SweptStudies, EndWhereNoRankCanBeStarted) {
   auto studies = of_choices({1, 2});
-  studies[0].options.job.program = misbehaving("exit 255");
+  studies[0].options.job.program =
+      misbehaving(R"(echo '{"status": "not_started", "message": "ssh: refused"}'; exit 1)");
   run(studies);
   EXPECT_THAT(studies[0].end.failure, HasSubstr("no rank was started"));
   EXPECT_EQ(studies[1].end.id, 0);

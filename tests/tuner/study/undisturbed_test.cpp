@@ -10,6 +10,7 @@
 
 #include "db/store.h"
 #include "tests/db/sample.h"
+#include "tuner/study/budget.h"
 
 namespace tuner::undisturbed_test {
 namespace {
@@ -36,6 +37,17 @@ struct Undisturbed : ::testing::Test {
                            [&](const std::string& text) { said += text; });
   }
 };
+
+TEST_F(Undisturbed, WhatTheBudgetHasNoTimeToRepeatCounts) {
+  const auto train = [&] {
+    if (trained++ > 0) throw EndedEarly("the budget ends", false);
+    return run(0.5, 7);
+  };
+  const auto say = [&](const std::string& text) { said += text; };
+  EXPECT_EQ(least_disturbed(train, 0.1, say).results.front().iteration_s, 7);
+  EXPECT_THAT(said, HasSubstr("the budget ends: the run before counts"));
+  EXPECT_THROW(least_disturbed(train, 0.1, say), EndedEarly) << "there is no run before";
+}
 
 TEST_F(Undisturbed, TrainsOnceWhereOthersLeaveTheProcessorsAlone) {
   EXPECT_EQ(of({run(0.1, 1)}, 0.1).results.front().iteration_s, 1);
