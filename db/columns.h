@@ -6,6 +6,7 @@
 
 #include "db/measurement_samples.h"
 #include "db/records.h"
+#include "db/run_links.h"
 
 /// The one place that says which struct of records.h is which table, and which field which column.
 /// Reading and writing are generated from it; a test compares it with schema.sql.
@@ -94,6 +95,20 @@ struct Table<RunRank> {
       Column{"predicted_peak_bytes", &RunRank::predicted_peak_bytes},
       Column{"measured_peak_bytes", &RunRank::measured_peak_bytes},
       Column{"share_of_others", &RunRank::share_of_others}};
+};
+
+template <>
+struct Table<RunLink> {
+  static constexpr const char* name = "run_link";
+  static constexpr std::tuple columns{
+      Column{"run_id", &RunLink::run_id},
+      Column{"from_rank", &RunLink::from_rank},
+      Column{"to_rank", &RunLink::to_rank},
+      Column{"transfers", &RunLink::transfers},
+      Column{"bytes", &RunLink::bytes},
+      Column{"busy_s", &RunLink::busy_s},
+      Column{"bandwidth_bytes_per_s", &RunLink::bandwidth_bytes_per_s},
+      Column{"relative_error", &RunLink::relative_error}};
 };
 
 template <>

@@ -97,6 +97,12 @@ void RowBounds::check(const RunRank& row) {
   expect_below(ranks, "run_rank", "node", row.node, "run_id", row.run_id);
 }
 
+void RowBounds::check(const RunLink& row) {
+  const Bound& ranks = ranks_of_run(row.run_id);
+  expect_below(ranks, "run_link", "from_rank", row.from_rank, "run_id", row.run_id);
+  expect_below(ranks, "run_link", "to_rank", row.to_rank, "run_id", row.run_id);
+}
+
 void RowBounds::check(const MeasurementRank& row) {
   expect_below(ranks_of_measurement(row.measurement_id), "measurement_rank", "rank", row.rank,
                "measurement_id", row.measurement_id);

@@ -9,6 +9,7 @@
 #include "db/measurement_samples.h"
 #include "db/number_range.h"
 #include "db/records.h"
+#include "db/run_links.h"
 
 namespace db {
 
@@ -23,6 +24,7 @@ class RowBounds {
   template <class Record>
   void check(const Record&) {}
   void check(const RunRank& row);
+  void check(const RunLink& row);
   void check(const MeasurementRank& row);
   void check(const Load& row);
   void check(const RankLoad& row);

@@ -97,6 +97,23 @@ CREATE TABLE run_rank (
   PRIMARY KEY (run_id, rank)
 ) STRICT, WITHOUT ROWID;
 
+-- What a rank of a training received from a rank of another computer in exchanges of rows and experts
+-- for which it waited, those of the warm-up aside; where messages go over MPI and spans are recorded.
+-- busy_s: how long these transfers took together, each from when the sender had begun the exchange
+-- until its last byte was there. bandwidth_bytes_per_s: the median of the transfers; relative_error:
+-- how exact that is.
+CREATE TABLE run_link (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  from_rank INTEGER NOT NULL CHECK (from_rank >= 0),
+  to_rank INTEGER NOT NULL CHECK (to_rank >= 0),
+  transfers INTEGER NOT NULL CHECK (transfers >= 1),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  busy_s REAL NOT NULL CHECK (busy_s >= 0),
+  bandwidth_bytes_per_s REAL NOT NULL CHECK (bandwidth_bytes_per_s >= 0),
+  relative_error REAL NOT NULL CHECK (relative_error >= 0),
+  PRIMARY KEY (run_id, from_rank, to_rank)
+) STRICT, WITHOUT ROWID;
+
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
 -- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops counts

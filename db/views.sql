@@ -391,6 +391,32 @@ FROM measurement
 JOIN run ON run.id = measurement.run_id
 WHERE measurement.op = 'ping_pong';
 
+-- How fast bytes travelled from one computer to another in the exchanges of a training. busy_s: over
+-- all pairs of ranks. of_median: over the median of the run's pairs of computers.
+CREATE VIEW link_view AS
+WITH host_pair AS (
+  SELECT run_link.run_id, sender.hostname AS from_host, receiver.hostname AS to_host,
+         sum(run_link.transfers) AS transfers, sum(run_link.bytes) AS bytes,
+         sum(run_link.busy_s) AS busy_s,
+         sum(run_link.bytes) / nullif(sum(run_link.bytes / nullif(bandwidth_bytes_per_s, 0)), 0)
+           AS bandwidth_bytes_per_s
+  FROM run_link
+  JOIN run_rank AS sender ON sender.run_id = run_link.run_id AND sender.rank = from_rank
+  JOIN run_rank AS receiver ON receiver.run_id = run_link.run_id AND receiver.rank = to_rank
+  WHERE sender.hostname <> receiver.hostname
+  GROUP BY run_link.run_id, sender.hostname, receiver.hostname),
+ranked AS (
+  SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY bandwidth_bytes_per_s) AS place,
+         count(*) OVER (PARTITION BY run_id) AS pairs
+  FROM host_pair)
+SELECT run_id AS run, from_host, to_host, transfers, bytes, busy_s, bandwidth_bytes_per_s,
+       bandwidth_bytes_per_s / avg(bandwidth_bytes_per_s)
+         FILTER (WHERE place IN ((pairs + 1) / 2, (pairs + 2) / 2)) OVER (PARTITION BY run_id)
+         AS of_median,
+       nullif(run.network, '') AS network, run.started_at
+FROM ranked
+JOIN run ON run.id = run_id;
+
 CREATE VIEW interference_view AS
 SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity' AS activity,
        measurement.parameters_json ->> 'beside' AS beside,

@@ -51,6 +51,8 @@ struct Benchmark {
   std::function<void(const CommonOptions&)> check;  ///< throws InputError before ranks are started
   std::function<std::vector<Plan>(const Bench&, const CommonOptions&)> plans;
   std::string sizes = {};  ///< that it sweeps where none are given; empty: it has no use for them
+  /// Throws InputError where these ranks cannot be measured; before anything is printed or stored.
+  std::function<void(const std::vector<moe::RankInfo>&)> check_ranks = {};
   /// In place of plans: measures all ranks at once.
   std::function<void(const Bench&, const CommonOptions&, const Reports&)> run = {};
 };

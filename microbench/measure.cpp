@@ -39,6 +39,11 @@ moe::DType dtype_of(const std::string& name) {
   return moe::DType::f32;
 }
 
+/// One rank has nobody to send to, and where everything is measured that is no mistake.
+bool leaves_out(const Request& request, const Benchmark& benchmark, int ranks) {
+  return request.everything && ranks == 1 && benchmark.run;
+}
+
 std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
   std::vector<Plan> plans;
   for (const auto& [benchmark, common] : request.chosen) {
@@ -154,8 +159,7 @@ void run_and_print(const Bench& bench, const Request& request,
                             if (writer && !writer->is_table()) spdlog::info(finding);
                           }};
     for (const auto& [benchmark, common] : request.chosen) {
-      // One rank has nobody to send to, and where everything is measured that is no mistake.
-      if (!benchmark.run || (request.everything && bench.world.size == 1)) continue;
+      if (!benchmark.run || leaves_out(request, benchmark, bench.world.size)) continue;
       benchmark.run(bench, common, reports);
     }
     if (writer) writer->finish();
@@ -255,6 +259,11 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   bench.sampling.warm_up = arguments.warm_up;
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
+  for (const auto& [benchmark, common] : request.chosen) {
+    if (benchmark.check_ranks && !leaves_out(request, benchmark, world.size)) {
+      benchmark.check_ranks(ranks);
+    }
+  }
   Results results;
   if (world.rank == 0) {
     const moe::AnnouncedWork opening("opens its database");

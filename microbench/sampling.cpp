@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "db/console/statistics.h"
@@ -102,7 +101,7 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
     const bool budget_spent = all[own.size() - 1] > sampling.budget_s;  // by rank 0's clock
     if (taken >= kSamplesWithoutBudget && budget_spent) break;
     if (taken >= sampling.fewest_samples &&
-        relative_error_of_median(samples.seconds) <= sampling.relative_error) {
+        db::relative_error_of_median(samples.seconds) <= sampling.relative_error) {
       break;
     }
   }
@@ -116,15 +115,6 @@ double coefficient_of_variation(const std::vector<double>& values) {
   double squares = 0;
   for (double value : values) squares += (value - mean) * (value - mean);
   return std::sqrt(squares / (n - 1)) / mean;
-}
-
-double relative_error_of_median(const std::vector<double>& values) {
-  if (values.size() < 3) return std::numeric_limits<double>::infinity();
-  const double centre = db::median(values);
-  std::vector<double> deviations;
-  for (double value : values) deviations.push_back(std::abs(value - centre));
-  const double deviation = 1.4826 * db::median(deviations);
-  return 1.2533 * deviation / std::sqrt(static_cast<double>(values.size())) / centre;
 }
 
 }  // namespace microbench

@@ -54,9 +54,4 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
 /// samples. 0 for fewer than 2 values.
 double coefficient_of_variation(const std::vector<double>& values);
 
-/// Standard error of the median over the median, from the median absolute deviation (1.4826 MAD
-/// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median). So a
-/// few outliers do not prolong a measurement. Infinite for fewer than 3 values.
-double relative_error_of_median(const std::vector<double>& values);
-
 }  // namespace microbench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -29,6 +30,15 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double relative_error_of_median(const std::vector<double>& values) {
+  if (values.size() < 3) return std::numeric_limits<double>::infinity();
+  const double centre = median(values);
+  std::vector<double> deviations;
+  for (double value : values) deviations.push_back(std::abs(value - centre));
+  const double deviation = 1.4826 * median(deviations);
+  return 1.2533 * deviation / std::sqrt(static_cast<double>(values.size())) / centre;
 }
 
 double student_t(int degrees, double share) {

@@ -8,6 +8,11 @@ namespace db {
 /// std::invalid_argument without values.
 double median(std::vector<double> values);
 
+/// Standard error of the median over the median, from the median absolute deviation (1.4826 MAD
+/// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median). So a
+/// few outliers do not prolong a measurement. Infinite for fewer than 3 values.
+double relative_error_of_median(const std::vector<double>& values);
+
 /// The t within which a share of Student's distribution with `degrees` degrees of freedom lies. Of
 /// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1.
 double student_t(int degrees, double share = 0.95);

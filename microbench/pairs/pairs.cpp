@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "db/console/statistics.h"
+#include "db/slow_pairs.h"
 #include "microbench/awake_ranks.h"
-#include "microbench/pairs/slow_pairs.h"
 #include "microbench/pairs/tournament.h"
 #include "microbench/pattern.h"
 #include "microbench/table.h"
@@ -25,8 +25,7 @@ namespace {
 
 constexpr char kPingPong[] = "ping_pong";
 constexpr std::int64_t kAnswerBytes = 8;
-constexpr std::int64_t kLatencyBytes = 4096;  ///< shorter messages are judged by their latency
-constexpr int kMostTrips = 10'000;            ///< of a sample
+constexpr int kMostTrips = 10'000;  ///< of a sample
 
 /// Memory of a player: what it sends, where it receives, and where answers lie.
 struct PairBuffers {
@@ -187,23 +186,23 @@ struct PairMatrix {
 
   void add(int from, int to, const Result& row) {
     seconds[from][to] = row.measurement.time_s;
-    const double error = relative_error_of_median(row.quantiles);
+    const double error = db::relative_error_of_median(row.quantiles);
     errors.push_back(std::isfinite(error) ? error : 0);
   }
 };
 
-PairSpeeds speeds_of(const PairMatrix& matrix, const PairPlayers& players) {
-  PairSpeeds speeds{players.names, matrix.seconds, db::median(matrix.errors),
-                    matrix.bytes < kLatencyBytes};
+db::PairSpeeds speeds_of(const PairMatrix& matrix, const PairPlayers& players) {
+  db::PairSpeeds speeds{players.names, matrix.seconds, db::median(matrix.errors),
+                        matrix.bytes < db::kLatencyBytes};
   for (std::vector<double>& row : speeds.speed) {
     for (double& cell : row) cell = cell > 0 ? 1 / cell : 0;
   }
   return speeds;
 }
 
-void print_matrix(const PairMatrix& matrix, const PairPlayers& players, const JudgedPairs& judged,
-                  const Reports& reports) {
-  const bool latency = matrix.bytes < kLatencyBytes;
+void print_matrix(const PairMatrix& matrix, const PairPlayers& players,
+                  const db::JudgedPairs& judged, const Reports& reports) {
+  const bool latency = matrix.bytes < db::kLatencyBytes;
   const auto shown = [&](double per_s) {
     return four_digits(latency ? 1e6 / per_s : static_cast<double>(matrix.bytes) * per_s / 1e9);
   };
@@ -333,12 +332,13 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
     }
   }
   for (const PairMatrix& matrix : matrices) {
-    const JudgedPairs judged = judge(speeds_of(matrix, players));
+    const db::JudgedPairs judged = db::judge_pairs(speeds_of(matrix, players));
     print_matrix(matrix, players, judged, reports);
-    for (const std::string& finding : judged.findings) {
+    const std::vector<std::string> findings = judged.findings();
+    for (const std::string& finding : findings) {
       reports.finding(fmt::format("{} bytes: {}", matrix.bytes, finding));
     }
-    if (judged.findings.empty()) {
+    if (findings.empty()) {
       reports.finding(fmt::format("{} bytes: no {} is slower than the others", matrix.bytes,
                                   players.nodes ? "node" : "rank"));
     }
@@ -360,6 +360,9 @@ Benchmark pair_benchmark() {
       },
       {},
       "4M"};
+  benchmark.check_ranks = [over](const std::vector<moe::RankInfo>& ranks) {
+    pair_players(ranks, *over);
+  };
   benchmark.run = [over](const Bench& bench, const CommonOptions& common, const Reports& reports) {
     measure_pairs(bench, pair_players(bench.ranks, *over), common.sizes, reports);
   };

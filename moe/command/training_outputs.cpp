@@ -43,6 +43,14 @@ void say_outlier(const StepReport& step) {
                step.skipped);
 }
 
+/// Names hosts to and from which bytes travelled slowly, where that is clear.
+void say_slow_hosts(const TrainStore& store) {
+  for (const std::string& finding : store.slow_hosts()) {
+    spdlog::warn("run {}: slow exchanges with {}; moe-bench pairs measures links alone",
+                 store.run_id(), finding);
+  }
+}
+
 /// Carries out what writes to an output that can be written (`is_whole`), and notes it where that
 /// fails.
 void guarded(TrainingOutputs& outputs, bool& is_whole, const std::function<void()>& write) {
@@ -226,6 +234,9 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
       for (TrainStore& store : outputs.stores) store.observe(turns);
     });
   };
+  observer.links = [&outputs](std::size_t schedule, const std::vector<db::RunLink>& links) {
+    if (!outputs.stores.empty()) outputs.stores[schedule].observe(links);
+  };
   observer.evaluated = [&outputs](int iteration, double heldout_loss) {
     outputs.report->evaluated(iteration, heldout_loss);
   };
@@ -262,6 +273,7 @@ void print_summaries(TrainingOutputs& outputs) {
   std::vector<std::int64_t> runs;
   for (const TrainStore& store : outputs.stores) runs.push_back(store.run_id());
   outputs.report->finish(runs);
+  for (const TrainStore& store : outputs.stores) say_slow_hosts(store);
 }
 
 }  // namespace moe

@@ -105,8 +105,13 @@ class Communicator {
   /// do not count, nor does what groups made by split() send. Ask between calls.
   std::int64_t sent_bytes() const { return sent_bytes_; }
 
+  /// By member: when bytes of it arrived last, in seconds of steady_clock; 0 where it is on this
+  /// node. Empty where that is not known: only messages over MPI tell. Ask between calls.
+  std::span<const double> arrived_s() const { return arrived_s_; }
+
  protected:
   std::int64_t sent_bytes_ = 0;
+  std::span<const double> arrived_s_;
 };
 
 /// Runs `body` on `ranks` threads of this process, each with its communicator, and returns when all

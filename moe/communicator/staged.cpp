@@ -13,7 +13,9 @@ namespace {
 class StagedCommunicator : public Communicator {
  public:
   StagedCommunicator(std::unique_ptr<Communicator> host, Backend& backend)
-      : Communicator(host->rank, host->size), host_(std::move(host)), backend_(backend) {}
+      : Communicator(host->rank, host->size), host_(std::move(host)), backend_(backend) {
+    arrived_s_ = host_->arrived_s();
+  }
 
   void run(const collective::Call& what, const CallContext& call) override {
     collective::dispatch(what, size, [&](const auto& one) { carry_out(one, call); });

@@ -38,6 +38,23 @@ std::vector<Buffer> adjoining(const RunState& state, int index) {
   return buffers;
 }
 
+/// Notes when the rows of `receive` came from each member of `group`, after the exchange of them.
+void note_arrivals(RunState& state, int index, const Communicator& group,
+                   std::span<const Segment> receive, std::int64_t row_bytes) {
+  if (!state.options.record_spans || group.arrived_s().empty()) return;
+  const std::vector<int> ranks =
+      members(state.groups, *group_of(state.op(index)), state.world.rank);
+  std::vector<std::int64_t> rows(ranks.size());
+  for (const Segment& segment : receive)
+    rows[static_cast<std::size_t>(segment.peer)] += segment.rows;
+  for (std::size_t member = 0; member < ranks.size(); ++member) {
+    const double at_s = group.arrived_s()[member];
+    if (static_cast<int>(member) == group.rank || rows[member] == 0 || at_s == 0) continue;
+    state.prepared_op(index).arrivals.push_back(
+        {.from = ranks[member], .bytes = rows[member] * row_bytes, .at_s = at_s});
+  }
+}
+
 template <ExchangesRows Kind>
 void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
   const PreparedOp& prepared = state.prepared_op(index);
@@ -45,6 +62,7 @@ void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
   group.all_to_all_v(static_cast<const std::byte*>(from.data), prepared.send,
                      static_cast<std::byte*>(prepared.bound.writes[0].data), prepared.receive,
                      from.columns * bytes_of(from.dtype), call_context(state, state.op(index)));
+  note_arrivals(state, index, group, prepared.receive, from.columns * bytes_of(from.dtype));
 }
 
 template <MovesExperts Kind>
@@ -55,6 +73,7 @@ void carry_out(const Kind& kind, RunState& state, int index, Communicator& group
   if (!kind.on_rings()) {
     group.all_to_all_v(state.arena, prepared.send, state.arena, prepared.receive, bytes_of(dtype),
                        context);
+    note_arrivals(state, index, group, prepared.receive, bytes_of(dtype));
   } else if constexpr (std::is_same_v<Kind, SendExperts>) {
     group.chain_broadcast(state.arena, prepared.chains, dtype, context);
   } else {
@@ -85,6 +104,7 @@ void carry_out(const PassOn&, RunState& state, int index, Communicator& group) {
   const std::span<const Segment> all(&other, 1), none;
   group.all_to_all_v(data, sends ? all : none, data, sends ? none : all,
                      rows.columns * bytes_of(rows.dtype), call_context(state, op));
+  note_arrivals(state, index, group, sends ? none : all, rows.columns * bytes_of(rows.dtype));
 }
 
 void carry_out(const ReduceNorm&, RunState& state, int index, Communicator& group) {

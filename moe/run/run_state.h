@@ -24,6 +24,7 @@ struct PreparedOp {
   /// The segments that it exchanges, of routed rows or of experts.
   std::vector<Segment> send, receive;
   std::vector<collective::Chain> chains;  ///< of experts that travel on rings, instead
+  std::vector<Arrival> arrivals;          ///< what came, once it has run; `op` is not set
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;

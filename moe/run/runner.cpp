@@ -61,6 +61,12 @@ void collect(RunState& state) {
     sent_bytes[state.op_of[i]] = result.sent_bytes[i];
   }
   result.sent_bytes = std::move(sent_bytes);
+  for (std::size_t i = 0; i < state.op_of.size(); ++i) {
+    for (Arrival arrival : state.prepared[i].arrivals) {
+      arrival.op = state.op_of[i];
+      result.arrivals.push_back(arrival);
+    }
+  }
   result.planned_peak_bytes = state.plan->peak_bytes();
   result.planned_host_peak_bytes = state.plan->peak_bytes(Pool::host);
   const auto end_of = [](const TouchedMemory& touched) {

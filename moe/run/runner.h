@@ -17,6 +17,14 @@
 
 namespace moe {
 
+/// Bytes of another node's rank that an exchange of rows or experts has brought to this one.
+struct Arrival {
+  int op = 0;    ///< of the whole Program
+  int from = 0;  ///< the rank that sent them
+  std::int64_t bytes = 0;
+  double at_s = 0;  ///< when the last of them was there, in seconds of this rank's steady_clock
+};
+
 /// One iteration as one rank measured it.
 struct IterationResult {
   /// [op of this rank's stage], the start in seconds of its steady_clock; empty unless
@@ -29,6 +37,8 @@ struct IterationResult {
   /// [op of the whole Program]: bytes sent to other ranks as the communicator counted them; 0 for
   /// ops that compute.
   std::vector<std::int64_t> sent_bytes;
+  /// Where spans are recorded and the communicators tell.
+  std::vector<Arrival> arrivals{};
   std::int64_t planned_peak_bytes = 0;
   /// The peak of activations offloaded to the host's memory.
   std::int64_t planned_host_peak_bytes = 0;

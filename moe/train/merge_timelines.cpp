@@ -10,6 +10,7 @@
 
 #include "moe/train/collective_order.h"
 #include "moe/train/exposed_communication.h"
+#include "moe/train/link_times.h"
 
 namespace moe {
 namespace {
@@ -105,10 +106,16 @@ void merge_timelines(StepReport& report, const OwnIteration& mine, const Program
     barrier.push_back({of_rank[kBarrierEntered], of_rank[kBarrierLeft]});
   }
   if (mine.result.spans.empty()) return;
-  if (world.rank != 0) return;
-
   RankClocks& clocks = known.clocks;
   clocks.follow(barrier);
+  report.received = transfers_of(
+      mine.result.arrivals, world.rank,
+      [&](int rank, int op) {
+        return clocks.on_rank_0(rank, at(rank)[kFigures + kPerSpan * static_cast<std::size_t>(op)]);
+      },
+      [&](double own_s) { return clocks.on_rank_0(world.rank, own_s); });
+  if (world.rank != 0) return;
+
   Timeline& timeline = report.timeline;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;

@@ -24,7 +24,8 @@ struct KnownClocks {
 
 /// Adds up over all ranks what an iteration took, and puts their spans on rank 0's clock, counted
 /// from the first begin (collective). A duration is the longest that a rank measured on its own
-/// clock. `program` is the whole one that was run. Only rank 0 gets a timeline.
+/// clock. `program` is the whole one that was run. Only rank 0 gets a timeline, and each rank what it
+/// received itself.
 void merge_timelines(StepReport& report, const OwnIteration& mine, const Program& program,
                      const Groups& groups, Communicator& world, KnownClocks& known,
                      double time_limit_s);

@@ -163,6 +163,11 @@ void TrainStore::observe(const BalancedTurns& turns) {
   db::store_balanced_share(connection_, run_id_, turns.share());
 }
 
+void TrainStore::observe(std::vector<db::RunLink> links) {
+  links_ = std::move(links);
+  for (db::RunLink& link : links_) link.run_id = run_id_;
+}
+
 void TrainStore::observe_others(const std::vector<double>& shares) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) ranks_[r].share_of_others = shares.at(r);
 }
@@ -293,6 +298,7 @@ void TrainStore::finish() {
   store_waiting_rows();
   store_timelines();
   db::insert(connection_, ranks_);
+  db::insert(connection_, links_);
   db::finish_run(connection_, run_id_, "done");
 }
 

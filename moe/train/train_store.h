@@ -11,6 +11,7 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "db/run_chain.h"
+#include "db/run_links.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline_rows.h"
 #include "moe/rows/groups.h"
@@ -68,6 +69,8 @@ class TrainStore {
   /// Keeps an iteration for the next time that rows are stored.
   void keep(const StepReport& report);
   void observe(const BalancedTurns& turns);
+  /// Keeps them for the end of the run; their run_id is set here.
+  void observe(std::vector<db::RunLink> links);
   /// [rank]: RunRank::share_of_others.
   void observe_others(const std::vector<double>& shares);
   /// Stores the rows that wait, before a checkpoint is complete. Throws db::Error; while another
@@ -84,6 +87,8 @@ class TrainStore {
 
   std::int64_t run_id() const { return run_id_; }
   const db::RunIdentity& identity() const { return identity_; }
+  /// The hosts to and from which bytes travelled slowly (db::slow_hosts).
+  std::vector<std::string> slow_hosts() const { return db::slow_hosts(links_, ranks_); }
   /// Known once an iteration was observed.
   std::optional<int> loads_every() const { return options_.loads_every; }
 
@@ -116,6 +121,7 @@ class TrainStore {
   std::chrono::steady_clock::time_point flushed_at_ = std::chrono::steady_clock::now();
   bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;
+  std::vector<db::RunLink> links_;
   std::vector<db::Iteration> iterations_;
   std::vector<int> schedule_of_;  ///< [iteration of iterations_]: its schedule in schedules_
   Loads loads_;

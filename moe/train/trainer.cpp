@@ -150,7 +150,8 @@ class Training {
         flops_(std::in_place, runner_.program(), groups, world.rank),
         batches_(corpus, model.seed, model.global_batch, options.data),
         clocks_{RankClocks(ranks)},
-        planning_(options.replan, options.planning, options.steps) {
+        planning_(options.replan, options.planning, options.steps),
+        links_(options.schedules_in_turns) {
     announced("makes the first parameters", [&] { initialize_parameters(runner_, model.seed); });
     if (options.resume) {
       const ResumePoint point =
@@ -181,6 +182,7 @@ class Training {
       evaluate_alone();
     } else {
       for (std::int32_t step = first_; step <= options_.steps; ++step) train_step(step);
+      tell_links();
     }
     if (options_.sample && !agreement_.asks_to_end()) sample();
     if (agreement_.asks_to_end()) {
@@ -297,6 +299,9 @@ class Training {
     report.z_loss = agreement_.z_loss;
     merge_timelines(report, {mine, flops_->under(mine.routing), barrier}, scheduled_, groups_,
                     world_, clocks_, options_.run.time_limit_s);
+    if (!report.warms_up) {
+      links_[turn_of(step, options_.schedules_in_turns).schedule].add(report.received);
+    }
     report.routing =
         routing_of_stages(std::move(mine.routing), groups_, world_, options_.run.time_limit_s);
     report.max_over_mean = worst_max_over_mean(report.routing);
@@ -334,6 +339,14 @@ class Training {
     const AnnouncedWork keeping(fmt::format("writes the checkpoint of iteration {}", step),
                                 AwaitedBy::launcher);
     checkpoints_->after(step, is_last, runner_, schedule_, batches_.cursors(), outliers_);
+  }
+
+  void tell_links() {
+    if (!options_.run.record_spans) return;
+    for (std::size_t schedule = 0; schedule < links_.size(); ++schedule) {
+      const auto links = links_[schedule].gather(world_, options_.run.time_limit_s);
+      if (tells()) observer_.links(schedule, links);
+    }
   }
 
   void sample() {
@@ -379,7 +392,8 @@ class Training {
   Planning planning_;
   Agreement agreement_;  ///< of the last iteration or held-out batch
   OutlierHistory outliers_;
-  std::int32_t first_ = 1;  ///< the first iteration of this run
+  std::vector<LinkTimes> links_;  ///< by schedule that takes turns
+  std::int32_t first_ = 1;        ///< the first iteration of this run
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/exposed_communication.h"
+#include "moe/train/link_times.h"
 #include "moe/train/move_experts.h"
 #include "moe/train/outliers.h"
 #include "moe/train/planning.h"
@@ -71,6 +72,7 @@ struct StepReport {
   /// report counts as warm-up; 0 in the others.
   std::vector<std::int64_t> touched_peak_bytes;
   std::vector<std::vector<std::int64_t>> sent_bytes;  ///< [rank][op], as communicators counted
+  std::vector<Received> received;  ///< by this rank; empty where that is not known
 };
 
 /// Called on rank 0.
@@ -88,6 +90,10 @@ struct TrainObserver {
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
   /// After the last iteration, where balanced steps are measured.
   std::function<void(const BalancedTurns&)> balanced = [](const BalancedTurns&) {};
+  /// After the last iteration, of each schedule: what ranks of different computers exchanged, where
+  /// that is known.
+  std::function<void(std::size_t schedule, const std::vector<db::RunLink>&)> links =
+      [](std::size_t, const std::vector<db::RunLink>&) {};
   /// The held-out loss of parameters that are only evaluated, and their iteration.
   std::function<void(int iteration, double heldout_loss)> evaluated = [](int, double) {};
   /// The tokens that were asked for at the end.

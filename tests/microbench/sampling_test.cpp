@@ -9,13 +9,6 @@
 namespace microbench::sampling_test {
 namespace {
 
-TEST(Sampling, ErrorOfTheMedianWorkedByHand) {
-  // Median 10, deviations 1 0 0 1 8 -> MAD 1: 1.2533 * 1.4826 / sqrt(5) / 10.
-  EXPECT_NEAR(relative_error_of_median({9, 10, 10, 11, 18}), 0.083098, 1e-6);
-  EXPECT_TRUE(std::isinf(relative_error_of_median({1, 2})));
-  EXPECT_EQ(relative_error_of_median({5, 5, 5}), 0);
-}
-
 TEST(Sampling, SpreadWorkedByHand) {
   EXPECT_NEAR(coefficient_of_variation({8, 10, 12}), 0.2, 1e-12);
   EXPECT_NEAR(coefficient_of_variation({1, 1, 3, 3}), std::sqrt(4.0 / 3) / 2, 1e-12);

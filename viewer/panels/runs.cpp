@@ -6,8 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "db/error.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/model/link_maps.h"
+#include "viewer/panels/link_charts.h"
 #include "viewer/panels/panels.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
@@ -264,12 +267,43 @@ void title(const Fonts& fonts, const char* text, std::size_t count, const char* 
   ImGui::TextDisabled("%zu    %s", count, hint);
 }
 
+// How fast the links of the selected run were; empty for most runs.
+struct RunLinks {
+  std::int64_t run = 0;
+  int catalog_changes = -1;  // of the session when they were read
+  std::vector<LinkMap> maps;
+};
+
+const std::vector<LinkMap>& maps_of_selected(RunLinks& links, Session& session) {
+  if (links.run == session.selected_run && links.catalog_changes == session.catalog_changes) {
+    return links.maps;
+  }
+  links = {session.selected_run, session.catalog_changes, {}};
+  try {
+    if (links.run != 0) links.maps = load_link_maps(session.connection, links.run);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
+  return links.maps;
+}
+
+// Below the runs: the links of the selected one, at the right of the trials where there are any.
+void draw_links(const Fonts& fonts, const std::vector<LinkMap>& maps, Rect panel, float share) {
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float em = fonts.text->FontSize, room = ImGui::GetContentRegionAvail().x;
+  draw_link_maps(fonts, maps,
+                 {{corner.x + room * (1 - share), corner.y + em * 0.5F},
+                  {corner.x + room, panel.max.y - em * 0.5F}});
+}
+
 void draw_runs(PanelContext& context, Rect area) {
   begin_fixed("tables", area);
   Pick pick;
   const Catalog& catalog = context.session.catalog;
   auto& filter = context.states.of<RunFilter>();
   const bool trials = !catalog.trials.empty();
+  const std::vector<LinkMap>& links =
+      maps_of_selected(context.states.of<RunLinks>(), context.session);
   title(context.fonts, "Runs", catalog.runs.size(), "click one to look at it");
   if (catalog.runs.empty()) {
     draw_no_runs();
@@ -279,13 +313,19 @@ void draw_runs(PanelContext& context, Rect area) {
   draw_filter(filter);
   const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float needed = row * (static_cast<float>(catalog.runs.size()) + 1.5F);
-  draw_runs(filter, context.session,
-            trials ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0, pick);
+  draw_runs(
+      filter, context.session,
+      trials || !links.empty() ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0,
+      pick);
+  if (!links.empty()) draw_links(context.fonts, links, area, trials ? 0.45F : 1.0F);
   if (trials) {
+    const float width = links.empty() ? 0 : ImGui::GetContentRegionAvail().x * 0.53F;
+    ImGui::BeginChild("below", {width, 0});
     ImGui::Spacing();
     title(context.fonts, "Trials", catalog.trials.size(),
           "click one to see its timelines beside the sequential schedule's");
     draw_trials(catalog, pick);
+    ImGui::EndChild();
   }
   ImGui::End();
   if (pick.run) select_run(context.session, *pick.run);

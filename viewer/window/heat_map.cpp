@@ -52,6 +52,17 @@ void draw_cells(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect i
   }
 }
 
+// The widest of some of the names: of all where they are few.
+float widest_name(const Fonts& fonts, std::size_t count,
+                  const std::function<std::string(std::size_t)>& name) {
+  float widest = 0;
+  const std::size_t step = std::max<std::size_t>(1, count / 64);
+  for (std::size_t i = 0; i < count; i += step) {
+    widest = std::max(widest, text_width(*fonts.small, name(i)));
+  }
+  return widest;
+}
+
 // Labels rows (or columns) at a stride that leaves room between them.
 std::size_t label_stride(std::size_t items, float pixels, float label_px) {
   const double fit = std::max(1.0F, pixels / label_px);
@@ -59,17 +70,20 @@ std::size_t label_stride(std::size_t items, float pixels, float label_px) {
   return needed <= 1 ? 1 : static_cast<std::size_t>(nice_step(needed));
 }
 
-void draw_names(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect inner) {
+void draw_names(ImDrawList& draw, const Fonts& fonts, const HeatMap& map, Rect inner,
+                float margin) {
   const float line = fonts.small->FontSize;
   const float row_px = inner.height() / static_cast<float>(map.rows);
   const std::size_t row_stride = label_stride(map.rows, inner.height(), line * 1.5F);
   for (std::size_t row = 0; row < map.rows; row += row_stride) {
     draw_text(draw, *fonts.small, inner.min.x - line * 0.5F,
               inner.min.y + row_px * (static_cast<float>(row) + 0.5F), 1, theme::kMuted,
-              map.row_name(row));
+              elided(*fonts.small, map.row_name(row), margin - line * 0.5F));
   }
   const float column_px = inner.width() / static_cast<float>(map.columns);
-  const std::size_t column_stride = label_stride(map.columns, inner.width(), line * 2.4F);
+  const float widest = widest_name(fonts, map.columns, map.column_name) + line * 0.8F;
+  const std::size_t column_stride =
+      label_stride(map.columns, inner.width(), std::max(line * 2.4F, widest));
   for (std::size_t column = 0; column < map.columns; column += column_stride) {
     draw_text(draw, *fonts.small, inner.min.x + column_px * (static_cast<float>(column) + 0.5F),
               inner.max.y + line * 0.9F, 0.5F, theme::kMuted, map.column_name(column));
@@ -106,7 +120,9 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
     draw_text(draw, *fonts.small, x, area.min.y + line * 0.7F, 0, theme::kMuted, shown);
   }
   HeatMapCell hovered;
-  const Rect inner{{area.min.x + line * 4, area.min.y + line * kTop_lines},
+  const float margin = std::clamp(widest_name(fonts, map.rows, map.row_name) + line, line * 4,
+                                  std::max(line * 4, area.width() / 3));
+  const Rect inner{{area.min.x + margin, area.min.y + line * kTop_lines},
                    {area.max.x, area.max.y - line * kBottom_lines}};
   if (map.rows == 0 || map.columns == 0 || inner.width() < line || inner.height() < line) {
     return hovered;
@@ -117,7 +133,7 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
   draw_text(draw, *fonts.small, (inner.min.x + inner.max.x) / 2, area.max.y - line * 0.6F, 0.5F,
             theme::kMuted, map.x_label);
   draw_cells(draw, fonts, map, inner);
-  draw_names(draw, fonts, map, inner);
+  draw_names(draw, fonts, map, inner, margin);
 
   const float row_px = inner.height() / static_cast<float>(map.rows);
   const float column_px = inner.width() / static_cast<float>(map.columns);

@@ -78,6 +78,7 @@ MpiGroup part_of(const MpiGroup& group, std::span<const int> members, int self, 
     node_of.push_back(group.peers[member].node);
   }
   part.nodes = group_nodes(node_of);
+  part.arrived_s.resize(members.size());
   return part;
 }
 
@@ -283,7 +284,10 @@ void MpiMessages::finish(const Request& request) {
     return;
   }
   missing_bytes_[request.receives() ? 0 : 1] -= request.bytes;
-  if (request.receives()) group_.pace.arrived(request.bytes, now_s());
+  if (!request.receives()) return;
+  const double now = now_s();
+  group_.pace.arrived(request.bytes, now);
+  group_.arrived_s[static_cast<std::size_t>(request.peer)] = now;
 }
 
 bool MpiMessages::test(int& begin, int end) {

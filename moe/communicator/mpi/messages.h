@@ -41,6 +41,8 @@ struct MpiGroup {
   std::int64_t sent_bytes = 0;                 ///< what this rank has sent to other members
   std::int64_t sent_to_other_nodes_bytes = 0;  ///< what of it has gone through network cards
   Pace pace{};
+  /// By member: when bytes of it arrived last, in seconds of steady_clock. 0 for those of this node.
+  std::vector<double> arrived_s{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };

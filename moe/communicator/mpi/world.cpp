@@ -33,7 +33,9 @@ class MpiCommunicator : public Communicator {
   explicit MpiCommunicator(MpiGroup group)
       : Communicator(group.rank, group.size()),
         group_(std::move(group)),
-        exceptions_at_birth_(std::uncaught_exceptions()) {}
+        exceptions_at_birth_(std::uncaught_exceptions()) {
+    arrived_s_ = group_.arrived_s;
+  }
 
   ~MpiCommunicator() override {
     if (std::uncaught_exceptions() > exceptions_at_birth_ && group_.failure.empty()) {
@@ -156,6 +158,7 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
       node_of.push_back(group.peers[rank].node);
     }
     group.nodes = group_nodes(node_of);
+    group.arrived_s.resize(group.world_ranks.size());
     void* value = nullptr;
     int there = 0;
     check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there), "MPI_TAG_UB");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -13,6 +14,13 @@ TEST(Median, OfEvenAndOddCounts) {
   EXPECT_EQ(median({3, 1, 2}), 2);
   EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
   EXPECT_THROW(median({}), std::invalid_argument);
+}
+
+TEST(Median, ItsErrorWorkedByHand) {
+  // Median 10, deviations 1 0 0 1 8 -> MAD 1: 1.2533 * 1.4826 / sqrt(5) / 10.
+  EXPECT_NEAR(relative_error_of_median({9, 10, 10, 11, 18}), 0.083098, 1e-6);
+  EXPECT_TRUE(std::isinf(relative_error_of_median({1, 2})));
+  EXPECT_EQ(relative_error_of_median({5, 5, 5}), 0);
 }
 
 TEST(Quantile, LiesBetweenNeighboursInProportion) {

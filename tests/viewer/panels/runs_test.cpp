@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "db/measurement_samples.h"
 #include "tests/viewer/app/open_app.h"
 #include "viewer/panels/run_list.h"
 
@@ -19,6 +20,27 @@ TEST_F(RunsTest, AClickOnATrialShowsItsTimelines) {
   }
   EXPECT_STREQ(app.panel->name, "timeline");
   EXPECT_FALSE(app.session.timelines.empty());
+}
+
+TEST_F(RunsTest, TheLinksOfTheSelectedRunAreDrawn) {
+  App app = open(ids.study_run, "runs");
+  const auto draw = [&] { draw_app(app); };
+  headless.frame(draw);
+  const int without = ImGui::GetDrawData()->TotalVtxCount;
+  std::vector<db::SampledMeasurement> rows;
+  for (const char* ends : {R"({"from":0,"to":1})", R"({"from":1,"to":0})"}) {
+    db::SampledMeasurement& row = rows.emplace_back();
+    row.measurement.run_id = ids.study_run;
+    row.measurement.op = "ping_pong";
+    row.measurement.parameters_json = ends;
+    row.measurement.bytes = 1 << 20;
+    row.measurement.time_s = 0.001;
+  }
+  db::insert(connection, rows);
+  headless.press(294, draw);  // F5
+  headless.frame(draw);
+  EXPECT_GT(ImGui::GetDrawData()->TotalVtxCount, without);
+  EXPECT_EQ(app.session.problem, "");
 }
 
 TEST_F(RunsTest, TheFilterIsTheRunListsToo) {

@@ -1,10 +1,10 @@
-#include "microbench/pairs/slow_pairs.h"
+#include "db/slow_pairs.h"
 
 #include <gmock/gmock.h>
 
 #include <random>
 
-namespace microbench::slow_pairs_test {
+namespace db::slow_pairs_test {
 namespace {
 
 using testing::ElementsAre;
@@ -34,8 +34,8 @@ TEST(SlowPairs, ASlowCardIsNamedAmongAsFewAsThree) {
   for (const int players : {3, 4, 5, 8, 64}) {
     PairSpeeds pairs = even(players, 0.02);
     slow_down(pairs, 2, 0.3, 0.3);
-    const JudgedPairs judged = judge(pairs);
-    EXPECT_THAT(judged.findings,
+    const JudgedPairs judged = judge_pairs(pairs);
+    EXPECT_THAT(judged.findings(),
                 ElementsAre(testing::MatchesRegex("n2: 0\\.(29|30|31) of the median, out and in")))
         << players;
   }
@@ -47,7 +47,8 @@ TEST(SlowPairs, NobodyIsNamedWhereAllAreAlike) {
       for (unsigned seed = 0; seed < 50; ++seed) {
         PairSpeeds pairs = even(players, noise, seed);
         pairs.relative_error = noise / 2;
-        EXPECT_THAT(judge(pairs).findings, IsEmpty()) << players << " " << noise << " " << seed;
+        EXPECT_THAT(judge_pairs(pairs).findings(), IsEmpty())
+            << players << " " << noise << " " << seed;
       }
     }
   }
@@ -58,29 +59,47 @@ TEST(SlowPairs, OneDirectionOfACardIsNamed) {
   slow_down(out, 1, 0.5, 1);
   slow_down(in, 4, 1, 0.6);
   slow_down(both, 3, 0.5, 0.25);
-  EXPECT_THAT(judge(out).findings, ElementsAre("n1: 0.50 of the median, out"));
-  EXPECT_THAT(judge(in).findings, ElementsAre("n4: 0.60 of the median, in"));
-  EXPECT_THAT(judge(both).findings,
+  EXPECT_THAT(judge_pairs(out).findings(), ElementsAre("n1: 0.50 of the median, out"));
+  EXPECT_THAT(judge_pairs(in).findings(), ElementsAre("n4: 0.60 of the median, in"));
+  EXPECT_THAT(judge_pairs(both).findings(),
               ElementsAre("n3: 0.50 of the median, out, and 0.25 of the median, in"));
 }
 
 TEST(SlowPairs, ASinglePairIsNamedAndItsPlayersAreNot) {
   PairSpeeds pairs = even(5, 0.02);
   pairs.speed[1][3] = 41;
-  EXPECT_THAT(judge(pairs).findings, ElementsAre("n1 to n3: 0.41 of the median"));
+  EXPECT_THAT(judge_pairs(pairs).findings(), ElementsAre("n1 to n3: 0.41 of the median"));
 }
 
 TEST(SlowPairs, OfTwoOnlyADirectionCanBeSlow) {
   PairSpeeds pairs = even(2, 0);
   pairs.speed[1][0] = 25;
-  EXPECT_THAT(judge(pairs).findings, ElementsAre("n1 to n0: 0.25 of the other direction"));
+  EXPECT_THAT(judge_pairs(pairs).findings(), ElementsAre("n1 to n0: 0.25 of the other direction"));
 }
 
 TEST(SlowPairs, ALatencyIsToldInTimesOfTheMedian) {
   PairSpeeds pairs = even(4, 0);
   pairs.latency = true;
   slow_down(pairs, 0, 0.25, 0.25);
-  EXPECT_THAT(judge(pairs).findings, ElementsAre("n0: 4.0 times the median, out and in"));
+  EXPECT_THAT(judge_pairs(pairs).findings(), ElementsAre("n0: 4.0 times the median, out and in"));
+}
+
+TEST(SlowPairs, PairsWithoutASpeedAreLeftOut) {
+  PairSpeeds pairs = even(4, 0);
+  slow_down(pairs, 3, 0.3, 1);
+  pairs.speed[0][1] = pairs.speed[1][2] = 0;
+  for (std::vector<double>& row : pairs.speed) row[0] = 0;  // nobody sends to n0
+  EXPECT_THAT(judge_pairs(pairs).findings(), ElementsAre("n3: 0.30 of the median, out"));
+  for (std::vector<double>& row : pairs.speed) row.assign(4, 0);
+  EXPECT_THAT(judge_pairs(pairs).findings(), IsEmpty());
+}
+
+TEST(SlowPairs, WhatIsSlowCanBeSaid) {
+  PairSpeeds pairs = even(4, 0);
+  slow_down(pairs, 3, 0.75, 1);
+  EXPECT_THAT(judge_pairs(pairs).findings(), ElementsAre("n3: 0.75 of the median, out"));
+  pairs.slow = 0.7;
+  EXPECT_THAT(judge_pairs(pairs).findings(), IsEmpty());
 }
 
 TEST(SlowPairs, ManySlowPairsAreCounted) {
@@ -90,10 +109,10 @@ TEST(SlowPairs, ManySlowPairsAreCounted) {
       if (i != j) racks.speed[i][j] = 50;
     }
   }
-  const auto findings = judge(racks).findings;
+  const auto findings = judge_pairs(racks).findings();
   EXPECT_EQ(findings.size(), kMostSlowPairs + 1U);
   EXPECT_EQ(findings.back(), "and 4 more");
 }
 
 }  // namespace
-}  // namespace microbench::slow_pairs_test
+}  // namespace db::slow_pairs_test

@@ -1,20 +1,22 @@
-#include "microbench/pairs/slow_pairs.h"
+#include "db/slow_pairs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "db/console/statistics.h"
 
-namespace microbench {
+namespace db {
 namespace {
 
 constexpr double kDeviations = 5;
 constexpr double kDeviationOfMedian = 1.4826;  ///< standard deviation over the median deviation
 
 double upper_median(std::vector<double> values) {
+  if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
@@ -22,7 +24,7 @@ double upper_median(std::vector<double> values) {
 
 /// Whether a speed that is `ratio` of the usual is slow, where ln(ratio) deviates by `deviation`.
 bool is_slow(const PairSpeeds& pairs, double ratio, double deviation) {
-  return ratio < (pairs.latency ? kSlowLatency : kSlow) &&
+  return ratio < (pairs.latency ? kSlowLatency : pairs.slow) &&
          std::log(ratio) < -kDeviations * deviation;
 }
 
@@ -38,16 +40,15 @@ Findings slow_players(const PairSpeeds& pairs, const JudgedPairs& judged) {
   std::vector<double> deviations;
   for (const std::vector<double>* speeds : {&judged.out, &judged.in}) {
     for (const double speed : *speeds) {
-      deviations.push_back(std::abs(std::log(speed / judged.median)));
+      if (speed > 0) deviations.push_back(std::abs(std::log(speed / judged.median)));
     }
   }
-  const double deviation =
-      std::max(kDeviationOfMedian * db::median(deviations), pairs.relative_error);
+  const double deviation = std::max(kDeviationOfMedian * median(deviations), pairs.relative_error);
   Findings findings;
   for (std::size_t player = 0; player < pairs.names.size(); ++player) {
     const double out = judged.out[player] / judged.median, in = judged.in[player] / judged.median;
-    const bool out_is_slow = is_slow(pairs, out, deviation);
-    const bool in_is_slow = is_slow(pairs, in, deviation);
+    const bool out_is_slow = out > 0 && is_slow(pairs, out, deviation);
+    const bool in_is_slow = in > 0 && is_slow(pairs, in, deviation);
     if (!out_is_slow && !in_is_slow) continue;
     std::string text = pairs.names[player] + ": ";
     if (out_is_slow && in_is_slow && std::abs(std::log(out / in)) < 0.1) {
@@ -57,7 +58,10 @@ Findings slow_players(const PairSpeeds& pairs, const JudgedPairs& judged) {
     } else {
       text += share_of_median(pairs, out_is_slow ? out : in) + (out_is_slow ? ", out" : ", in");
     }
-    findings.emplace_back(std::min(out, in), std::move(text));
+    findings.emplace_back(out_is_slow && in_is_slow ? std::min(out, in)
+                          : out_is_slow             ? out
+                                                    : in,
+                          std::move(text));
   }
   return findings;
 }
@@ -71,13 +75,14 @@ Findings slow_cells(const PairSpeeds& pairs, const JudgedPairs& judged) {
   const auto visit = [&](const auto& each) {
     for (std::size_t from = 0; from < players; ++from) {
       for (std::size_t to = 0; to < players; ++to) {
-        if (from != to) each(from, to, pairs.speed[from][to] / expected(from, to));
+        const double speed = pairs.speed[from][to];
+        if (from != to && speed > 0) each(from, to, speed / expected(from, to));
       }
     }
   };
   visit([&](auto, auto, double ratio) { deviations.push_back(std::abs(std::log(ratio))); });
-  const double deviation =
-      std::max(kDeviationOfMedian * db::median(deviations), pairs.relative_error);
+  if (deviations.empty()) return {};
+  const double deviation = std::max(kDeviationOfMedian * median(deviations), pairs.relative_error);
   Findings findings;
   visit([&](std::size_t from, std::size_t to, double ratio) {
     if (!is_slow(pairs, ratio, deviation)) return;
@@ -91,6 +96,7 @@ Findings slow_cells(const PairSpeeds& pairs, const JudgedPairs& judged) {
 /// Of two players: the slower direction against the other.
 Findings slow_direction(const PairSpeeds& pairs) {
   const double there = pairs.speed[0][1], back = pairs.speed[1][0];
+  if (there <= 0 || back <= 0) return {};
   const double ratio = std::min(there, back) / std::max(there, back);
   if (!is_slow(pairs, ratio, pairs.relative_error)) return {};
   const std::size_t from = there < back ? 0 : 1;
@@ -113,29 +119,42 @@ void append_findings(Findings findings, std::vector<std::string>& sentences) {
 
 }  // namespace
 
-JudgedPairs judge(const PairSpeeds& pairs) {
+std::vector<std::string> JudgedPairs::findings() const {
+  std::vector<std::string> all = slow_players;
+  all.insert(all.end(), slow_pairs.begin(), slow_pairs.end());
+  return all;
+}
+
+JudgedPairs judge_pairs(const PairSpeeds& pairs) {
   const std::size_t players = pairs.names.size();
+  if (players < 2) {
+    throw std::invalid_argument(fmt::format("judge_pairs: {} players: expected 2", players));
+  }
   JudgedPairs judged;
   std::vector<double> middles;
   for (std::size_t player = 0; player < players; ++player) {
     std::vector<double> row, column;
     for (std::size_t other = 0; other < players; ++other) {
       if (other == player) continue;
-      row.push_back(pairs.speed[player][other]);
-      column.push_back(pairs.speed[other][player]);
+      const double there = pairs.speed[player][other], back = pairs.speed[other][player];
+      if (there > 0) row.push_back(there);
+      if (back > 0) column.push_back(back);
     }
     judged.out.push_back(upper_median(row));
     judged.in.push_back(upper_median(column));
-    middles.insert(middles.end(), {judged.out.back(), judged.in.back()});
+    for (const double middle : {judged.out.back(), judged.in.back()}) {
+      if (middle > 0) middles.push_back(middle);
+    }
   }
-  judged.median = db::median(middles);
+  if (middles.empty()) return judged;
+  judged.median = median(middles);
   if (players == 2) {
-    append_findings(slow_direction(pairs), judged.findings);
+    append_findings(slow_direction(pairs), judged.slow_pairs);
     return judged;
   }
-  append_findings(slow_players(pairs, judged), judged.findings);
-  append_findings(slow_cells(pairs, judged), judged.findings);
+  append_findings(slow_players(pairs, judged), judged.slow_players);
+  append_findings(slow_cells(pairs, judged), judged.slow_pairs);
   return judged;
 }
 
-}  // namespace microbench
+}  // namespace db
