@@ -13,6 +13,29 @@
 #include "db/transaction.h"
 
 namespace db {
+namespace {
+
+/// The speeds over those of hosts that are as far apart in the order of ranks, where there are enough
+/// of these to say what is usual: three quarters of them, since a slow host has up to two.
+PairSpeeds over_as_far_apart(PairSpeeds speeds) {
+  const std::size_t hosts = speeds.names.size();
+  for (std::size_t apart = 1; apart < hosts; ++apart) {
+    std::vector<double> usual;
+    for (std::size_t from = 0; from < hosts; ++from) {
+      const double speed = speeds.speed[from][(from + apart) % hosts];
+      if (speed > 0) usual.push_back(speed);
+    }
+    std::ranges::sort(usual);
+    const double over = usual.size() < 3 ? 0 : usual[usual.size() * 3 / 4];
+    for (std::size_t from = 0; from < hosts; ++from) {
+      double& speed = speeds.speed[from][(from + apart) % hosts];
+      speed = over > 0 ? speed / over : 0;
+    }
+  }
+  return speeds;
+}
+
+}  // namespace
 
 void insert(Connection& connection, std::span<const RunLink> links) {
   if (links.empty()) return;
@@ -56,13 +79,16 @@ PairSpeeds host_speeds(std::span<const RunLink> links, std::span<const RunRank> 
   return speeds;
 }
 
-std::vector<std::string> slow_hosts(std::span<const RunLink> links,
-                                    std::span<const RunRank> ranks) {
+JudgedPairs judge_hosts(std::span<const RunLink> links, std::span<const RunRank> ranks) {
+  const PairSpeeds speeds = over_as_far_apart(host_speeds(links, ranks));
+  JudgedPairs judged;
+  if (speeds.names.size() < 3) return judged;
+  judged = judge_pairs(speeds);
+  judged.slow_pairs.clear();
   const bool few = std::ranges::any_of(
       links, [](const RunLink& link) { return link.transfers < kLeastTransfers; });
-  const PairSpeeds speeds = host_speeds(links, ranks);
-  if (links.empty() || few || speeds.names.size() < 3) return {};
-  return judge_pairs(speeds).slow_players;
+  if (few) judged.slow_players.clear();
+  return judged;
 }
 
 }  // namespace db

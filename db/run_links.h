@@ -42,8 +42,10 @@ inline constexpr double kSlowInTraining = 0.7;
 /// Fewer transfers than these on a link blame nobody.
 inline constexpr int kLeastTransfers = 20;
 
-/// "node2: 0.30 of the median, out and in": hosts, of at least 3, to and from which bytes travelled
-/// slowly. Empty where all are alike, or where less than kLeastTransfers tell of them.
-std::vector<std::string> slow_hosts(std::span<const RunLink> links, std::span<const RunRank> ranks);
+/// The hosts, of at least 3, to or from which bytes travelled slowly, in JudgedPairs::slow_players;
+/// single pairs are not judged. A rank sends first to the next one, last to the one before it, and what
+/// is sent first arrives first. So the rates of hosts are judged over those of other hosts that are as
+/// far apart. Nobody is slow where a link has fewer than kLeastTransfers.
+JudgedPairs judge_hosts(std::span<const RunLink> links, std::span<const RunRank> ranks);
 
 }  // namespace db

@@ -87,8 +87,10 @@ class TrainStore {
 
   std::int64_t run_id() const { return run_id_; }
   const db::RunIdentity& identity() const { return identity_; }
-  /// The hosts to and from which bytes travelled slowly (db::slow_hosts).
-  std::vector<std::string> slow_hosts() const { return db::slow_hosts(links_, ranks_); }
+  /// The hosts to and from which bytes travelled slowly (db::judge_hosts).
+  std::vector<std::string> slow_hosts() const {
+    return db::judge_hosts(links_, ranks_).slow_players;
+  }
   /// Known once an iteration was observed.
   std::optional<int> loads_every() const { return options_.loads_every; }
 

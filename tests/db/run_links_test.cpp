@@ -41,19 +41,46 @@ Cluster cluster(int hosts, int slow, std::int64_t transfers = 100) {
   return made;
 }
 
+std::vector<std::string> slow(const std::vector<RunLink>& links,
+                              const std::vector<RunRank>& ranks) {
+  return judge_hosts(links, ranks).slow_players;
+}
+
 TEST(RunLinks, AHostWithASlowCardIsNamed) {
   const Cluster of = cluster(4, 2);
-  EXPECT_THAT(slow_hosts(of.links, of.ranks), ElementsAre("n2: 0.30 of the median, out"));
+  EXPECT_THAT(slow(of.links, of.ranks), ElementsAre("n2: 0.30 of the median, out"));
+}
+
+TEST(RunLinks, ThatOthersSendToAHostFirstMakesNobodySlow) {
+  // A rank sends to the next one first: that is fast, and what it sends to the one before it is slow.
+  const auto in_order = [](Cluster of, int hosts) {
+    for (RunLink& link : of.links) {
+      const int apart = (link.to_rank / 2 - link.from_rank / 2 + hosts) % hosts;
+      link.bandwidth_bytes_per_s /= apart * apart;
+    }
+    return of;
+  };
+  const Cluster alike = in_order(cluster(4, -1), 4), one = in_order(cluster(4, 2), 4);
+  EXPECT_THAT(slow(alike.links, alike.ranks), IsEmpty());
+  EXPECT_THAT(slow(one.links, one.ranks), ElementsAre("n2: 0.30 of the median, out"));
+}
+
+TEST(RunLinks, BothDirectionsOfOneOfThreeHostsAreNamed) {
+  Cluster of = cluster(3, 2);
+  for (RunLink& link : of.links) {
+    if (link.to_rank / 2 == 2) link.bandwidth_bytes_per_s = 30;
+  }
+  EXPECT_THAT(slow(of.links, of.ranks), ElementsAre("n2: 0.30 of the median, out and in"));
 }
 
 TEST(RunLinks, NobodyIsNamedWithoutEvidence) {
-  EXPECT_THAT(slow_hosts(cluster(4, -1).links, cluster(4, -1).ranks), IsEmpty()) << "all alike";
-  EXPECT_THAT(slow_hosts(cluster(2, 1).links, cluster(2, 1).ranks), IsEmpty()) << "of two hosts";
-  EXPECT_THAT(slow_hosts(cluster(4, 2, 3).links, cluster(4, 2, 3).ranks), IsEmpty()) << "few";
-  EXPECT_THAT(slow_hosts({}, cluster(4, 2).ranks), IsEmpty()) << "nothing was exchanged";
+  EXPECT_THAT(slow(cluster(4, -1).links, cluster(4, -1).ranks), IsEmpty()) << "all alike";
+  EXPECT_THAT(slow(cluster(2, 1).links, cluster(2, 1).ranks), IsEmpty()) << "of two hosts";
+  EXPECT_THAT(slow(cluster(4, 2, 3).links, cluster(4, 2, 3).ranks), IsEmpty()) << "few";
+  EXPECT_THAT(slow({}, cluster(4, 2).ranks), IsEmpty()) << "nothing was exchanged";
   Cluster noisy = cluster(4, 2);
   for (RunLink& link : noisy.links) link.relative_error = 0.5;
-  EXPECT_THAT(slow_hosts(noisy.links, noisy.ranks), IsEmpty()) << "noise";
+  EXPECT_THAT(slow(noisy.links, noisy.ranks), IsEmpty()) << "noise";
 }
 
 TEST(RunLinks, ComeBackAsTheyWereStoredAndByHostFromTheView) {

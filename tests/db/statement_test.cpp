@@ -34,7 +34,9 @@ template <class... Records>
 void expect_all_tables_match(const Connection& connection) {
   (expect_table_matches<Records>(connection), ...);
   std::vector<std::string> tables;
-  Statement statement(connection, "SELECT name FROM sqlite_master WHERE type = 'table'");
+  Statement statement(connection,  // file_identity has no record
+                      "SELECT name FROM sqlite_master WHERE type = 'table' "
+                      "AND name <> 'file_identity'");
   while (statement.step()) tables.push_back(statement.value<std::string>(0));
   std::vector<std::string> with_records{Table<Records>::name..., "file_identity"};
   for (const char* view : views_of_programs()) std::erase(with_records, view);

@@ -58,16 +58,16 @@ std::vector<std::string> player_names(const std::map<int, std::string>& host_of)
   return names;
 }
 
-LinkMap judged_map(std::string title, const db::PairSpeeds& speeds, double unit_per_s) {
+LinkMap judged_map(std::string title, const db::PairSpeeds& speeds, db::JudgedPairs judged,
+                   double unit_per_s) {
   LinkMap map;
   map.title = std::move(title);
   map.names = speeds.names;
   map.value = speeds.speed;
   map.latency = speeds.latency;
-  map.judged = db::judge_pairs(speeds);
-  if (map.judged.median > 0) {
-    map.median = speeds.latency ? unit_per_s / map.judged.median : map.judged.median * unit_per_s;
-  }
+  map.judged = std::move(judged);
+  const double median = db::judge_pairs(speeds).median;
+  if (median > 0) map.median = speeds.latency ? unit_per_s / median : median * unit_per_s;
   for (std::vector<double>& row : map.value) {
     for (double& cell : row) {
       if (cell > 0) cell = speeds.latency ? unit_per_s / cell : cell * unit_per_s;
@@ -114,10 +114,10 @@ std::vector<LinkMap> maps_of_pairs(const std::vector<db::SampledMeasurement>& ro
       errors.push_back(std::isfinite(error) ? error : 0);
     }
     speeds.relative_error = db::median(errors);
-    maps.push_back(
-        judged_map(fmt::format("Messages of {}, {}", bytes_text(static_cast<double>(*bytes)),
-                               speeds.latency ? "\u00b5s" : "GB/s"),
-                   speeds, speeds.latency ? 1e6 : static_cast<double>(*bytes) / 1e9));
+    maps.push_back(judged_map(
+        fmt::format("Messages of {}, {}", bytes_text(static_cast<double>(*bytes)),
+                    speeds.latency ? "\u00b5s" : "GB/s"),
+        speeds, db::judge_pairs(speeds), speeds.latency ? 1e6 : static_cast<double>(*bytes) / 1e9));
   }
   return maps;
 }
@@ -127,11 +127,11 @@ std::vector<LinkMap> maps_of_pairs(const std::vector<db::SampledMeasurement>& ro
 std::vector<LinkMap> load_link_maps(const db::Connection& connection, std::int64_t run_id) {
   const std::vector<db::RunLink> links = db::load_run_links(connection, run_id);
   if (links.empty()) return maps_of_pairs(db::load_sampled_measurements(connection, run_id));
-  const db::PairSpeeds speeds = db::host_speeds(links, db::load_run_ranks(connection, run_id));
+  const std::vector<db::RunRank> ranks = db::load_run_ranks(connection, run_id);
+  const db::PairSpeeds speeds = db::host_speeds(links, ranks);
   if (speeds.names.size() < 2) return {};
-  LinkMap map = judged_map("Exchanges of the training, GB/s", speeds, 1e-9);
-  map.judged.slow_pairs.clear();  // ranks compute beside their exchanges: a single pair says little
-  return {std::move(map)};
+  return {
+      judged_map("Exchanges of the training, GB/s", speeds, db::judge_hosts(links, ranks), 1e-9)};
 }
 
 std::string finding_text(const LinkMap& map) {
