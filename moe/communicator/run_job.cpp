@@ -137,6 +137,11 @@ int run_job(const Job& job, char** argv, const JobInputs& inputs,
   int code = db::kExitDone;
   try {
     refuse_lone_tasks(job.ranks);
+    if (is_handed && !inside_mpi_job()) {  // it would start itself again, and so for ever
+      throw InputError(
+          "the launcher has started a process that is no MPI rank: expected a launcher of ranks, "
+          "as mpirun, or in Slurm `srun --mpi=pmix`");
+    }
     std::unique_ptr<Communicator> world;
     if (inside_mpi_job()) {
       world = join_ranks(job, argv, "");
