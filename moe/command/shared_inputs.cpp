@@ -57,6 +57,7 @@ void add_schedules_of_stdin(SharedInputs& inputs) {
     return;
   }
   std::istringstream lines(text);
+  const std::size_t before = inputs.schedules.size();
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -64,8 +65,8 @@ void add_schedules_of_stdin(SharedInputs& inputs) {
     std::string name = fmt::format("stdin:{}", number);
     add_schedule(inputs, schedule_from_json(line, name), name);
   }
-  if (number == 0) {
-    throw InputError("--schedule -: stdin is empty: expected a schedule in JSON on each line");
+  if (inputs.schedules.size() == before) {
+    throw InputError("--schedule -: stdin has no schedule: expected one in JSON on each line");
   }
 }
 

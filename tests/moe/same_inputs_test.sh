@@ -99,9 +99,12 @@ for start in "mpirun -np 2 $moe_train $turns" "$moe_train $turns --ranks 2" "$mo
 done
 # shellcheck disable=SC2086
 {
-  "$moe_train" $turns --ranks 2 </dev/null >out 2>err
-  got=$?
-  ended 2 "--schedule -: stdin is empty" "an empty stdin"
+  for blank in '' '\n' ' \t\r\n\n'; do
+    # shellcheck disable=SC2059
+    printf "$blank" | "$moe_train" $turns >out 2>err
+    got=$?
+    ended 2 "--schedule -: stdin has no schedule" "a stdin of '$blank'"
+  done
   echo '{"decisions": 7}' | "$moe_train" $turns --ranks 2 >out 2>err
   got=$?
   ended 2 "stdin:1: " "a wrong line"
