@@ -79,7 +79,7 @@ std::string LauncherWords::rest() {
 }
 
 void LauncherWords::hear(std::string_view word) {
-  if (word.empty()) told_ = true;
+  told_ = true;
   if (word.starts_with(kOutcome)) {
     if (auto outcome = find_outcome(word.substr(kOutcome.size()))) {
       outcomes_.push_back(std::move(*outcome));

@@ -26,7 +26,7 @@ class LauncherWords {
   /// What was kept of a line that does not come to its end any more.
   std::string rest();
 
-  /// Whether a rank has told that it runs.
+  /// Whether a rank has told anything: that it runs, as rank 0 does at once, or how it has failed.
   bool is_told() const { return told_; }
   /// What ranks have told of their end, in the order in which it came.
   const std::vector<Outcome>& outcomes() const { return outcomes_; }

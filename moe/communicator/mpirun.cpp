@@ -261,10 +261,10 @@ std::string last_words(const std::string& printed) {
   return text;
 }
 
-/// Whether ranks end with this code. Launchers have others of their own: 1, 127, 205, 213, 255.
-bool is_code_of_ranks(int code) {
-  return code == db::kExitDone || code == db::kExitWrongUse || code == db::kExitOutOfMemory ||
-         code == db::kExitTimeLimit || is_exit_code_of_signal(code);
+/// Whether ranks may have ended so before a word of theirs came. Launchers end with other codes where
+/// they start nothing: 0, 1, 2, 127, 205, 213, 255.
+bool ends_without_a_word(int code) {
+  return code == db::kExitOutOfMemory || code == db::kExitTimeLimit || is_exit_code_of_signal(code);
 }
 
 }  // namespace
@@ -322,10 +322,12 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const int code = launch.asked() != 0   ? 128 + launch.asked()
                    : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                          : WEXITSTATUS(status);
-  if (launch.asked() == 0 && !words.is_told() && !is_code_of_ranks(code)) {
+  if (launch.asked() == 0 && !words.is_told() && !ends_without_a_word(code)) {
     const std::string said = last_words(errors.last());
-    throw NotStarted(fmt::format("{} has started no rank and ended with {}{}{}", name, code,
-                                 said.empty() ? "" : ": ", said));
+    throw NotStarted(
+        fmt::format("{} has started no rank{} and ended with {}{}{}", name,
+                    code == db::kExitDone ? ", or has not handed the environment on to it," : "",
+                    code, said.empty() ? "" : ": ", said));
   }
   if (ended_with) ended_with(code, words.outcomes());
   std::fflush(nullptr);

@@ -19,8 +19,8 @@ using EndedRanks = std::function<void(int code, const std::vector<Outcome>& told
 /// stdin, which mpirun hands on to rank 0. Codes above those of signals are the launcher's own
 /// (mpirun: 205 where a host is gone) and end this process with 1. Throws std::system_error where
 /// there can be no process, and NotStarted where it ends, unasked, before it has started a rank
-/// (launcher_words.h). What ranks end with is taken for their answer in any case: 0, 2, 3, 124 and
-/// signals.
+/// (launcher_words.h). Out of memory, a time limit and signals (3, 124, 128 + N) are taken for answers
+/// of ranks in any case.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches

@@ -43,6 +43,13 @@ TEST(LauncherWords, AreTakenOutOfWhatRanksPrintHoweverItIsCut) {
   }
 }
 
+// Another rank may fail and end the job before rank 0 has told.
+TEST(LauncherWords, AnOutcomeTellsOfRanksToo) {
+  LauncherWords words;
+  words.keep(mark() + " outcome {\"status\":\"failed\",\"rank\":1}\n");
+  EXPECT_TRUE(words.is_told());
+}
+
 TEST(LauncherWords, OtherOutputIsNotHeldBack) {
   LauncherWords words;
   EXPECT_EQ(words.keep("loss 5.2 ... "), "loss 5.2 ... ");
