@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -90,13 +91,18 @@ class Relay {
     return {gone_ ? -1 : to_, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
   }
 
-  /// Reads all there is, and writes as much as stdout takes without waiting.
+  /// Whether nothing more is there to be read, after a wait for source().
+  bool is_drained(const pollfd& source) const {
+    return !open_ || (source.fd >= 0 && (source.revents & POLLIN) == 0);
+  }
+
+  /// Reads a piece, and writes one that stdout takes without waiting.
   void carry(short source_events, short target_events) {
     if (source_events != 0) take();
     gone_ = gone_ || (target_events & POLLERR) != 0;
     if (gone_) held_.clear();
     if (held_.empty() || (target_events & POLLOUT) == 0) return;
-    const ssize_t count = write(to_, held_.data(), held_.size());
+    const ssize_t count = write(to_, held_.data(), std::min<std::size_t>(held_.size(), PIPE_BUF));
     if (count >= 0) {
       held_.erase(0, static_cast<std::size_t>(count));
     } else if (errno != EINTR && errno != EAGAIN) {
@@ -303,7 +309,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
        !ended || !silent || !relay.is_empty() || !errors.is_empty();) {
     std::array<pollfd, 4> files{relay.source(), relay.target(), errors.source(), errors.target()};
     poll(files.data(), files.size(), kPoll_ms);
-    silent = ended && (files[0].revents & POLLIN) == 0 && (files[2].revents & POLLIN) == 0;
+    silent = ended && relay.is_drained(files[0]) && errors.is_drained(files[2]);
     relay.carry(files[0].revents, files[1].revents);
     errors.carry(files[2].revents, files[3].revents);
     ended = ended || waitpid(child, &status, WNOHANG) == child;

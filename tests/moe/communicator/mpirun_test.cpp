@@ -6,9 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "moe/errors.h"
@@ -130,6 +135,66 @@ TEST(Mpirun, WhatItPrintsOnStderrIsHandedOn) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(text, "to stderr\n");
+}
+
+/// A script that prints so many bytes while nobody reads them, and then does what `last` says.
+class Printed {
+ public:
+  Printed(std::size_t bytes, const std::string& last)
+      : folder_(std::filesystem::path(testing::TempDir()) / "mpirun_printed") {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    job_.emplace(fmt::format("cd '{}'; {}head -c {} /dev/zero; echo $$ > now; mv now script; {}",
+                             folder_.string(), kTells, bytes, last));
+    EXPECT_TRUE(comes([&] { return std::filesystem::exists(folder_ / "script"); }));
+    std::ifstream(folder_ / "script") >> script_;
+  }
+
+  std::size_t read_at_most(std::size_t bytes) const {
+    std::string text(bytes, ' ');
+    std::size_t count = 0;
+    for (ssize_t got = 1; got > 0 && count < bytes; count += static_cast<std::size_t>(got)) {
+      got = std::max<ssize_t>(read(job_->output, text.data(), bytes - count), 0);
+    }
+    return count;
+  }
+  void let_it_end() const { std::ofstream(folder_ / "end") << ""; }
+  bool is_waited_for() const {
+    return comes([&] { return kill(script_, 0) != 0; });
+  }
+  int exit_code() const { return job_->exit_code(); }
+
+ private:
+  /// Whether it comes within 20 s.
+  static bool comes(const std::function<bool()>& is_there) {
+    for (int i = 0; i < 2000; ++i, usleep(10'000)) {
+      if (is_there()) return true;
+    }
+    return false;
+  }
+
+  std::filesystem::path folder_;
+  std::optional<Job> job_;
+  pid_t script_ = 0;
+};
+
+// More than the launcher holds, so that some is in the pipe of the script when that has ended.
+TEST(Mpirun, WhatIsPrintedForASlowReaderIsHandedOnToTheEnd) {
+  constexpr std::size_t bytes = (1 << 20) + (96 << 10);
+  const Printed printed(bytes, "");
+  EXPECT_TRUE(printed.is_waited_for());
+  EXPECT_EQ(printed.read_at_most(2 * bytes), bytes);
+  EXPECT_EQ(printed.exit_code(), 0);
+}
+
+TEST(Mpirun, AReaderThatReadsALittleDoesNotMakeItsLauncherStandStill) {
+  constexpr std::size_t bytes = 500'000, little = 16'000;
+  const Printed printed(bytes, "while ! test -e end; do sleep 0.05; done");
+  EXPECT_EQ(printed.read_at_most(little), little);
+  printed.let_it_end();
+  EXPECT_TRUE(printed.is_waited_for());
+  EXPECT_EQ(printed.read_at_most(2 * bytes), bytes - little);
+  EXPECT_EQ(printed.exit_code(), 0);
 }
 
 // As mpirun does, which hands SIGUSR1 on to its ranks.
