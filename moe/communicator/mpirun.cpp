@@ -111,9 +111,8 @@ class Relay {
     }
   }
 
-  bool has_begun() const { return begun_; }  ///< whether something was printed
-  bool gone() const { return gone_; }        ///< whether nothing can be handed on any more
-  int error() const { return error_; }       ///< the errno of that; 0 where the reader went away
+  bool gone() const { return gone_; }   ///< whether nothing can be handed on any more
+  int error() const { return error_; }  ///< the errno of that; 0 where the reader went away
   bool is_empty() const { return held_.empty(); }
   const std::string& last() const { return last_; }  ///< the last KiB that was printed
 
@@ -122,7 +121,6 @@ class Relay {
     std::array<char, PIPE_BUF> buffer{};
     const ssize_t count = read(from_, buffer.data(), buffer.size());
     if (count > 0) {
-      begun_ = true;
       const std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
       held_ += words_ == nullptr ? std::string(piece) : words_->keep(piece);
       last_ += piece;
@@ -137,7 +135,7 @@ class Relay {
   int from_, to_;
   LauncherWords* words_;
   std::string held_, last_;
-  bool open_ = true, begun_ = false, gone_ = false;
+  bool open_ = true, gone_ = false;
   int error_ = 0;
 };
 
@@ -175,11 +173,11 @@ class Launch {
 
   /// From time to time while it runs.
   void look(const Relay& relay) {
-    if (!marked_ && relay.has_begun()) marked_ = mark_mpirun_files(mpirun_);
+    if (!marked_ && words_.is_told()) marked_ = mark_mpirun_files(mpirun_);
     if (asked_ == 0 && (stop_signal() != 0 || relay.gone())) ask();
     if (terminated_at_) {
       if (seconds_since(*terminated_at_) > kGrace_s) kill(-mpirun_, SIGKILL);
-    } else if (is_to_end(relay)) {
+    } else if (is_to_end()) {
       terminated_at_ = Clock::now();
       kill(mpirun_, SIGTERM);
       kill(mpirun_, SIGCONT);
@@ -199,10 +197,10 @@ class Launch {
     kill(mpirun_, SIGCONT);
   }
 
-  bool is_to_end(const Relay& relay) {
+  bool is_to_end() {
     const double stopped_s = stopped_.seconds();
-    if (asked_ != 0) return !relay.has_begun() || are_silent();
-    if (!relay.has_begun() && seconds_since(begin_) > silence_limit_s_) {
+    if (asked_ != 0) return !words_.is_told() || are_silent();
+    if (!words_.is_told() && seconds_since(begin_) > silence_limit_s_) {
       hangs_ = fmt::format(
           "{} (process {}) has started no rank within {} s: does it start `hostname`? A larger "
           "--time-limit gives it longer",

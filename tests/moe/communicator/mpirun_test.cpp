@@ -198,9 +198,9 @@ TEST(Mpirun, AReaderThatReadsALittleDoesNotMakeItsLauncherStandStill) {
 }
 
 // As mpirun does, which hands SIGUSR1 on to its ranks.
-const char* const kWaits =
-    "trap 'echo handed on; exit 1' USR1; echo ready; "
-    "while :; do sleep 0.05; done";
+const std::string kWaits = kTells +
+                           "trap 'echo handed on; exit 1' USR1; echo ready; "
+                           "while :; do sleep 0.05; done";
 
 TEST(Mpirun, EverySignalReachesTheRanksAndIsTheExitCode) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -241,14 +241,15 @@ const std::string kHangs = "trap '' USR1 TERM; sleep 100 & wait; sleep 100";
 
 TEST(Mpirun, ThatStartsNoRankIsEndedAtItsLimit) {
   EXPECT_EQ(Job(kHangs, 0.1, 0.2).exit_code(), Job::kNotStarted);
+  EXPECT_EQ(Job("echo Welcome; " + kHangs, 0.1, 0.2).exit_code(), Job::kNotStarted) << "a banner";
   // One that has started ranks is left alone.
   EXPECT_EQ(Job(kTells + "echo ready; sleep 1", 0.1, 0.2).exit_code(), 0);
 }
 
 TEST(Mpirun, ThatHangsIsEndedWhenTheProgramIsAskedToEnd) {
-  for (const std::string begin : {"", "echo ready; "}) {
-    Job job(begin + kHangs, 0.2);
-    if (!begin.empty()) {
+  for (const bool has_begun : {false, true}) {
+    Job job((has_begun ? kTells + "echo ready; " : "") + kHangs, 0.2);
+    if (has_begun) {
       EXPECT_EQ(job.read_line(), "ready");
     }
     usleep(200'000);  // until the launcher listens
@@ -258,8 +259,8 @@ TEST(Mpirun, ThatHangsIsEndedWhenTheProgramIsAskedToEnd) {
 }
 
 TEST(Mpirun, ThatIsStoppedIsEndedAtTheLimitAndContinuedWhenAskedToEnd) {
-  EXPECT_EQ(Job("echo ready; kill -STOP $$", 0.2).exit_code(), 99);
-  Job job("trap 'echo handed on; exit 1' USR1; echo ready; kill -STOP $$; sleep 1");
+  EXPECT_EQ(Job(kTells + "echo ready; kill -STOP $$", 0.2).exit_code(), 99);
+  Job job(kTells + "trap 'echo handed on; exit 1' USR1; echo ready; kill -STOP $$; sleep 1");
   EXPECT_EQ(job.read_line(), "ready");
   usleep(200'000);
   kill(job.pid, SIGTERM);
@@ -270,9 +271,10 @@ TEST(Mpirun, ThatIsStoppedIsEndedAtTheLimitAndContinuedWhenAskedToEnd) {
 // As ranks tell (launcher_words.h), whose files take longer than the limit.
 TEST(Mpirun, RanksThatTellOfTheirWorkAreWaitedForBeyondTheLimit) {
   Job job(
-      "trap 'for i in 1 2 3 4 5 6 7 8; do echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep "
-      "0.25; "
-      "done; echo written; exit 1' USR1; echo ready; while :; do sleep 0.05; done",
+      kTells +
+          "trap 'for i in 1 2 3 4 5 6 7 8; do echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep "
+          "0.25; "
+          "done; echo written; exit 1' USR1; echo ready; while :; do sleep 0.05; done",
       1);
   EXPECT_EQ(job.read_line(), "ready");
   kill(job.pid, SIGTERM);
@@ -282,8 +284,9 @@ TEST(Mpirun, RanksThatTellOfTheirWorkAreWaitedForBeyondTheLimit) {
 
 TEST(Mpirun, RanksThatToldOfTheirWorkOnceAreEndedAtTheLimit) {
   Job job(
-      "trap 'echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep 100 & wait; echo never' USR1; "
-      "echo ready; while :; do sleep 0.05; done",
+      kTells +
+          "trap 'echo \"$OMPI_MOELAB_LAUNCHER work 1 writes\"; sleep 100 & wait; echo never' USR1; "
+          "echo ready; while :; do sleep 0.05; done",
       0.5);
   EXPECT_EQ(job.read_line(), "ready");
   kill(job.pid, SIGTERM);
