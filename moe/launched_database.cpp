@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "db/file_identity.h"
 #include "moe/errors.h"
@@ -22,15 +23,11 @@ std::string this_host() {
   return name.data();
 }
 
-/// Empty where no database can be read.
+/// Empty where no file is. Throws db::Error for one that cannot be read.
 std::string identity_of(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return "";
-  try {
-    return db::file_identity(db::open_reader(path));
-  } catch (const db::Error&) {
-    return "";
-  }
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) return "";
+  return db::file_identity(db::open_reader(path));
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
+#include "db/error.h"
 #include "moe/errors.h"
 
 namespace moe::launched_database_test {
@@ -46,6 +48,21 @@ TEST(LaunchedDatabase, AnotherFileOfItsNameIsRefusedWithBothComputers) {
       EXPECT_NE(std::string(error.what()).find("opened on login7"), std::string::npos)
           << error.what();
     }
+  }
+}
+
+// It may be the right one: what keeps it from being read is the news.
+TEST(LaunchedDatabase, AFileThatCannotBeReadIsToldAsSuch) {
+  const Told told;
+  const std::string path = fresh("launched.db");
+  tell_ranks(db::open_writer(path));
+  std::filesystem::remove(path);
+  std::ofstream(path) << "this is no database, and too long to be the begin of one";
+  try {
+    expect_database_of_launcher(path);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const db::Error& error) {
+    EXPECT_EQ(error.kind, db::ErrorKind::not_a_database) << error.what();
   }
 }
 
