@@ -9,7 +9,8 @@ namespace db::options {
 void add_launcher(CLI::App& app, Launcher& launcher, const std::string& group) {
   auto* command = app.add_option("--launcher", launcher.command,
                                  "what starts the ranks, with {ranks} where their number belongs, "
-                                 "as in \"srun --mpi=pmix -n {ranks}\" [default: mpirun]")
+                                 "as in \"srun --mpi=pmix -n {ranks}\": one command; \"env A=b "
+                                 "...\" for variables [default: mpirun]")
                       ->check(not_empty())
                       ->type_name("COMMAND")
                       ->group(group);

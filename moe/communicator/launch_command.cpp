@@ -1,12 +1,16 @@
 #include "moe/communicator/launch_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string>
 #include <string_view>
 
 #include "moe/communicator/slurm.h"
@@ -55,6 +59,29 @@ void set_unless_set(const auto& settings) {
   for (const LaunchSetting& setting : settings) setenv(setting.variable, setting.value, 0);
 }
 
+/// `text`: for a shell, which reads it here and starts nothing.
+void expect_whole_command(const std::string& text, const std::string& launcher) {
+  std::array<std::string, 4> words{"/bin/sh", "-n", "-c", text};
+  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                            nullptr};
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t shell = 0;
+  const bool runs = posix_spawn(&shell, argv[0], &quiet, nullptr, argv.data(), environ) == 0;
+  posix_spawn_file_actions_destroy(&quiet);
+  int status = 0;
+  if (!runs || waitpid(shell, &status, 0) != shell || status == 0) return;
+  throw InputError(fmt::format(
+      "--launcher {}: expected one command as a shell reads it, with every quote closed",
+      launcher));
+}
+
+/// A shell knows quotes and variables; it makes room for the launcher, which gets the signals.
+std::string shell_text(const std::string& launcher) {
+  return fmt::format("exec {} \"$@\"", launcher);
+}
+
 void prepare_mpirun(int ranks, const std::string& hostfile) {
   if (path_in_path("mpirun").empty()) {
     throw InputError(
@@ -72,7 +99,11 @@ void prepare_mpirun(int ranks, const std::string& hostfile) {
 }  // namespace
 
 void prepare_launch(int ranks, const db::options::Launcher& launcher) {
-  if (launcher.command.empty()) prepare_mpirun(ranks, launcher.hostfile);
+  if (launcher.command.empty()) {
+    prepare_mpirun(ranks, launcher.hostfile);
+  } else {
+    expect_whole_command(shell_text(launcher.command), launcher.command);
+  }
   if (geteuid() != 0) return;
   constexpr int keep = 0;  // containers
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
@@ -91,8 +122,7 @@ std::vector<std::string> launch_command(int ranks, const db::options::Launcher& 
     for (std::size_t at = 0; (at = text.find(number, at)) != std::string::npos;) {
       text.replace(at, number.size(), std::to_string(ranks));
     }
-    // A shell knows quotes and variables; it makes room for the launcher, which gets the signals.
-    command = {"/bin/sh", "-c", fmt::format("exec {} \"$@\"", text), "sh"};
+    command = {"/bin/sh", "-c", shell_text(text), "sh"};
   }
   command.push_back(same_everywhere(argv[0]));
   for (char** argument = argv + 1; *argument != nullptr; ++argument) command.push_back(*argument);

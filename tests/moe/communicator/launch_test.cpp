@@ -51,6 +51,14 @@ TEST_F(Launch, ALauncherNeedsANumberOfRanks) {
                InputError);
 }
 
+TEST_F(Launch, ALauncherWithAnOpenQuoteIsRefusedBeforeAnythingStarts) {
+  if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+  for (const char* command : {"touch \"launched", "touch 'launched", "touch $(echo launched"}) {
+    EXPECT_THROW(join_world(2, argv_, kDefaultStartLimit_s, {}, "", {.command = command}),
+                 InputError);
+  }
+}
+
 TEST_F(Launch, AHostfileThatIsNotThereIsRefused) {
   if (!has_mpi()) GTEST_SKIP() << "built without MPI";
   EXPECT_THROW(join_world(2, argv_, kDefaultStartLimit_s, {}, "", {.hostfile = "/nonexistent"}),
