@@ -44,6 +44,17 @@ std::optional<Model> own_model(const TrainArguments& arguments) {
   return named_model(arguments);
 }
 
+/// Of the file of --cluster that this process finds by the name; "" where it finds none.
+std::string checksum_of_cluster(const TrainArguments& arguments) {
+  std::filesystem::path file = arguments.cluster;
+  if (!is_there(file)) {
+    file = source_tree() / "experiments" / "clusters" / (arguments.cluster + ".toml");
+  }
+  if (!is_there(file)) return "";
+  const std::string text = read_file(file);
+  return checksum_text(checksum(std::as_bytes(std::span(text))));
+}
+
 void add_schedule(SharedInputs& inputs, Schedule schedule, std::string from) {
   inputs.schedules.push_back(std::move(schedule));
   inputs.schedules_from.push_back(std::move(from));
@@ -99,8 +110,11 @@ SharedInputs read_shared_inputs(const TrainArguments& arguments, const PlanInTra
         "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
         "expected --plan-every 1 or more");
   }
-  SharedInputs inputs{
-      .model = named_model(arguments), .schedules = {}, .schedules_from = {}, .remark = ""};
+  SharedInputs inputs{.model = named_model(arguments),
+                      .schedules = {},
+                      .schedules_from = {},
+                      .remark = "",
+                      .cluster = checksum_of_cluster(arguments)};
   if (!arguments.planner.empty()) {
     FirstPlan plan = planner.first(settings_in_force(arguments, inputs.model));
     add_schedule(inputs, std::move(plan.schedule), "");
@@ -129,7 +143,8 @@ std::string to_json(const SharedInputs& inputs) {
   nlohmann::json json{{"model", nlohmann::json::parse(to_json(inputs.model))},
                       {"schedules", nlohmann::json::array()},
                       {"schedules_from", inputs.schedules_from},
-                      {"remark", inputs.remark}};
+                      {"remark", inputs.remark},
+                      {"cluster", inputs.cluster}};
   for (const Schedule& schedule : inputs.schedules) {
     json["schedules"].push_back(nlohmann::json::parse(to_json(schedule)));
   }
@@ -147,6 +162,7 @@ SharedInputs shared_inputs_from_json(std::string_view text) {
   }
   inputs.schedules_from = json.at("schedules_from").get<std::vector<std::string>>();
   inputs.remark = json.at("remark");
+  inputs.cluster = json.at("cluster");
   return inputs;
 }
 
@@ -166,6 +182,12 @@ std::vector<InputFact> facts_of_own_files(const TrainArguments& arguments,
     if (!is_there(file)) continue;
     const Schedule own = load_schedule(file);
     facts.push_back({"--schedule " + file, said(own), said(shared.schedules[i])});
+  }
+  // Rank 0 reads it once more where it plans further.
+  if (arguments.plan_every > 0 || arguments.micro_profile_steps > 0) {
+    if (const std::string own = checksum_of_cluster(arguments); !own.empty()) {
+      facts.push_back({"--cluster " + arguments.cluster, own, shared.cluster});
+    }
   }
   return facts;
 }

@@ -62,6 +62,21 @@ TEST_F(SharedFiles, AFileOfTheNameWithOtherContentIsAFact) {
   EXPECT_NE(facts[1].value, facts[1].expected);
 }
 
+TEST_F(SharedFiles, AClusterThatRank0ReadsAgainIsAFact) {
+  arguments_.cluster = write("c.toml", "base = \"box\"\n");
+  const SharedInputs read = shared_inputs_from_json(to_json(read_shared_inputs(arguments_, {})));
+  EXPECT_THAT(facts_of_own_files(arguments_, read), testing::IsEmpty()) << "nobody reads it again";
+  arguments_.plan_every = 1;
+  const auto same = facts_of_own_files(arguments_, read);
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_EQ(same[0].key, "--cluster " + arguments_.cluster);
+  EXPECT_EQ(same[0].value, same[0].expected);
+  write("c.toml", "base = \"box\"\n[cluster]\nnodes = 4\n");
+  const auto other = facts_of_own_files(arguments_, read);
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_NE(other[0].value, other[0].expected);
+}
+
 TEST_F(SharedFiles, ARankNeedsNoneOfThem) {
   arguments_.schedules = {write("a.json", kSplit)};
   const SharedInputs read = read_shared_inputs(arguments_, {});
