@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   const auto work = [&] {
     arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
     PlannerOfTuner tuners(arguments);
-    const moe::PlanInTraining planner{
+    const moe::TrainingPlanner planner{
         [&](const std::vector<std::string>& settings) { return tuners.first(settings); },
         [&](const std::vector<std::string>& settings) { return tuners.further(settings); }};
     moe::TrainInputs taken;

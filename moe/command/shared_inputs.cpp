@@ -104,7 +104,7 @@ std::string said(const Schedule& schedule) {
 
 }  // namespace
 
-SharedInputs read_shared_inputs(const TrainArguments& arguments, const PlanInTraining& planner) {
+SharedInputs read_shared_inputs(const TrainArguments& arguments, const TrainingPlanner& planner) {
   if (arguments.plan_beside && arguments.plan_every == 0) {
     throw InputError(
         "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "

@@ -22,7 +22,7 @@ struct SharedInputs {
 };
 
 /// Reads model and schedules, or plans. Throws InputError, Refusal, db::Error.
-SharedInputs read_shared_inputs(const TrainArguments& arguments, const PlanInTraining& planner);
+SharedInputs read_shared_inputs(const TrainArguments& arguments, const TrainingPlanner& planner);
 
 std::string to_json(const SharedInputs& inputs);
 /// What to_json() wrote. Throws InputError.

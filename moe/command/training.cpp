@@ -213,7 +213,7 @@ void try_for_ranks(const TrainArguments& arguments, const TrainInputs& inputs) {
 }
 
 /// The plans of rank 0 between iterations. All ranks wait for them, and so have to know of them.
-FurtherPlans further_plans(const TrainArguments& arguments, const PlanInTraining& planner,
+FurtherPlans further_plans(const TrainArguments& arguments, const TrainingPlanner& planner,
                            const std::vector<std::string>& settings, int rank) {
   if (arguments.plan_every == 0 && arguments.micro_profile_steps == 0) return {};
   if (rank == 0) return planner.further(settings);
@@ -225,7 +225,7 @@ FurtherPlans further_plans(const TrainArguments& arguments, const PlanInTraining
 }  // namespace
 
 TrainInputs take_inputs(const TrainArguments& arguments, const SharedInputs& shared,
-                        const PlanInTraining& planner, int rank) {
+                        const TrainingPlanner& planner, int rank) {
   if (rank == 0) refuse_log(arguments.log, arguments.database);
   TrainInputs inputs;
   inputs.model = shared.model;

@@ -54,7 +54,7 @@ struct FurtherPlans {
 };
 /// Plans for `--planner`, for the model with these settings (TrainArguments::settings). One process
 /// plans first, for all ranks; rank 0 plans further.
-struct PlanInTraining {
+struct TrainingPlanner {
   std::function<FirstPlan(const std::vector<std::string>& settings)> first{};
   std::function<FurtherPlans(const std::vector<std::string>& settings)> further{};
 };
@@ -65,7 +65,7 @@ struct SharedInputs;
 /// each reads for itself: checkpoint and corpus. Outside a job it also tries the schedules, and
 /// opens the database. Throws InputError, Refusal, db::Error.
 TrainInputs take_inputs(const TrainArguments& arguments, const SharedInputs& shared,
-                        const PlanInTraining& planner, int rank);
+                        const TrainingPlanner& planner, int rank);
 
 /// What all ranks must have read alike for themselves.
 std::vector<InputFact> facts_of(const TrainArguments& arguments, const TrainInputs& inputs);

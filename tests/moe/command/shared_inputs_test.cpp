@@ -87,7 +87,7 @@ TEST_F(SharedFiles, ARankNeedsNoneOfThem) {
 TEST_F(SharedFiles, PlannerIsAskedOnceForAll) {
   arguments_.planner = "tutel";
   int asked = 0;
-  const PlanInTraining planner{.first = [&](const auto&) {
+  const TrainingPlanner planner{.first = [&](const auto&) {
     ++asked;
     return FirstPlan{schedule_from_json(kSplit), "a remark"};
   }};
