@@ -8,7 +8,8 @@ namespace moe {
 namespace {
 
 std::atomic<int> awake = 0;
-std::atomic<double> wanted_at = -std::numeric_limits<double>::infinity();
+constexpr double kNeverWanted_s = -std::numeric_limits<double>::infinity();
+std::atomic<double> wanted_at = kNeverWanted_s;
 
 double clock_of_cores_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -17,7 +18,9 @@ double clock_of_cores_s() {
 }  // namespace
 
 WaitsAwake::WaitsAwake() { ++awake; }
-WaitsAwake::~WaitsAwake() { --awake; }
+WaitsAwake::~WaitsAwake() {
+  if (--awake == 0) wanted_at = kNeverWanted_s;  // the next ones begin anew
+}
 
 bool waits_awake() { return awake > 0 && clock_of_cores_s() - wanted_at > kSleepAfterWanted_s; }
 

@@ -25,5 +25,14 @@ TEST(WaitsAwake, SleepsWhereOthersWantItsCore) {
   EXPECT_FALSE(waits_awake());
 }
 
+TEST(WaitsAwake, ForgetsWithTheLastOfThemThatACoreWasWanted) {
+  {
+    const WaitsAwake before;
+    core_is_wanted();
+  }
+  const WaitsAwake awake;
+  EXPECT_TRUE(waits_awake());
+}
+
 }  // namespace
 }  // namespace moe::awake_test
