@@ -19,7 +19,10 @@ constexpr char kOlder[] =
     "SELECT id, run_id IN (SELECT run.value FROM study, "
     "json_tree(nullif(profile_runs_json, '')) AS run WHERE run.type = 'integer' UNION "
     "SELECT run.value FROM study, json_tree(nullif(refinement_runs_json, '')) AS run "
-    "WHERE run.type = 'integer') FROM ("
+    "WHERE run.type = 'integer' UNION "
+    "SELECT nullif(parameters_json, '') ->> 'run' FROM measurement "
+    "WHERE op = 'micro_profile' AND nullif(parameters_json, '') ->> 'study' IN "
+    "(SELECT name FROM study) AND nullif(parameters_json, '') ->> 'run' IS NOT NULL) FROM ("
     "SELECT id, run_id, row_number() OVER (PARTITION BY kind, trial_id, "
     "CASE WHEN trial_id IS NULL THEN run_id END ORDER BY id DESC) AS age FROM timeline "
     "WHERE EXISTS (SELECT 1 FROM span WHERE timeline_id = timeline.id)) WHERE age > ?1";

@@ -17,7 +17,8 @@ struct Pruned {
 /// Removes the spans, ops, edges and memory of all timelines but the newest `keep` of each trial (of
 /// a run that is of no trial) and kind, and gives their space back. How their ranks spent their time
 /// stays (RankActivity, OpActivity), and all else. The timelines that the costs of a study come from
-/// stay whole: studies that go on read them. Throws Error.
+/// (of its profile, its micro-profiles and the runs of its refinements) stay whole: studies that go
+/// on read them. A later refinement is fitted to the runs that have spans then. Throws Error.
 Pruned prune_timelines(Connection&, int keep);
 
 }  // namespace db

@@ -67,6 +67,15 @@ TEST_F(Prune, TimelinesThatCostsComeFromStay) {
   EXPECT_EQ(prune_timelines(connection, 1).kept_for_studies, 3);
 }
 
+TEST_F(Prune, MicroProfilesOfAStudyStay) {
+  connection.database().exec(
+      "UPDATE measurement SET op = 'micro_profile', "
+      "parameters_json = '{\"study\":\"sample study\",\"schedule\":1,\"run\":1}'");
+  EXPECT_EQ(prune_timelines(connection, 0).kept_for_studies, 5);
+  connection.database().exec("UPDATE study SET name = 'another'");
+  EXPECT_EQ(prune_timelines(connection, 0).timelines, 5);
+}
+
 TEST_F(Prune, TheFileIsSmallerAndSound) {
   Timeline timeline;
   timeline.run_id = sample.run;

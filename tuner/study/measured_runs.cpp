@@ -19,7 +19,19 @@ namespace {
 
 bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
+std::vector<db::Timeline> measured_timelines(const db::Connection& connection,
+                                             std::int64_t run_id) {
+  db::TimelineFilter filter;
+  filter.run_id = run_id;
+  filter.kind = db::kMeasured;
+  return db::load_timelines(connection, filter);
+}
+
 }  // namespace
+
+bool has_measured_timeline(const db::Connection& connection, std::int64_t run_id) {
+  return !measured_timelines(connection, run_id).empty();
+}
 
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
                                int ranks, std::size_t ops) {
@@ -39,10 +51,7 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
 
 bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
              const db::Run& run, MeasuredRuns& measured) {
-  db::TimelineFilter filter;
-  filter.run_id = run.id;
-  filter.kind = db::kMeasured;
-  auto timelines = db::load_timelines(connection, filter);
+  auto timelines = measured_timelines(connection, run.id);
   if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
     std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
   }

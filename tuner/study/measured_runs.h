@@ -28,6 +28,9 @@ struct MeasuredRuns {
 bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
              const db::Run& run, MeasuredRuns& measured);
 
+/// Whether a measured timeline of the run has its spans still (db/prune.h).
+bool has_measured_timeline(const db::Connection& connection, std::int64_t run_id);
+
 /// Reads a stored timeline, with its spans by rank and op as the runner made it.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
                                int ranks, std::size_t ops);

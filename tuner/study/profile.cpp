@@ -161,13 +161,6 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   return errors;
 }
 
-bool has_measured_timeline(const db::Connection& connection, std::int64_t run) {
-  db::TimelineFilter filter;
-  filter.run_id = run;
-  filter.kind = db::kMeasured;
-  return !db::load_timelines(connection, filter).empty();
-}
-
 /// Errors of runs, those under one schedule together.
 std::vector<std::vector<double>> by_schedule(std::span<const RunErrors> runs) {
   std::map<std::int64_t, std::vector<double>> together;

@@ -21,9 +21,9 @@ std::vector<std::int64_t> last_refinement(const db::Study& study);
 bool has_run_of(const std::vector<db::TrialRepeat>& repeats, const std::vector<std::int64_t>& runs);
 void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs);
 
-/// The measured runs of all finished trials, to which the next refinement is fitted. Empty where it
-/// would change nothing: since the last one no trial was measured, or none that is faster than the
-/// best trial from before it.
+/// The measured runs of all finished trials, to which the next refinement is fitted, without those
+/// whose spans were removed (db/prune.h). Empty where it would change nothing: since the last one no
+/// trial was measured, or none that is faster than the best trial from before it.
 std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connection,
                                                   const db::Study& study);
 

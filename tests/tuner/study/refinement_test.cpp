@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "db/identity.h"
+#include "db/load.h"
+#include "db/prune.h"
 #include "db/store.h"
 
 namespace tuner::refinement_test {
@@ -17,7 +21,7 @@ struct Refinement : ::testing::Test {
     return begun;
   }();
 
-  /// A finished trial that was trained once. Returns the run.
+  /// A finished trial that was trained once, with spans. Returns the run.
   std::int64_t measured(double predicted_s, double measured_s) {
     const std::int64_t run_id =
         db::begin_run(connection, db::this_run("train", "", 0, nullptr), db::Machine{});
@@ -33,7 +37,20 @@ struct Refinement : ::testing::Test {
     trial.measured_s = measured_s;
     db::finish_trial(connection, trial);
     db::insert(connection, db::TrialRepeat{trial.id, 1, run_id, measured_s, 3});
+    add_timeline(run_id, trial.id);
     return run_id;
+  }
+
+  void add_timeline(std::int64_t run_id, std::int64_t trial_id) {
+    db::Timeline timeline;
+    timeline.run_id = run_id;
+    timeline.trial_id = trial_id;
+    timeline.kind = db::kMeasured;
+    db::TimelineOp op;
+    op.activity = "computation";
+    db::Span span;
+    span.duration_s = 1;
+    db::insert(connection, timeline, std::span(&op, 1), std::span(&span, 1));
   }
 };
 
@@ -53,6 +70,20 @@ TEST_F(Refinement, GoesOnOnlyWhereTheLastOneFoundAFasterTrial) {
   EXPECT_EQ(runs_of_next_refinement(connection, study), (std::vector{first, slower, faster}));
   add_refinement(study, {first, slower, faster});
   EXPECT_EQ(refinements_of(study), (Refinements{{first}, {first, slower, faster}}));
+  EXPECT_TRUE(runs_of_next_refinement(connection, study).empty());
+}
+
+TEST_F(Refinement, LeavesRunsOutWhoseSpansWereRemoved) {
+  const std::int64_t first = measured(1, 1);
+  const db::Trial trial = db::load_trials(connection, study.id).at(0);
+  const std::int64_t second =
+      db::begin_run(connection, db::this_run("train", "", 0, nullptr), db::Machine{});
+  db::insert(connection, db::TrialRepeat{trial.id, 2, second, 1, 3});
+  add_timeline(second, trial.id);
+  EXPECT_EQ(runs_of_next_refinement(connection, study), (std::vector{first, second}));
+  db::prune_timelines(connection, 1);
+  EXPECT_EQ(runs_of_next_refinement(connection, study), (std::vector{second}));
+  db::prune_timelines(connection, 0);
   EXPECT_TRUE(runs_of_next_refinement(connection, study).empty());
 }
 
