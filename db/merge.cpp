@@ -83,6 +83,10 @@ std::vector<MergedTable> tables_in_order() {
   return ordered;
 }
 
+int place_of(const MergedTable& table, const std::string& column) {
+  return static_cast<int>(std::ranges::find(table.columns, column) - table.columns.begin());
+}
+
 /// What rows of the file are called here.
 class NewIds {
  public:
@@ -94,7 +98,12 @@ class NewIds {
     const auto found = added_.find(table);
     return old + (found == added_.end() ? 0 : found->second);
   }
+  std::string study(const std::string& name) const {
+    const auto found = studies_.find(name);
+    return found == studies_.end() ? name : found->second;
+  }
   void add_to(const std::string& table, std::int64_t added) { added_[table] = added; }
+  void rename_study(const std::string& name, const std::string& now) { studies_[name] = now; }
   void share(const std::string& table, std::int64_t old, std::int64_t now, bool is_new) {
     shared_[table][old] = now;
     if (!is_new) known_[table].insert(old);
@@ -109,6 +118,7 @@ class NewIds {
   std::map<std::string, std::int64_t> added_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> shared_;
   std::map<std::string, std::set<std::int64_t>> known_;
+  std::map<std::string, std::string> studies_;
 };
 
 void renumber_runs(nlohmann::json& list, const NewIds& ids) {
@@ -118,7 +128,7 @@ void renumber_runs(nlohmann::json& list, const NewIds& ids) {
   }
 }
 
-/// JSON that names rows by their ids: the runs of a study, and what a micro-profile is of.
+/// JSON that names rows: the runs of a study, and what a micro-profile is of.
 std::optional<std::string> renumbered(const std::string& table, const std::string& column,
                                       const std::string& text, const NewIds& ids) {
   const bool of_study = table == "study" && column.ends_with("_runs_json");
@@ -134,7 +144,8 @@ std::optional<std::string> renumbered(const std::string& table, const std::strin
   if (!json.is_object() || !json.contains("study") || !json.contains("schedule")) {
     return std::nullopt;
   }
-  for (const char* row : {"study", "schedule", "run"}) {
+  if (json["study"].is_string()) json["study"] = ids.study(json["study"].get<std::string>());
+  for (const char* row : {"schedule", "run"}) {
     const auto found = json.find(row);
     if (found != json.end() && found->is_number_integer()) {
       *found = ids.of(row, found->get<std::int64_t>());
@@ -184,6 +195,7 @@ class Merge {
         ids_.add_to(table.name, last_id(table.name));
       }
     }
+    rename_studies();
     for (const MergedTable& table : tables_) {
       const std::int64_t rows = copy(table);
       if (table.name == "run") merged_.runs = rows;
@@ -221,36 +233,43 @@ class Merge {
   /// The id of a machine or schedule of the same content here, if there is one.
   std::optional<std::int64_t> known_id(const MergedTable& table, sqlite3_stmt* row) const {
     const std::string& key = kShared.at(table.name);
-    const auto at = std::ranges::find(table.columns, key) - table.columns.begin();
     Statement known(into_, fmt::format("SELECT id FROM {} WHERE {} = ?", table.name, key));
-    const std::string text = text_of(row, static_cast<int>(at));
+    const std::string text = text_of(row, place_of(table, key));
     known.bind(text);
     if (!known.step()) return std::nullopt;
     return known.value<std::int64_t>(0);
   }
 
-  /// A name that no study here has.
-  std::string free_name(const std::string& name) {
+  void rename_studies() {
     const std::string stem = std::filesystem::path(from_.path()).stem().string();
-    for (int number = 1;; ++number) {
-      const std::string tried = number == 1   ? name
-                                : number == 2 ? fmt::format("{} ({})", name, stem)
-                                              : fmt::format("{} ({} {})", name, stem, number - 1);
-      Statement taken(into_, "SELECT 1 FROM study WHERE name = ?");
-      taken.bind(tried);
-      if (taken.step()) continue;
-      if (number > 1) merged_.renamed.emplace_back(name, tried);
-      return tried;
+    const auto is_taken = [](const Connection& in, const std::string& name) {
+      Statement taken(in, "SELECT 1 FROM study WHERE name = ?");
+      taken.bind(name);
+      return taken.step();
+    };
+    Statement names(from_, "SELECT name FROM study ORDER BY id");
+    while (names.step()) {
+      const auto name = names.value<std::string>(0);
+      if (!is_taken(into_, name)) continue;
+      std::string now = fmt::format("{} ({})", name, stem);
+      for (int number = 2; is_taken(into_, now) || is_taken(from_, now); ++number) {
+        now = fmt::format("{} ({} {})", name, stem, number);
+      }
+      ids_.rename_study(name, now);
+      merged_.renamed.emplace_back(name, now);
     }
   }
 
   std::optional<std::string> other_text(const MergedTable& table, std::size_t column,
                                         sqlite3_stmt* row) {
     const std::string& name = table.columns[column];
-    const bool names_study = table.name == "study" && name == "name";
+    const bool names_study =
+        name == "name" &&
+        (table.name == "study" ||
+         (table.name == "run" && text_of(row, place_of(table, "kind")) == "study"));
     if (!names_study && !name.ends_with("_json")) return std::nullopt;
     const std::string text = text_of(row, static_cast<int>(column));
-    return names_study ? free_name(text) : renumbered(table.name, name, text, ids_);
+    return names_study ? ids_.study(text) : renumbered(table.name, name, text, ids_);
   }
 
   void bind(const MergedTable& table, sqlite3_stmt* row, sqlite3_stmt* insert) {

@@ -90,12 +90,36 @@ TEST_F(Merge, AStudyWhoseNameIsTakenIsRenamed) {
   EXPECT_TRUE(find_study(open_reader(output), "sample study (b)"));
 }
 
+TEST_F(Merge, WhatIsCalledAsTheStudyIsRenamedWithIt) {
+  for (const std::string& path : {first, second}) {
+    auto connection = open_writer(path);
+    connection.database().exec(
+        "UPDATE run SET kind = 'study', name = 'sample study' WHERE id = 2;"
+        "UPDATE run SET name = 'sample study' WHERE id = 3");
+  }
+  merge_files({first, second}, output);
+  EXPECT_EQ(text(open_reader(output), "SELECT group_concat(name, ', ') FROM run WHERE id > 4"),
+            "sample study (b), sample study");
+}
+
+TEST_F(Merge, ARenamedStudyGetsANameThatNoneHas) {
+  {
+    auto connection = open_writer(second);
+    Study study;
+    study.name = "sample study (b)";
+    insert(connection, study);
+  }
+  const std::vector<Merged> merged = merge_files({first, second}, output);
+  ASSERT_EQ(merged[1].renamed.size(), 1U);
+  EXPECT_EQ(merged[1].renamed[0].second, "sample study (b 2)");
+}
+
 TEST_F(Merge, WhatAMicroProfileIsOfIsFound) {
   {
     auto connection = open_writer(second);
     connection.database().exec(
-        "UPDATE measurement SET parameters_json = '{\"study\":1,\"schedule\":3,\"run\":2,"
-        "\"planner\":\"mpmoe\"}'");
+        "UPDATE measurement SET parameters_json = '{\"study\":\"sample study\","
+        "\"schedule\":3,\"run\":2,\"planner\":\"mpmoe\"}'");
   }
   {
     auto connection = open_writer(first);
@@ -105,7 +129,7 @@ TEST_F(Merge, WhatAMicroProfileIsOfIsFound) {
   }
   merge_files({first, second}, output);
   EXPECT_EQ(text(open_reader(output), "SELECT parameters_json FROM measurement WHERE id = 2"),
-            R"({"planner":"mpmoe","run":5,"schedule":3,"study":2})");
+            R"json({"planner":"mpmoe","run":5,"schedule":3,"study":"sample study (b)"})json");
 }
 
 TEST_F(Merge, ACopyIsRefusedAndNothingIsLeft) {
