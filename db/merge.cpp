@@ -345,9 +345,10 @@ class Unfinished {
 
 Merged merge_from(Connection& into, const std::string& file) {
   const Connection from = open_reader(file);
-  Transaction snapshot_of_rows(into, fmt::format("merge {}", file));
+  Statement(from, "BEGIN").run();  // so that all tables are of one moment while others write
+  Transaction transaction(into, fmt::format("merge {}", file));
   const Merged merged = Merge(into, from).run();
-  snapshot_of_rows.commit();
+  transaction.commit();
   return merged;
 }
 

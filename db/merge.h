@@ -21,7 +21,8 @@ struct Merged {
 };
 
 /// Adds all rows of the database `file` to the open one, in one transaction. They get new ids; equal
-/// machines and schedules are shared. Throws Error: `invalid` where a run of the file is there
+/// machines and schedules are shared. The file may be written meanwhile: its rows are those of one
+/// moment. Throws Error: `invalid` where a run of the file is there
 /// already, as in a copy; then nothing is added.
 Merged merge_from(Connection& into, const std::string& file);
 

@@ -2,8 +2,10 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <set>
+#include <utility>
 
 #include "db/check.h"
 #include "db/file_identity.h"
@@ -152,6 +154,32 @@ TEST_F(Merge, AFileThatIsThereStaysAsItIs) {
   const auto before = snapshot(directory.path());
   EXPECT_EQ(kind_of([&] { merge_files({first}, second); }), ErrorKind::invalid);
   EXPECT_TRUE(snapshot(directory.path()) == before);
+}
+
+/// Stores another run with an iteration in a file when the first run of it is copied.
+struct Writer {
+  std::string path;
+  bool has_written = false;
+
+  static void at_row(void* self, int, const char*, const char* table, sqlite3_int64) {
+    auto& writer = *static_cast<Writer*>(self);
+    if (std::string(table) != "run" || std::exchange(writer.has_written, true)) return;
+    auto connection = open_writer(writer.path);
+    std::vector<Iteration> iterations(1);
+    iterations[0].run_id = insert(connection, sample_run(1));
+    insert(connection, iterations);
+  }
+};
+
+TEST_F(Merge, AFileThatIsWrittenGivesItsRowsOfOneMoment) {
+  auto into = open_writer(first);
+  Writer writer{second};
+  sqlite3_update_hook(into.handle(), &Writer::at_row, &writer);
+  const Merged merged = merge_from(into, second);
+  EXPECT_TRUE(writer.has_written);
+  EXPECT_EQ(merged.runs, 3);
+  EXPECT_EQ(load_runs(open_reader(second)).size(), 4U);
+  EXPECT_TRUE(find_problems(into, 1e9).empty());
 }
 
 TEST_F(Merge, RowsAreAddedToADatabaseAllOrNone) {
