@@ -69,7 +69,14 @@ std::optional<BestTrial> best_of(const Connection& connection, const Study& stud
       "SELECT trial, planner, parameters, measured_s, speedup, coalesce(speedup_against, ''), "
       "coalesce(tied_with, ''), repeats, min_repeat_s, max_repeat_s, coalesce(model, ''), "
       "coalesce(hosts, ''), coalesce(network, ''), (SELECT count(*) FROM trial "
-      "WHERE trial.study_id = ?1 AND status = 'done') "
+      "WHERE trial.study_id = ?1 AND status = 'done'), "
+      "NOT EXISTS (SELECT 1 FROM trial WHERE trial.study_id = ?1 AND status = 'done' "
+      "AND comparable_s IS NULL) "
+      // The degrees of freedom of the noise where a chain of common repeats joins all trials. Where
+      // none does, a trial is tied with others as long as there is noise.
+      "AND (SELECT count(*) + 1 - count(DISTINCT trial_id) - count(DISTINCT repeat) >= 1 "
+      "FROM trial_repeat JOIN trial ON trial.id = trial_id "
+      "WHERE trial.study_id = ?1 AND status = 'done' AND trial_repeat.measured_s > 0) "
       "FROM trial_view WHERE study_id = ?1 AND status = 'done' AND measured_s > 0 "
       "ORDER BY comparable_s, trial LIMIT 1");
   statement.bind(study.id);
@@ -91,6 +98,7 @@ std::optional<BestTrial> best_of(const Connection& connection, const Study& stud
   best.hosts = statement.value<std::string>(11);
   best.network = statement.value<std::string>(12);
   best.finished_trials = statement.value<std::int64_t>(13);
+  best.is_judged = statement.value<int>(14) != 0;
   best.commands = commands_of(connection, best, path);
   return best;
 }
@@ -121,8 +129,9 @@ std::vector<BestTrial> best_trials(const Connection& connection, const std::stri
 std::string how_sure(const BestTrial& best) {
   if (best.finished_trials < 2) return "no other trial is finished";
   if (!best.tied_with.empty()) return "not told from " + best.tied_with;
+  if (best.is_judged) return "told from all others at 95%";
   if (best.repeats < 2) return "one repeat: nothing tells it from the others";
-  return "told from all others at 95%";
+  return "not judged yet";
 }
 
 std::string shell_word(const std::string& word) {

@@ -14,6 +14,8 @@ struct BestTrial {
   std::string study, model, planner, parameters, tied_with, speedup_against, hosts, network;
   std::int64_t trial = 0;
   std::int64_t finished_trials = 0;  ///< of the study
+  /// The study has ended, with more repeats than one of each: tied_with tells.
+  bool is_judged = false;
   int ranks = 1;
   double measured_s = 0;
   std::optional<double> speedup, min_repeat_s, max_repeat_s;

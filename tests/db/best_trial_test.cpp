@@ -26,12 +26,22 @@ TEST_F(BestTrials, IsTheFastestWithItsSpeedUp) {
 }
 
 TEST_F(BestTrials, SaysHowSureThatIs) {
+  const auto change = [&](const std::string& sql) { connection.database().exec(sql); };
   EXPECT_EQ(how_sure(best()), "one repeat: nothing tells it from the others");
   insert(connection, TrialRepeat{sample.trials[1], 1, sample.run, 0.11, 5});
+  EXPECT_EQ(how_sure(best()), "not judged yet");
+  change("UPDATE trial SET comparable_s = measured_s WHERE status = 'done'");
+  EXPECT_EQ(how_sure(best()), "not judged yet") << "three repeats of two trials in two rounds";
+  insert(connection, TrialRepeat{sample.trials[0], 1, sample.run, 0.21, 5});
   EXPECT_EQ(how_sure(best()), "told from all others at 95%");
-  connection.database().exec("UPDATE trial SET tied_with = 'sequential' WHERE planner = 'tutel'");
+  change("UPDATE trial SET comparable_s = NULL WHERE planner = 'tutel'");
+  EXPECT_EQ(how_sure(best()), "not judged yet") << "it goes on";
+  change(
+      "UPDATE trial SET comparable_s = NULLIF(planner = 'tutel', 0) * 0.1 WHERE status = 'done'");
+  EXPECT_EQ(how_sure(best()), "not judged yet") << "another was measured since";
+  change("UPDATE trial SET tied_with = 'sequential' WHERE planner = 'tutel'");
   EXPECT_EQ(how_sure(best()), "not told from sequential");
-  connection.database().exec("DELETE FROM trial WHERE planner <> 'tutel'");
+  change("DELETE FROM trial WHERE planner <> 'tutel'");
   EXPECT_EQ(how_sure(best()), "no other trial is finished");
 }
 
