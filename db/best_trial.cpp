@@ -12,10 +12,25 @@
 namespace db {
 namespace {
 
-/// Options of `moe-tune study` that say what is trained and where; moe-train has them too.
+/// Options of `moe-tune study` with one value that say what is trained and where; moe-train has them
+/// too.
 constexpr std::array<std::string_view, 11> kTrainedWith{
-    "--model",  "--set",     "--data",      "--seed",     "--ranks",   "--layout",
-    "--device", "--threads", "--copy-gbps", "--launcher", "--hostfile"};
+    "--model",   "--set",          "--seed",      "--ranks",    "--layout",  "--device",
+    "--threads", "--memory-limit", "--copy-gbps", "--launcher", "--hostfile"};
+
+/// `--data` with its files, from the study's settings: among the words that follow it in a command
+/// line may be the name of the study. Empty where there are none.
+std::vector<std::string> words_of_data(const std::string& settings_json) {
+  constexpr bool kThrows = false;
+  const auto settings = nlohmann::json::parse(settings_json, nullptr, kThrows);
+  std::vector<std::string> words;
+  if (!settings.is_object() || !settings.contains("data")) return words;
+  for (const nlohmann::json& file : settings["data"]) {
+    if (file.is_string()) words.push_back(file.get<std::string>());
+  }
+  if (!words.empty()) words.insert(words.begin(), "--data");
+  return words;
+}
 
 /// The words of a study's command line that its trials were trained with. Empty where it is not
 /// known.
@@ -42,8 +57,8 @@ std::vector<std::string> words_of_study(const Connection& connection, const std:
   return words;
 }
 
-std::vector<std::string> commands_of(const Connection& connection, const BestTrial& best,
-                                     const std::string& path) {
+std::vector<std::string> commands_of(const Connection& connection, const Study& study,
+                                     const BestTrial& best, const std::string& path) {
   const std::string schedule = fmt::format("trial-{}.json", best.trial);
   std::vector<std::string> words = words_of_study(connection, best.study);
   const auto has = [&](const std::string& option) {
@@ -55,6 +70,8 @@ std::vector<std::string> commands_of(const Connection& connection, const BestTri
     words.insert(words.end(), {"--model", best.model.empty() ? "MODEL" : best.model});
   }
   if (!has("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(best.ranks)});
+  const std::vector<std::string> data = words_of_data(study.settings_json);
+  words.insert(words.end(), data.begin(), data.end());
   std::string train = "moe-train";
   for (const std::string& word : words) train += ' ' + shell_word(word);
   return {fmt::format("moe-db export schedule --db {} --trial {} -o {}", shell_word(path),
@@ -99,7 +116,7 @@ std::optional<BestTrial> best_of(const Connection& connection, const Study& stud
   best.network = statement.value<std::string>(12);
   best.finished_trials = statement.value<std::int64_t>(13);
   best.is_judged = statement.value<int>(14) != 0;
-  best.commands = commands_of(connection, best, path);
+  best.commands = commands_of(connection, study, best, path);
   return best;
 }
 

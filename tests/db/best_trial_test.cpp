@@ -60,6 +60,21 @@ TEST_F(BestTrials, CommandsTrainWhatTheStudyTrained) {
             "--schedule trial-2.json");
 }
 
+TEST_F(BestTrials, CommandsHaveAllFilesOfDataAndTheMemoryLimit) {
+  connection.database().exec(
+      "UPDATE study SET settings_json = '{\"data\":[\"a.txt:2\",\"my b.txt\"],\"steps\":20}'");
+  db::Run study = sample_run(sample.machine);
+  study.kind = "study", study.name = "sample study";
+  study.argv_json =
+      R"(["moe-tune","study","--model","tiny","--ranks","2","--seed","5","--layout","ep=2",)"
+      R"("--device","cpu","--copy-gbps","8","--memory-limit","2G","--db","x.db",)"
+      R"("--data","a.txt:2","my b.txt","sample study"])";
+  insert(connection, study);
+  EXPECT_EQ(best().commands.at(1),
+            "moe-train --model tiny --ranks 2 --seed 5 --layout ep=2 --device cpu --copy-gbps 8 "
+            "--memory-limit 2G --data a.txt:2 'my b.txt' --schedule trial-2.json");
+}
+
 TEST_F(BestTrials, AStudyWithoutOneIsNamed) {
   EXPECT_EQ(kind_of([&] { best_trials(connection, "another", ""); }), ErrorKind::not_found);
   connection.database().exec("UPDATE trial SET status = 'failed'");
