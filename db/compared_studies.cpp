@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
+#include "db/console/shown_text.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
+#include "db/planned_by_refinement.h"
 #include "db/statement.h"
 
 namespace db {
@@ -48,6 +52,14 @@ struct MeasuredTrial {
   std::vector<double> repeats_s;
 };
 
+/// A study that plans anew comes to the same candidate before a refinement of its costs or after it.
+std::string without_refinement(const std::string& parameters) {
+  constexpr bool kThrows = false;
+  auto json = nlohmann::json::parse(parameters, nullptr, kThrows);
+  if (!json.is_object() || json.erase(kRefinement) == 0) return parameters;
+  return json.dump();
+}
+
 Study study_named(const Connection& connection, const std::string& name) {
   auto study = find_study(connection, name);
   if (study) return std::move(*study);
@@ -57,7 +69,10 @@ Study study_named(const Connection& connection, const std::string& name) {
 std::vector<MeasuredTrial> measured_trials(const Connection& connection, const std::string& study) {
   std::vector<MeasuredTrial> trials;
   for (const Trial& trial : load_trials(connection, study_named(connection, study).id)) {
-    MeasuredTrial measured{{trial.planner, trial.parameters_json}, {}};
+    MeasuredTrial measured{{trial.planner, without_refinement(trial.parameters_json)}, {}};
+    if (std::ranges::count(trials, measured.candidate, &MeasuredTrial::candidate) > 0) {
+      measured.candidate.second = trial.parameters_json;  // another of the same parameters
+    }
     for (const TrialRepeat& repeat : load_trial_repeats(connection, trial.id)) {
       if (repeat.measured_s > 0) measured.repeats_s.push_back(repeat.measured_s);
     }
@@ -95,23 +110,94 @@ ComparedTrial compare_repeats(const std::vector<double>& first, const std::vecto
   return compared;
 }
 
+namespace {
+
+/// What the trials of a study have in common, as text by name; without what is not known.
+using StudyFacts = std::map<std::string, std::string>;
+
+std::string fact_of(const nlohmann::json& value) {
+  return value.is_string() && value != "" ? value.get<std::string>() : value.dump();
+}
+
+void add_model_facts(const Study& study, StudyFacts& facts) {
+  constexpr bool kThrows = false;
+  constexpr std::string_view kHooks = "hooks";
+  const auto model = nlohmann::json::parse(study.model_json, nullptr, kThrows);
+  if (!model.is_object()) return;
+  for (const auto& [key, value] : model.items()) {
+    if (key != kHooks) facts[key == "name" ? "model" : key] = fact_of(value);
+  }
+  facts[std::string(kHooks)] = model.value(kHooks, nlohmann::json::object()).dump();
+}
+
+/// The settings that all trials of a study have in common. `moe-tune study --resume` refuses others.
+void add_setting_facts(const Study& study, StudyFacts& facts) {
+  constexpr bool kThrows = false;
+  const auto settings = nlohmann::json::parse(study.settings_json, nullptr, kThrows);
+  if (!settings.is_object()) return;
+  for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
+    if (settings.contains(key)) facts[key] = fact_of(settings[key]);
+  }
+  facts["copy_gbps"] = fact_of(settings.value("copy_gbps", nlohmann::json(0.0)));
+  for (const auto& given : settings.value("given", nlohmann::json::array())) {
+    if (!given.is_object() || !given.contains("name") || !given.contains("decisions")) continue;
+    facts["given " + fact_of(given["name"])] = fact_of(given["decisions"]);
+  }
+}
+
+struct StudyNetwork {
+  std::string name;
+  std::int64_t nodes = 0;
+};
+
+StudyNetwork add_place_facts(const Connection& connection, const Study& study, StudyFacts& facts) {
+  Statement statement(
+      connection,
+      "SELECT coalesce(machine_class, ''), coalesce(layout, ''), coalesce(network, ''), "
+      "(SELECT coalesce(max(nodes), 0) FROM (SELECT count(DISTINCT node) AS nodes FROM run_rank "
+      "WHERE run_id IN (SELECT run_id FROM trial_repeat JOIN trial ON trial.id = trial_id "
+      "WHERE trial.study_id = ?1) GROUP BY run_id)) FROM study_view WHERE study_id = ?1");
+  statement.bind(study.id);
+  statement.step();
+  facts["machine_class"] = statement.value<std::string>(0);
+  facts["layout"] = statement.value<std::string>(1);
+  facts["ranks"] = std::to_string(study.ranks);
+  std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
+  return {statement.value<std::string>(2), statement.value<std::int64_t>(3)};
+}
+
+/// As tuner/scenario/measured_place.h has it: between ranks of one node nothing travels through a
+/// card, but for the nodes of a box.
+bool are_other_networks(const StudyNetwork& first, const StudyNetwork& second) {
+  const auto is_box = [](const StudyNetwork& network) {
+    return network.name.starts_with("box ") || network.name.starts_with("paced box ");
+  };
+  if (first.name == second.name) return false;
+  if (is_box(first) || is_box(second)) return true;
+  return !first.name.empty() && !second.name.empty() && std::max(first.nodes, second.nodes) > 1;
+}
+
+}  // namespace
+
 std::vector<std::string> differences_between(const Connection& connection, const std::string& first,
                                              const std::string& second) {
-  std::vector<std::string> differences;
-  for (const char* column : {"machine_class", "network", "model", "ranks", "layout"}) {
-    Statement statement(
-        connection, fmt::format("SELECT coalesce((SELECT {0} FROM study_view WHERE study = ?1), "
-                                "''), coalesce((SELECT {0} FROM study_view WHERE study = ?2), "
-                                "'')",
-                                column));
-    statement.bind(first, second);
-    statement.step();
-    const auto of_first = statement.value<std::string>(0);
-    const auto of_second = statement.value<std::string>(1);
-    if (of_first == of_second) continue;
+  StudyFacts of_first, of_second;
+  const Study one = study_named(connection, first), other = study_named(connection, second);
+  const StudyNetwork network = add_place_facts(connection, one, of_first);
+  const StudyNetwork other_network = add_place_facts(connection, other, of_second);
+  add_model_facts(one, of_first), add_model_facts(other, of_second);
+  add_setting_facts(one, of_first), add_setting_facts(other, of_second);
+  if (are_other_networks(network, other_network)) {
     const auto shown = [](const std::string& text) { return text.empty() ? "not known" : text; };
-    differences.push_back(fmt::format("{} of {}: {}, of {}: {}", column, first, shown(of_first),
-                                      second, shown(of_second)));
+    of_first["network"] = shown(network.name);
+    of_second["network"] = shown(other_network.name);
+  }
+  std::vector<std::string> differences;
+  for (const auto& [name, text] : of_first) {
+    const auto found = of_second.find(name);
+    if (found == of_second.end() || found->second == text) continue;
+    differences.push_back(fmt::format("{} of {}: {}, of {}: {}", name, first, shortened(text, 200),
+                                      second, shortened(found->second, 200)));
   }
   return differences;
 }

@@ -25,8 +25,10 @@ struct ComparedTrial {
 /// above 0.
 ComparedTrial compare_repeats(const std::vector<double>& first, const std::vector<double>& second);
 
-/// In what two studies differ beside their trials: "machine_class: A, in the other B". Empty where
-/// they can be compared.
+/// In what two studies differ beside their trials: "experts of A: 8, of B: 64". Machine class,
+/// network between nodes, model, ranks, layout, and the settings that `moe-tune study --resume` asks
+/// for again. What is not known of one differs from nothing. Empty where they can be compared. Throws
+/// Error (not_found).
 std::vector<std::string> differences_between(const Connection&, const std::string& first,
                                              const std::string& second);
 

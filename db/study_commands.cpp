@@ -156,7 +156,7 @@ void add_study_commands(CLI::App& app, std::function<int()>& action) {
       ->type_name("");
   compare_command.add_flag(
       "--anyway", of_two->anyway,
-      "compare also where machine class, network, model, ranks or layout differ");
+      "compare also where machine class, network, model, ranks, layout or settings differ");
   options::set_footer(
       compare_command, "moe-db compare-studies monday friday --db results.db",
       "ratio: how many times as long the second study's repeats took, of the same planner and "

@@ -120,8 +120,8 @@ expect 2 err "both.db: is there already" "$moe_db" merge a.db -o both.db
 expect 2 err "one file is a copy of another" "$moe_db" merge a.db both.db -o more.db
 [ ! -e more.db ] || { echo "FAILED: a merge that was refused left a file"; failures=$((failures + 1)); }
 expect 0 out "one repeat" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
-"$sample" both.db "UPDATE run SET network = 'eth0 1 Gbit/s' WHERE id = 2"
-expect 2 err "network of sample study: not known, of sample study (b): eth0 1 Gbit/s" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
+"$sample" both.db "UPDATE run SET network = 'box 1 Gbit/s' WHERE id = 2"
+expect 2 err "network of sample study: not known, of sample study (b): box 1 Gbit/s" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
 expect 0 err "network of" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db --anyway
 expect 0 err "both.db: 24 spans of 4 timelines removed" "$moe_db" prune --db both.db --keep-spans 0
 expect 2 err "no such file" "$moe_db" prune --db none.db --keep-spans 0
