@@ -1,12 +1,14 @@
 #include "db/memory_copy.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "db/load.h"
-#include "tests/db/sample.h"
+#include "tests/db/opened.h"
+#include "tests/db/temporary_directory.h"
 
 namespace db::memory_copy_test {
 namespace {
@@ -29,6 +31,21 @@ TEST(MemoryCopy, OfNoFileIsEmptyAndMakesNone) {
   const std::string path = std::filesystem::path(::testing::TempDir()) / "no_such_file.db";
   EXPECT_TRUE(load_runs(copy_in_memory(path)).empty());
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(MemoryCopy, OfALockedFileIsRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("a.db");
+  fill(path);
+  SQLite::Database writer(path, SQLite::OPEN_READWRITE);
+  writer.exec("PRAGMA journal_mode = DELETE");
+  const auto file = open_reader(path, {.busy_timeout_s = 0});
+  writer.exec("BEGIN EXCLUSIVE");
+  auto copy = open_writer(":memory:");
+  EXPECT_EQ(kind_of([&] { copy_content(file, copy); }), ErrorKind::locked);
+  writer.exec("COMMIT");
+  copy_content(file, copy);
+  EXPECT_EQ(load_runs(copy).size(), 1U);
 }
 
 }  // namespace
