@@ -429,7 +429,7 @@ if mpirun --version | grep -qE "Open ?MPI|OpenRTE"; then
 fi
 
 # A full disk: the reason, and what was stored before.
-mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then
+mkdir small && if mount -t tmpfs -o size=500k tmpfs small 2>mount_err; then
   expect 1 err "the disk is full" "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db small/full.db
   expect 0 out "sound" "$moe_db" check --db small/full.db
   expect 1 err "No space left on device" "$moe_train" --model tiny --data corpus.txt --steps 1 --threads 1 \

@@ -42,6 +42,7 @@ class InFragments : public moe::Communicator {
       group.peers.push_back({node_of[rank], near ? moe::kWholeMessageBytes : fragment_bytes});
     }
     group.nodes = moe::group_nodes(node_of);
+    group.arrived_s.resize(group.world_ranks.size());
     group.context = next_context++;
     return std::make_unique<InFragments>(std::move(group));
   }
