@@ -15,6 +15,9 @@
 namespace db {
 namespace {
 
+/// Where others use a larger share of the processors, ranks look late for what has come.
+constexpr double kMostOfOthers = 0.2;
+
 /// The speeds over those of hosts that are as far apart in the order of ranks, where there are enough
 /// of these to say what is usual: three quarters of them, since a slow host has up to two.
 PairSpeeds over_as_far_apart(PairSpeeds speeds) {
@@ -87,7 +90,9 @@ JudgedPairs judge_hosts(std::span<const RunLink> links, std::span<const RunRank>
   judged.slow_pairs.clear();
   const bool few = std::ranges::any_of(
       links, [](const RunLink& link) { return link.transfers < kLeastTransfers; });
-  if (few) judged.slow_players.clear();
+  const bool shared = std::ranges::any_of(
+      ranks, [](const RunRank& rank) { return rank.share_of_others.value_or(0) > kMostOfOthers; });
+  if (few || shared) judged.slow_players.clear();
   return judged;
 }
 

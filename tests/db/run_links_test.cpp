@@ -81,6 +81,9 @@ TEST(RunLinks, NobodyIsNamedWithoutEvidence) {
   Cluster noisy = cluster(4, 2);
   for (RunLink& link : noisy.links) link.relative_error = 0.5;
   EXPECT_THAT(slow(noisy.links, noisy.ranks), IsEmpty()) << "noise";
+  Cluster shared = cluster(4, 2);
+  shared.ranks[3].share_of_others = 0.5;
+  EXPECT_THAT(slow(shared.links, shared.ranks), IsEmpty()) << "others compute there";
 }
 
 TEST(RunLinks, ComeBackAsTheyWereStoredAndByHostFromTheView) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -98,9 +97,8 @@ std::vector<LinkMap> maps_of_pairs(const std::vector<db::SampledMeasurement>& ro
   }
   std::vector<LinkMap> maps;
   if (host_of.size() < 2) return maps;
-  const auto place = [&](int rank) {
-    return static_cast<std::size_t>(std::distance(host_of.begin(), host_of.find(rank)));
-  };
+  std::map<int, std::size_t> place;  // by rank
+  for (const auto& [rank, host] : host_of) place.emplace(rank, place.size());
   std::set<std::int64_t> shown{by_bytes.rbegin()->first, by_bytes.begin()->first};
   for (auto bytes = shown.rbegin(); bytes != shown.rend(); ++bytes) {
     db::PairSpeeds speeds;
@@ -109,7 +107,7 @@ std::vector<LinkMap> maps_of_pairs(const std::vector<db::SampledMeasurement>& ro
     speeds.latency = *bytes < db::kLatencyBytes;
     std::vector<double> errors;
     for (const auto& [ends, row] : by_bytes[*bytes]) {
-      speeds.speed[place(ends.from)][place(ends.to)] = 1 / row->measurement.time_s;
+      speeds.speed[place.at(ends.from)][place.at(ends.to)] = 1 / row->measurement.time_s;
       const double error = db::relative_error_of_median(row->quantiles);
       errors.push_back(std::isfinite(error) ? error : 0);
     }
