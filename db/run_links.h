@@ -45,7 +45,8 @@ inline constexpr int kLeastTransfers = 20;
 /// The hosts, of at least 3, to or from which bytes travelled slowly, in JudgedPairs::slow_players;
 /// single pairs are not judged. A rank sends first to the next one, last to the one before it, and what
 /// is sent first arrives first. So the rates of hosts are judged over those of other hosts that are as
-/// far apart. Nobody is slow where a link has fewer than kLeastTransfers.
+/// far apart. Nobody is slow where a link has fewer than kLeastTransfers,
+/// or where others used more than a fifth of the processors (RunRank::share_of_others).
 JudgedPairs judge_hosts(std::span<const RunLink> links, std::span<const RunRank> ranks);
 
 }  // namespace db
