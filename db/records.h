@@ -72,7 +72,7 @@ struct RunRank {
   std::optional<int> threads = {};
   std::int64_t pid = 0;
   double clock_offset_s = 0;
-  double clock_error_s = 0;  ///< half the round trip of the best exchange
+  double clock_error_s = 0;  ///< the offset is as exact as this; infinite: it is not known
   std::int64_t predicted_peak_bytes = 0;
   std::int64_t measured_peak_bytes = 0;
   /// The share of its machine's processor time that others used during the iterations.

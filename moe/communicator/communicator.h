@@ -132,8 +132,6 @@ inline constexpr double kDefaultStartLimit_s = 120;
 std::unique_ptr<Communicator> make_mpi_world(double start_limit_s = kDefaultStartLimit_s);
 /// Whether this build has MPI.
 bool has_mpi();
-/// Whether this process belongs to an MPI job (mpirun, srun): mpi_job.h.
-bool inside_mpi_job();
 /// "Open MPI v4.1.4", or "" in a build without MPI.
 std::string mpi_version();
 /// Finalises MPI where it was initialised. To be called once, at the end of main.
@@ -162,7 +160,7 @@ std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communica
 /// How far rank 0's steady clock is ahead of this rank's.
 struct ClockOffset {
   double offset_s = 0;  ///< this is added to the time of this rank
-  double error_s = 0;   ///< the offset is as exact as this: half the shortest round trip
+  double error_s = 0;   ///< as exact as this: half of round trips, added up; infinite: not known
 };
 ClockOffset measure_clock_offset(Communicator& world, double time_limit_s = kDefaultTimeLimit_s,
                                  int rounds = 32);
