@@ -14,6 +14,7 @@
 #include "db/console/statistics.h"
 #include "db/slow_pairs.h"
 #include "microbench/awake_ranks.h"
+#include "microbench/pairs/meetings.h"
 #include "microbench/pairs/tournament.h"
 #include "microbench/pattern.h"
 #include "microbench/table.h"
@@ -43,8 +44,9 @@ struct Trips {
 /// Two players as one of them sees it. Both make the same calls.
 class Pair {
  public:
-  Pair(const Bench& bench, const PairBuffers& buffers, int self, int other)
-      : bench_(bench), buffers_(buffers), other_(other) {
+  Pair(const Bench& bench, const PairBuffers& buffers, Meetings& meetings, int other)
+      : bench_(bench), buffers_(buffers), meetings_(meetings), other_(other) {
+    const int self = bench.world.rank;
     const std::array both{std::min(self, other), std::max(self, other)};
     host_ = bench.world.split(both);
     if (&bench.measured != &bench.world) measured_ = bench.measured.split(both);
@@ -60,7 +62,10 @@ class Pair {
     const moe::Stream stream = bench_.collective_stream;
     const std::int64_t count = bytes / moe::bytes_of(dtype);
     if (!sends) fill(bench_.backend, stream, buffers_.to, count, dtype, [](auto) { return -1; });
-    for (int i = 0; i < std::max(1, sampling.warm_up); ++i) trips(sends, bytes, 1);
+    const auto several = [&](int times) { return trips_in_parts(sender, bytes, times); };
+    most_trips_ = 1;
+    most_trips_ = said_by(sender, trips_within(meetings_.part_s(), several(1)));
+    several(std::max(1, sampling.warm_up) - 1);
     Trips found;
     if (!sends) {
       found.wrong = count_wrong(bench_.backend, stream, buffers_.to, count, dtype,
@@ -70,22 +75,19 @@ class Pair {
     // The sender decides how many trips a sample has and, after each, whether there is another.
     std::int32_t calls = fixed.calls;
     if (fixed.samples == 0) {
-      const double trip_s = std::max(trips(sends, bytes, 1), 1e-9);
-      calls = static_cast<std::int32_t>(
-          std::clamp<double>(std::ceil(sampling.shortest_sample_s / trip_s), 1, kMostTrips));
+      calls = said_by(sender, trips_within(sampling.shortest_sample_s, several(1)));
     }
-    host_->broadcast(&calls, 1, moe::DType::i32, sender, call());
     std::vector<double> seconds;
     const auto begin = std::chrono::steady_clock::now();
     for (std::int32_t more = 1; more != 0;) {
-      seconds.push_back(trips(sends, bytes, calls) / calls);
+      seconds.push_back(several(calls) / calls);
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
       const auto taken = static_cast<int>(seconds.size());
       more = fixed.samples > 0
                  ? taken < fixed.samples
                  : taken < kSamplesWithoutBudget ||
                        (taken < db::kMostQuantiles && spent.count() < sampling.budget_s);
-      host_->broadcast(&more, 1, moe::DType::i32, sender, call());
+      more = said_by(sender, more);
     }
     if (sends) found.quantiles = db::quantiles_of(std::move(seconds));
     return found;
@@ -98,6 +100,28 @@ class Pair {
             .stream = stream,
             .time_limit_s = bench_.sampling.time_limit_s,
             .what = kPingPong};
+  }
+
+  static std::int32_t trips_within(double seconds, double trip_s) {
+    return static_cast<std::int32_t>(
+        std::clamp<double>(std::ceil(seconds / std::max(trip_s, 1e-9)), 1, kMostTrips));
+  }
+
+  /// What one of the two says, on both.
+  std::int32_t said_by(int player, std::int32_t word) {
+    host_->broadcast(&word, 1, moe::DType::i32, player, call());
+    return word;
+  }
+
+  /// Seconds of round trips; where these take long, all ranks meet between them.
+  double trips_in_parts(int sender, std::int64_t bytes, int times) {
+    double seconds = 0;
+    for (int part = 0; times > 0; times -= part) {
+      part = std::min(times, most_trips_);
+      seconds += trips(sender == rank(), bytes, part);
+      if (said_by(sender, meetings_.is_due()) != 0) meetings_.meet(true);
+    }
+    return seconds;
   }
 
   double trips(bool sends, std::int64_t bytes, int times) {
@@ -118,7 +142,9 @@ class Pair {
 
   const Bench& bench_;
   const PairBuffers& buffers_;
+  Meetings& meetings_;
   int other_;
+  int most_trips_ = 1;  ///< between two looks at the clock
   std::unique_ptr<moe::Communicator> host_, measured_;
 };
 
@@ -278,10 +304,10 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
   std::optional<moe::WaitsAwake> awake;
   if (!bench.ranks.empty() && may_wait_awake(bench.ranks, players.ranks)) awake.emplace();
   const moe::CallContext between{.time_limit_s = bench.sampling.time_limit_s, .what = kPingPong};
+  Meetings meetings(bench);
 
   for (const auto& round : tournament(count)) {
-    throw_if_stopped();
-    bench.world.barrier(between);
+    meetings.meet(false);
     int other = -1;
     for (const auto& [a, b] : round) {
       if (players.ranks[a] == bench.world.rank) other = players.ranks[b];
@@ -289,18 +315,22 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
     }
     std::vector<Trips> own(sizes.size());
     std::int64_t wrong = 0;
+    std::optional<Pair> pair;
     if (other < 0) {  // splits with the others, and rests
       const std::array alone{bench.world.rank};
       bench.world.split(alone);
       if (&bench.measured != &bench.world) bench.measured.split(alone);
     } else {
-      Pair pair(bench, buffers, bench.world.rank, other);
-      for (std::size_t size = 0; size < sizes.size(); ++size) {
-        for (const int sender : {0, 1}) {
-          Trips trips = pair.measure(sender, sizes[size], sampling);
+      pair.emplace(bench, buffers, meetings, other);
+    }
+    for (std::size_t size = 0; size < sizes.size(); ++size) {
+      for (const int sender : {0, 1}) {
+        if (pair) {
+          Trips trips = pair->measure(sender, sizes[size], sampling);
           wrong += trips.wrong;
-          if (sender == pair.rank()) own[size] = std::move(trips);
+          if (sender == pair->rank()) own[size] = std::move(trips);
         }
+        while (meetings.meet(false)) continue;
       }
     }
     const std::vector<double> told = told_by(own, wrong);

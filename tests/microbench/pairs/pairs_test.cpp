@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <thread>
 
 #include "moe/errors.h"
 
@@ -14,30 +18,40 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Passes everything on, and on one rank of the world spoils what arrives.
-class SpoiledCard : public moe::Communicator {
+struct Fault {
+  bool spoils = false;  ///< what arrives
+  double late_s = 0;    ///< what is sent, but for answers
+};
+
+/// Passes everything on, with a fault.
+class FaultyCard : public moe::Communicator {
  public:
-  SpoiledCard(moe::Communicator& world, bool spoils)
-      : Communicator(world.rank, world.size), world_(&world), spoils_(spoils) {}
-  SpoiledCard(std::unique_ptr<moe::Communicator> own, bool spoils)
+  FaultyCard(moe::Communicator& world, Fault fault)
+      : Communicator(world.rank, world.size), world_(&world), fault_(fault) {}
+  FaultyCard(std::unique_ptr<moe::Communicator> own, Fault fault)
       : Communicator(own->rank, own->size),
         own_(std::move(own)),
         world_(own_.get()),
-        spoils_(spoils) {}
+        fault_(fault) {}
 
   void run(const moe::collective::Call& what, const moe::CallContext& call) override {
     const auto* exchange = std::get_if<moe::collective::AllToAllV>(&what);
+    if (exchange && !exchange->send.empty() && exchange->row_bytes > 8) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(fault_.late_s));
+    }
     world_->run(what, call);
-    if (exchange && spoils_ && !exchange->receive.empty()) exchange->to[3] ^= std::byte{0x40};
+    if (exchange && fault_.spoils && !exchange->receive.empty()) {
+      exchange->to[3] ^= std::byte{0x40};
+    }
   }
   std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
-    return std::make_unique<SpoiledCard>(world_->split(ranks), spoils_);
+    return std::make_unique<FaultyCard>(world_->split(ranks), fault_);
   }
 
  private:
   std::unique_ptr<moe::Communicator> own_;
   moe::Communicator* world_;
-  bool spoils_;
+  Fault fault_;
 };
 
 std::vector<moe::RankInfo> ranks_on(const std::vector<int>& nodes) {
@@ -55,17 +69,16 @@ struct Found {
   std::vector<std::string> lines, findings;
 };
 
-/// What rank 0 is told, with one rank per node.
-Found measured(int ranks, int spoiled_rank, int iterations) {
+/// What rank 0 is told where ranks are on these nodes.
+Found measured(const std::vector<int>& nodes, const std::function<Fault(int rank)>& fault,
+               const Sampling& sampling) {
   Found found;
-  moe::run_local_ranks(ranks, [&](moe::Communicator& world) {
+  moe::run_local_ranks(static_cast<int>(nodes.size()), [&](moe::Communicator& world) {
     const auto backend = moe::make_cpu_backend(1);
-    std::vector<int> nodes(ranks);
-    for (int rank = 0; rank < ranks; ++rank) nodes[rank] = rank;
-    SpoiledCard cards(world, world.rank == spoiled_rank);
+    FaultyCard cards(world, fault(world.rank));
     Bench bench{world, cards, *backend, moe::DType::f32, "cpu", {}};
     bench.ranks = ranks_on(nodes);
-    bench.sampling = {.shortest_sample_s = 1e-4, .iterations = iterations, .budget_s = 0.02};
+    bench.sampling = sampling;
     Found of_rank;
     const Reports reports{[&](const Result& row) { of_rank.results.push_back(row); },
                           [&](const std::string& line) { of_rank.lines.push_back(line); },
@@ -74,6 +87,14 @@ Found measured(int ranks, int spoiled_rank, int iterations) {
     if (world.rank == 0) found = of_rank;
   });
   return found;
+}
+
+/// The same with one rank per node.
+Found measured(int ranks, int spoiled_rank, int iterations) {
+  std::vector<int> nodes(ranks);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return measured(nodes, [&](int rank) { return Fault{.spoils = rank == spoiled_rank}; },
+                  {.shortest_sample_s = 1e-4, .iterations = iterations, .budget_s = 0.02});
 }
 
 TEST(Pairs, EveryPairAndDirectionHasARowForEachSize) {
@@ -103,6 +124,16 @@ TEST(Pairs, WhatArrivesWrongIsCounted) {
   std::int64_t wrong = 0;
   for (const Result& row : measured(3, 1, 1).results) wrong += row.measurement.wrong;
   EXPECT_EQ(wrong, 4) << "an element of each size from each of the two others";
+}
+
+// A round of 2 directions, each of 13 messages, lasts longer than the limit: by its samples, or its warm-up.
+TEST(Pairs, RanksThatRestWaitForARoundThatLastsLongerThanTheTimeLimit) {
+  for (const Sampling& sampling : {Sampling{.warm_up = 1, .iterations = 12, .time_limit_s = 1},
+                                   Sampling{.warm_up = 12, .iterations = 1, .time_limit_s = 1}}) {
+    const Found found = measured(
+        {0, 0, 1}, [](int) { return Fault{.late_s = 0.06}; }, sampling);
+    EXPECT_EQ(found.results.size(), 4U);
+  }
 }
 
 TEST(Pairs, PlayersAreNodesWhereThereAreSeveral) {
