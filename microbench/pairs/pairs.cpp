@@ -148,19 +148,19 @@ class Pair {
   std::unique_ptr<moe::Communicator> host_, measured_;
 };
 
-/// What the ranks of a round tell each other: of each size, how many quantiles, and these; then
-/// how many elements were wrong.
-constexpr std::size_t kPlaces = 1 + db::kMostQuantiles;
+/// What the ranks of a round tell each other of each size: how many elements were wrong that they
+/// received, how many quantiles of what they sent, and these.
+constexpr std::size_t kPlaces = 2 + db::kMostQuantiles;
 
-std::vector<double> told_by(const std::vector<Trips>& by_size, std::int64_t wrong) {
+std::vector<double> told_by(const std::vector<Trips>& by_size) {
   std::vector<double> told;
   for (const Trips& trips : by_size) {
     const std::size_t begin = told.size();
+    told.push_back(static_cast<double>(trips.wrong));
     told.push_back(static_cast<double>(trips.quantiles.size()));
     told.insert(told.end(), trips.quantiles.begin(), trips.quantiles.end());
     told.resize(begin + kPlaces);
   }
-  told.push_back(static_cast<double>(wrong));
   return told;
 }
 
@@ -314,7 +314,6 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
       if (players.ranks[b] == bench.world.rank) other = players.ranks[a];
     }
     std::vector<Trips> own(sizes.size());
-    std::int64_t wrong = 0;
     std::optional<Pair> pair;
     if (other < 0) {  // splits with the others, and rests
       const std::array alone{bench.world.rank};
@@ -327,19 +326,21 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
       for (const int sender : {0, 1}) {
         if (pair) {
           Trips trips = pair->measure(sender, sizes[size], sampling);
-          wrong += trips.wrong;
-          if (sender == pair->rank()) own[size] = std::move(trips);
+          own[size].wrong += trips.wrong;
+          if (sender == pair->rank()) own[size].quantiles = std::move(trips.quantiles);
         }
         while (meetings.meet(false)) continue;
       }
     }
-    const std::vector<double> told = told_by(own, wrong);
+    const std::vector<double> told = told_by(own);
     std::vector<double> all(told.size() * bench.world.size);
     bench.world.all_gather(told.data(), all.data(), static_cast<std::int64_t>(told.size()),
                            moe::DType::f64, between);
+    const auto told_of = [&](int rank, std::size_t size) {
+      return all.begin() + static_cast<std::ptrdiff_t>(rank * told.size() + size * kPlaces);
+    };
     const auto trips_of = [&](int rank, std::size_t size) {
-      const auto begin =
-          all.begin() + static_cast<std::ptrdiff_t>(rank * told.size() + size * kPlaces);
+      const auto begin = told_of(rank, size) + 1;
       return std::vector<double>(begin + 1, begin + 1 + static_cast<std::ptrdiff_t>(*begin));
     };
     const auto report_pair = [&](int from, int to) {
@@ -348,10 +349,7 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
       for (std::size_t size = 0; size < sizes.size(); ++size) {
         Result row = pair_row(bench, players, from, to, sizes[size],
                               one_way(trips_of(rank, size), size == 0 ? kNever_s : latency_s));
-        if (size == 0) {
-          row.measurement.wrong =
-              static_cast<std::int64_t>(all[(players.ranks[to] + 1) * told.size() - 1]);
-        }
+        row.measurement.wrong = static_cast<std::int64_t>(*told_of(players.ranks[to], size));
         matrices[size].add(from, to, row);
         reports.result(row);
       }
