@@ -17,11 +17,15 @@ constexpr double kDeviationOfRatios = 1.4826;  ///< standard deviation over the 
 using CaseKey =
     std::tuple<std::string, std::string, std::string, int, std::int64_t, double, std::string>;
 
-/// Parameters of interference hold what was measured; of it the activities are the case.
+/// Parameters of interference hold what was measured, of which the activities are the case; those of
+/// pairs also hosts, which are others in the next allocation.
 std::string case_parameters(const db::Measurement& m) {
-  if (m.op != "interference") return m.parameters_json;
+  if (m.op != "interference" && m.op != "ping_pong") return m.parameters_json;
   const auto json = nlohmann::json::parse(m.parameters_json, nullptr, false);
   if (!json.is_object()) return m.parameters_json;
+  if (m.op == "ping_pong") {
+    return nlohmann::json{{"from", json.value("from", -1)}, {"to", json.value("to", -1)}}.dump();
+  }
   return json.value("activity", "") + " beside " + json.value("beside", "");
 }
 

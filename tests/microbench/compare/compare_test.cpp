@@ -87,5 +87,15 @@ TEST(Compare, InterferenceIsMatchedByItsActivities) {
   EXPECT_EQ(compare(before, after, 0.05).cases.size(), 0U);
 }
 
+TEST(Compare, PairsAreMatchedOnOtherHosts) {
+  auto before = sweep(1, 1, 0, 1), after = sweep(1, 1, 0, 2);
+  for (auto* rows : {&before, &after}) rows->front().measurement.op = "ping_pong";
+  before[0].measurement.parameters_json = R"({"from":0,"from_host":"n0","to":1,"to_host":"n1"})";
+  after[0].measurement.parameters_json = R"({"from":0,"from_host":"n4","to":1,"to_host":"n5"})";
+  EXPECT_EQ(compare(before, after, 0.05).cases.size(), 1U);
+  after[0].measurement.parameters_json = R"({"from":1,"from_host":"n5","to":0,"to_host":"n4"})";
+  EXPECT_EQ(compare(before, after, 0.05).cases.size(), 0U) << "the other way";
+}
+
 }  // namespace
 }  // namespace microbench::compare_test
