@@ -77,9 +77,10 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
       ->check(options::seconds())
       ->type_name("S")
       ->group("Sweep");
-  app.add_option("-n,--iterations", a.iterations,
-                 "time so many calls of each case, in up to 20 samples [default: until the median "
-                 "is known to 1%, or the budget is spent]")
+  app.add_option(
+         "-n,--iterations", a.iterations,
+         "time at least so many calls of each case, in up to 20 samples [default: until the median "
+         "is known to 1%, or the budget is spent]")
       ->check(options::whole_number(1, 1'000'000'000))
       ->type_name("N")
       ->group("Sweep");

@@ -38,8 +38,8 @@ void throw_if_stopped() {
 
 FixedSamples fixed_samples(int iterations) {
   if (iterations <= 0) return {};
-  const int samples = std::min(iterations, kRepetitions);
-  return {samples, (iterations + samples - 1) / samples};
+  const int calls = (iterations - 1) / kRepetitions + 1;
+  return {(iterations - 1) / calls + 1, calls};
 }
 
 Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling) {

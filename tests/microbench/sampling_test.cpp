@@ -40,12 +40,18 @@ TEST(Sampling, AGivenNumberOfCallsIsTimedWhateverTheBudgetAndTheNoise) {
     };
     const Samples samples =
         sample(world, timed, {.warm_up = 3, .iterations = 50, .budget_s = 1e-9});
-    EXPECT_EQ(samples.seconds.size(), 20u);
+    EXPECT_EQ(samples.seconds.size(), 17u);
     EXPECT_EQ(samples.calls_per_sample, 3);  // 50 / 20, rounded up
-    EXPECT_EQ(calls_made, 3 + 20 * 3);
+    EXPECT_EQ(calls_made, 3 + 17 * 3);
     EXPECT_EQ(sample(world, timed, {.iterations = 4}).seconds.size(), 4u);
   });
   EXPECT_EQ(fixed_samples(0).samples, 0);
+  for (const int iterations : {1, 7, 20, 21, 40, 41, 1000, 1'000'000'000}) {
+    const FixedSamples fixed = fixed_samples(iterations);
+    EXPECT_LE(fixed.samples, kRepetitions);
+    EXPECT_GE(fixed.samples * fixed.calls, iterations);
+    EXPECT_LT((fixed.samples - 1) * fixed.calls, iterations) << "a sample too many";
+  }
 }
 
 TEST(Sampling, BudgetEndsWhatNeverSettles) {
