@@ -43,7 +43,9 @@ double relative_error_of_median(const std::vector<double>& values) {
 
 double student_t(int degrees, double share) {
   if (degrees < 1) throw std::invalid_argument("student_t: less than one degree of freedom");
-  double low = 0, high = 13;  // 12.706 for one
+  if (!(share >= 0 && share < 1)) throw std::invalid_argument("student_t: no share below 1");
+  double low = 0, high = 16;  // 12.706 for one degree and 95%
+  while (share_within(high, degrees) < share) high *= 2;
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
     (share_within(middle, degrees) < share ? low : high) = middle;

@@ -14,7 +14,8 @@ double median(std::vector<double> values);
 double relative_error_of_median(const std::vector<double>& values);
 
 /// The t within which a share of Student's distribution with `degrees` degrees of freedom lies. Of
-/// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1.
+/// 95%: 12.71 for 1 degree, 1.96 for very many. Throws std::invalid_argument for less than 1 degree,
+/// and for a share below 0 or not below 1.
 double student_t(int degrees, double share = 0.95);
 
 /// The value below which `share` (0 to 1) of the values lie, between neighbours in proportion.

@@ -97,7 +97,7 @@ std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int mo
   if (degrees == 0) return std::nullopt;
   constexpr double kOneDeviation = 0.6827;  // the share of a normal distribution within it
   constexpr double kTrialMoments = 2;       // every trial is trained at least twice (rounds.h)
-  return student_t(degrees, kOneDeviation) * std::sqrt(squares / degrees) *
+  return db::student_t(degrees, kOneDeviation) * std::sqrt(squares / degrees) *
          std::sqrt(variance_of_median(moments_of_pace) + 1 / kTrialMoments);
 }
 

@@ -237,7 +237,7 @@ Differences differences_of(std::span<const Repeats> trials) {
 }
 
 double least_difference(const Noise& noise, double variance) {
-  return student_t(noise.degrees) * noise.deviation * std::sqrt(variance);
+  return db::student_t(noise.degrees) * noise.deviation * std::sqrt(variance);
 }
 
 bool told_apart(const Differences& differences, std::size_t a, std::size_t b) {

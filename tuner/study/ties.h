@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "db/console/statistics.h"
-
 /// Tells the trials of a study apart by their repeats.
 ///
 /// The trials of a round take turns in one training, so that repeat j of one met the machine as
@@ -42,8 +40,6 @@ std::vector<Repeats> repeats_of(std::span<const Turns> trials);
 
 /// Of all turns; at least one.
 double median_s(const Turns& turns);
-
-using db::student_t;
 
 /// The relative standard deviation of a repeat, and its degrees of freedom.
 struct Noise {

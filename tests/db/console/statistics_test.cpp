@@ -23,6 +23,22 @@ TEST(Median, ItsErrorWorkedByHand) {
   EXPECT_EQ(relative_error_of_median({5, 5, 5}), 0);
 }
 
+TEST(StudentT, IsThatOfTables) {
+  EXPECT_NEAR(student_t(1), 12.706, 1e-3);
+  EXPECT_NEAR(student_t(2), 4.303, 1e-3);
+  EXPECT_NEAR(student_t(4), 2.776, 1e-3);
+  EXPECT_NEAR(student_t(5), 2.571, 1e-3);
+  EXPECT_NEAR(student_t(10), 2.228, 1e-3);
+  EXPECT_NEAR(student_t(1000), 1.962, 1e-3);
+  EXPECT_NEAR(student_t(1, 0.6827), 1.837, 1e-3);
+  EXPECT_NEAR(student_t(2, 0.6827), 1.321, 1e-3);
+  EXPECT_NEAR(student_t(1000, 0.6827), 1.000, 1e-3);
+  EXPECT_NEAR(student_t(1, 0.99), 63.657, 1e-3);
+  EXPECT_NEAR(student_t(1, 0.999), 636.619, 1e-3);
+  EXPECT_THROW(student_t(0), std::invalid_argument);
+  EXPECT_THROW(student_t(3, 1), std::invalid_argument);
+}
+
 TEST(Quantile, LiesBetweenNeighboursInProportion) {
   EXPECT_EQ(quantile({1, 2, 4}, 0.5), 2);
   EXPECT_EQ(quantile({1, 2, 4}, 0.75), 3);

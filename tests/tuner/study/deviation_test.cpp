@@ -64,7 +64,7 @@ TEST(Deviation, OfDriftIsThatOfMomentsWithoutSchedulesAndNoise) {
     runs.push_back({1, moment, {std::exp(0.1 + term) - 1, 9, -0.9}});
     runs.push_back({2, moment, {std::exp(-0.2 + term) - 1}});
   }
-  const double three = 0.02 * student_t(2, 0.6827);  // moments
+  const double three = 0.02 * db::student_t(2, 0.6827);  // moments
   constexpr double kHalfPi = std::numbers::pi / 2;
   EXPECT_NEAR(deviation_of_drift(runs, 3).value(), three * std::sqrt(kHalfPi / 3 + 0.5), 1e-9);
   EXPECT_NEAR(deviation_of_drift(runs, 9).value(), three * std::sqrt(kHalfPi / 9 + 0.5), 1e-9);
@@ -83,7 +83,7 @@ TEST(Deviation, OfDriftCountsSchedulesThatWereTrainedAlone) {
     runs.push_back({moment % 4, moment, {std::exp(moment < 4 ? -0.02 : 0.02) - 1}});
   }
   const double d = std::sqrt(8 * 0.02 * 0.02 / 4);  // of 8 terms in 4 groups
-  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), d * student_t(4, 0.6827), 1e-9);
+  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), d * db::student_t(4, 0.6827), 1e-9);
 }
 
 /// The share of many draws in which the truth lies within `times` of the stated deviation.

@@ -6,24 +6,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "db/console/statistics.h"
+
 namespace tuner::ties_test {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-TEST(Ties, StudentsTIsThatOfTables) {
-  EXPECT_NEAR(student_t(1), 12.706, 1e-3);
-  EXPECT_NEAR(student_t(2), 4.303, 1e-3);
-  EXPECT_NEAR(student_t(4), 2.776, 1e-3);
-  EXPECT_NEAR(student_t(5), 2.571, 1e-3);
-  EXPECT_NEAR(student_t(10), 2.228, 1e-3);
-  EXPECT_NEAR(student_t(1000), 1.962, 1e-3);
-  EXPECT_THROW(student_t(0), std::invalid_argument);
-  EXPECT_NEAR(student_t(1, 0.6827), 1.837, 1e-3);
-  EXPECT_NEAR(student_t(2, 0.6827), 1.321, 1e-3);
-  EXPECT_NEAR(student_t(1000, 0.6827), 1.000, 1e-3);
-}
 
 /// Repeats of which the logarithms are given.
 Repeats repeats(const std::map<int, double>& logarithms) {
@@ -140,7 +129,8 @@ TEST(Differences, ThatOnlyOthersTellMustBeLarger) {
   EXPECT_NEAR(differences.variance[0][1], 2.0 / 4, 1e-9);
   EXPECT_NEAR(differences.variance[0][2], 2.0 / 4 + 2.0 / 2, 1e-9);
   const int degrees = differences.noise->degrees;
-  differences.noise = Noise{0.1 / student_t(degrees), degrees};  // 0.1 tells with variances below 1
+  differences.noise =
+      Noise{0.1 / db::student_t(degrees), degrees};  // 0.1 tells with variances below 1
   EXPECT_TRUE(told_apart(differences, 0, 1));
   EXPECT_FALSE(told_apart(differences, 0, 2));
 }
