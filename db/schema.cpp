@@ -162,9 +162,7 @@ const Schema& current_schema() {
        {"study_costs", "",
         "INSERT INTO study_costs SELECT id, "
         "coalesce(json_array_length(nullif(refinement_runs_json, '')), 0), cost_model_json "
-        "FROM study WHERE cost_model_json <> ''"},
-       {"trial", "failure",
-        "UPDATE trial SET failure = status WHERE status NOT IN ('planned', 'running', 'done')"}}};
+        "FROM study WHERE cost_model_json <> ''"}}};
   return schema;
 }
 
