@@ -14,6 +14,7 @@
 #include "db/console/options.h"
 #include "db/merge.h"
 #include "db/prune.h"
+#include "db/transaction.h"
 
 namespace db {
 namespace {
@@ -22,8 +23,24 @@ std::string counted(std::int64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
 }
 
-int merge_named_files(const std::vector<std::string>& files, const std::string& output) {
-  const std::vector<Merged> merged = merge_files(files, output);
+/// Adds the rows of all files to a database that is there, or of none.
+std::vector<Merged> merge_into(const std::string& path, const std::vector<std::string>& files) {
+  auto into = open_writer(path, {.create = false});
+  Transaction transaction(into, "merge files");
+  std::vector<Merged> merged;
+  for (const std::string& file : files) merged.push_back(merge_from(into, file));
+  transaction.commit();
+  return merged;
+}
+
+int merge_named_files(const std::vector<std::string>& files, const std::string& output,
+                      const std::string& into) {
+  if (output.empty() && into.empty()) {
+    throw Error(ErrorKind::invalid,
+                "merge: expected --output with a new database, or --db with one that is there");
+  }
+  const std::vector<Merged> merged =
+      into.empty() ? merge_files(files, output) : merge_into(into, files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const Merged& of_file = merged[i];
     spdlog::info("{}: {}, {}, {}; its run 1 is run {}", files[i],
@@ -54,19 +71,23 @@ int prune_file(const std::string& path, int keep) {
 
 void add_merge(CLI::App& app, std::function<int()>& action) {
   const auto files = std::make_shared<std::vector<std::string>>();
-  const auto output = std::make_shared<std::string>();
+  const auto output = std::make_shared<std::string>(), into = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("merge", "make one database of several");
   command->add_option("FILE", *files, "the databases to merge")->required()->type_name("");
-  command->add_option("-o,--output", *output, "the database to make; it must not be there")
-      ->required()
-      ->type_name("FILE");
+  CLI::Option* const made =
+      command->add_option("-o,--output", *output, "the database to make; it must not be there")
+          ->check(options::not_empty())
+          ->type_name("FILE");
+  options::add_database(*command, *into, "the database to add them to");
+  command->get_option("--db")->excludes(made);
   options::set_footer(
-      *command, "moe-db merge node1.db node2.db -o all.db",
+      *command,
+      "moe-db merge node1.db node2.db -o all.db\nmoe-db merge node1.db node2.db --db results.db",
       "Runs, studies and timelines get new numbers; equal machines and schedules are "
       "stored once. A study whose name is taken is renamed, with a message. A file "
       "that has a run of another, as a copy has, is refused.");
-  command->callback([files, output, &action] {
-    action = [files, output] { return merge_named_files(*files, *output); };
+  command->callback([files, output, into, &action] {
+    action = [files, output, into] { return merge_named_files(*files, *output, *into); };
   });
 }
 

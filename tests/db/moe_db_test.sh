@@ -118,7 +118,14 @@ expect 0 err "b.db: 1 run, 1 study, 2 timelines; its run 1 is run 2" "$moe_db" m
 expect 0 out "both.db: sound" "$moe_db" check --db both.db
 expect 2 err "both.db: is there already" "$moe_db" merge a.db -o both.db
 expect 2 err "one file is a copy of another" "$moe_db" merge a.db both.db -o more.db
+expect 2 err "expected --output with a new database, or --db" "$moe_db" merge a.db b.db
+expect 2 err "excludes" "$moe_db" merge a.db -o more.db --db b.db
+expect 2 err "no such file" "$moe_db" merge a.db --db more.db
 [ ! -e more.db ] || { echo "FAILED: a merge that was refused left a file"; failures=$((failures + 1)); }
+cp a.db into.db
+expect 0 err "b.db: 1 run, 1 study, 2 timelines; its run 1 is run 2" "$moe_db" merge b.db --db into.db
+expect 2 err "one file is a copy of another" "$moe_db" merge a.db b.db --db into.db
+expect 0 out "into.db: sound" "$moe_db" check --db into.db
 expect 0 out "one repeat" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
 "$sample" both.db "UPDATE run SET network = 'box 1 Gbit/s' WHERE id = 2"
 expect 2 err "network of sample study: not known, of sample study (b): box 1 Gbit/s" "$moe_db" compare-studies "sample study" "sample study (b)" --db both.db
