@@ -52,6 +52,17 @@ CREATE TABLE run (
   resumes_run_id INTEGER REFERENCES run (id) ON DELETE SET NULL
 ) STRICT;
 INSERT INTO run VALUES(1,1,'train','tiny','done','',1795863486.5797235965,1795863486.6041779517,1795863486.6041779517,0,'','["moe-train","--model","tiny"]','','cpu',2,'dp=1,ep=2,esp=1,tp=1','{"layers":2}','',NULL,'',7,'',NULL,NULL,NULL);
+CREATE TABLE run_link (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  from_rank INTEGER NOT NULL CHECK (from_rank >= 0),
+  to_rank INTEGER NOT NULL CHECK (to_rank >= 0),
+  transfers INTEGER NOT NULL CHECK (transfers >= 1),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  busy_s REAL NOT NULL CHECK (busy_s >= 0),
+  bandwidth_bytes_per_s REAL NOT NULL CHECK (bandwidth_bytes_per_s >= 0),
+  relative_error REAL NOT NULL CHECK (relative_error >= 0),
+  PRIMARY KEY (run_id, from_rank, to_rank)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE run_rank (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
