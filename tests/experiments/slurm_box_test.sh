@@ -25,6 +25,7 @@ expect "a paced box has no Slurm" equal "$status $refused" "2 cluster-in-a-box: 
 cat > "$scratch/inside.sh" <<'TEXT'
 set -uo pipefail
 root=$1 bin=$2
+unset OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy  # tests/run sets them
 export MOELAB_BIN=$bin MOELAB_DB=results.db PATH=$bin:$PATH OMP_NUM_THREADS=1
 check() {  # check CLAIM TEXT FILE: a text that the file has
   if grep -qF -e "$2" "$3"; then echo "ok: $1"; else echo "FAILED: $1: expected '$2' in: $(tail -c 1500 "$3")"; fi
