@@ -218,8 +218,7 @@ void check_studies(const Connection& connection, Problems& problems) {
   }
 }
 
-/// What reading a row of this table refuses, by column: the first, and how many more there are.
-/// Timeline by timeline where times of spans are looked up.
+/// Of the rows of a table: timeline by timeline where times of spans are looked up.
 template <class Record>
 std::vector<std::string> parts_of_table(const Connection& connection) {
   if constexpr (!std::same_as<Record, Allocation>) return {""};
@@ -231,6 +230,7 @@ std::vector<std::string> parts_of_table(const Connection& connection) {
   return parts;
 }
 
+/// What reading a row of this table refuses, by column: the first, and how many more there are.
 template <class Record>
 void check_rows_of(const Connection& connection, Problems& problems) {
   struct Refused {

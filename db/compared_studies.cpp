@@ -12,6 +12,7 @@
 #include "db/console/shown_text.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
+#include "db/network.h"
 #include "db/planned_by_refinement.h"
 #include "db/statement.h"
 
@@ -166,17 +167,6 @@ StudyNetwork add_place_facts(const Connection& connection, const Study& study, S
   return {statement.value<std::string>(2), statement.value<std::int64_t>(3)};
 }
 
-/// As tuner/scenario/measured_place.h has it: between ranks of one node nothing travels through a
-/// card, but for the nodes of a box.
-bool are_other_networks(const StudyNetwork& first, const StudyNetwork& second) {
-  const auto is_box = [](const StudyNetwork& network) {
-    return network.name.starts_with("box ") || network.name.starts_with("paced box ");
-  };
-  if (first.name == second.name) return false;
-  if (is_box(first) || is_box(second)) return true;
-  return !first.name.empty() && !second.name.empty() && std::max(first.nodes, second.nodes) > 1;
-}
-
 }  // namespace
 
 std::vector<std::string> differences_between(const Connection& connection, const std::string& first,
@@ -187,7 +177,8 @@ std::vector<std::string> differences_between(const Connection& connection, const
   const StudyNetwork other_network = add_place_facts(connection, other, of_second);
   add_model_facts(one, of_first), add_model_facts(other, of_second);
   add_setting_facts(one, of_first), add_setting_facts(other, of_second);
-  if (are_other_networks(network, other_network)) {
+  if (are_other_networks(network.name, other_network.name,
+                         std::max(network.nodes, other_network.nodes))) {
     const auto shown = [](const std::string& text) { return text.empty() ? "not known" : text; };
     of_first["network"] = shown(network.name);
     of_second["network"] = shown(other_network.name);

@@ -34,6 +34,16 @@ std::set<fs::path> entries_of(const fs::path& folder) {
 
 }  // namespace
 
+bool is_box_network(const std::string& network) {
+  return network.starts_with("box ") || network.starts_with("paced box ");
+}
+
+bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes) {
+  if (first == second) return false;
+  if (is_box_network(first) || is_box_network(second)) return true;
+  return !first.empty() && !second.empty() && nodes > 1;
+}
+
 std::string this_network() {
   std::map<std::string, std::string> environment;
   for (const char* name : {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED"}) {

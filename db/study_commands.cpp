@@ -30,12 +30,6 @@ struct StudyArguments {
   std::string file;
 };
 
-template <class Value>
-Cell cell_of(const std::optional<Value>& value) {
-  return value ? Cell(*value) : Cell();
-}
-Cell known_text(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-
 std::string repeats_in_words(const BestTrial& best) {
   if (!best.min_repeat_s || !best.max_repeat_s) return "no repeats";
   if (best.repeats == 1) return "1 repeat";
@@ -75,12 +69,12 @@ int best(const StudyArguments& arguments) {
        "speedup_against", "repeats", "min_repeat_s", "max_repeat_s", "tied_with", "how_sure",
        "hosts", "network", "export_command", "train_command"});
   for (const BestTrial& one : found) {
-    writer.row({one.study, known_text(one.model), std::int64_t{one.ranks}, one.trial, one.planner,
-                one.parameters, one.measured_s, cell_of(one.speedup),
-                known_text(one.speedup_against), std::int64_t{one.repeats},
-                cell_of(one.min_repeat_s), cell_of(one.max_repeat_s), known_text(one.tied_with),
-                how_sure(one), known_text(one.hosts), known_text(one.network), one.commands.at(0),
-                one.commands.at(1)});
+    writer.row({one.study, text_cell(one.model), std::int64_t{one.ranks}, one.trial, one.planner,
+                one.parameters, one.measured_s, optional_cell(one.speedup),
+                text_cell(one.speedup_against), std::int64_t{one.repeats},
+                optional_cell(one.min_repeat_s), optional_cell(one.max_repeat_s),
+                text_cell(one.tied_with), how_sure(one), text_cell(one.hosts),
+                text_cell(one.network), one.commands.at(0), one.commands.at(1)});
   }
   writer.finish();
   return kExitDone;
@@ -101,8 +95,9 @@ int compare(const StudyArguments& arguments) {
                    {"planner", "parameters", "first_s", "second_s", "ratio", "least_ratio",
                     "most_ratio", "verdict", "first_repeats", "second_repeats"});
   for (const ComparedTrial& one : trials) {
-    writer.row({one.planner, one.parameters, cell_of(one.first_s), cell_of(one.second_s),
-                cell_of(one.ratio), cell_of(one.least_ratio), cell_of(one.most_ratio), one.verdict,
+    writer.row({one.planner, one.parameters, optional_cell(one.first_s),
+                optional_cell(one.second_s), optional_cell(one.ratio),
+                optional_cell(one.least_ratio), optional_cell(one.most_ratio), one.verdict,
                 std::int64_t{one.first_repeats}, std::int64_t{one.second_repeats}});
   }
   writer.finish();

@@ -12,8 +12,7 @@
 int main(int argc, char** argv) {
   CLI::App app(
       "Measures GEMMs, collectives, copies, how they slow each other down, and which node or link "
-      "is "
-      "slow, with the kernels and communicators that train. Compares runs.",
+      "is slow, with the kernels and communicators that train. Compares runs.",
       "moe-bench");
   microbench::Arguments arguments;
   const auto offered = microbench::benchmarks();

@@ -43,10 +43,6 @@ const std::vector<std::string> kFileColumns = {"op",
 double microseconds(double seconds) { return seconds * 1e6; }
 double gigabytes(double bytes) { return bytes / 1e9; }
 
-db::Cell text_or_nothing(const std::string& text) {
-  return text.empty() ? db::Cell() : db::Cell(text);
-}
-
 /// "2026-11-28T07:14:00Z"
 std::string date_of(double instant) {
   const auto whole = static_cast<std::time_t>(instant);
@@ -190,7 +186,7 @@ void ResultWriter::row(const Result& result) {
                 date_of(origin_.started_at),
                 std::int64_t{origin_.nodes},
                 origin_.commit,
-                text_or_nothing(origin_.network)});
+                db::text_cell(origin_.network)});
     return;
   }
   if (result.columns == nullptr) return;

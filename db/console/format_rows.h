@@ -21,6 +21,13 @@ std::optional<Format> parse_format(std::string_view name);
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
+/// Empty for no value, or no text.
+template <class Value>
+Cell optional_cell(const std::optional<Value>& value) {
+  return value ? Cell(*value) : Cell();
+}
+inline Cell text_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
 /// no value. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
 /// flops_per_s, _at (an instant, UTC), speedup, over_mean, prediction_error, relative_residual,

@@ -36,8 +36,8 @@ struct Comparison {
 
 /// A case is slower, or faster, where its samples differ in their ranks (p below kSignificant after
 /// Holm's correction), its ratio is more than 1 + least, and beyond spreads_of_noise() times the
-/// spread of the cases: runs differ by more than the samples within one. All cases together are slower where the
-/// interval of their median ratio lies above 1 and the ratio above 1 + least. A case that a run
+/// spread of the cases: runs differ by more than the samples within one. All cases together are slower
+/// where the interval of their median ratio lies above 1 and the ratio above 1 + least. A case that a run
 /// measured several times is compared by its last row.
 Comparison compare(const std::vector<db::SampledMeasurement>& before,
                    const std::vector<db::SampledMeasurement>& after, double least);

@@ -15,18 +15,13 @@
 namespace moe {
 namespace {
 
-struct Setting {
-  const char* variable;
-  const char* value;
-};
-
 /// What the libraries of a device read when they start. Calls of NCCL are issued in one order
 /// (issue_order.h), and the first setting makes kernels of different communicators start in that
 /// order and overlap. Kernels that are loaded at their first use may wait for all that runs on the
 /// device, even for kernels of NCCL that wait for other ranks, and make the first iteration slow.
 constexpr std::array kDeviceSettings = {
-    Setting{"NCCL_LAUNCH_ORDER_IMPLICIT", "1"},
-    Setting{"CUDA_MODULE_LOADING", "EAGER"},
+    DefaultVariable{"NCCL_LAUNCH_ORDER_IMPLICIT", "1"},
+    DefaultVariable{"CUDA_MODULE_LOADING", "EAGER"},
 };
 
 [[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s, const EndedRanks& ended,
@@ -47,7 +42,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          const std::string& input,
                                          const db::options::Launcher& launcher) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
-  for (const Setting& setting : kDeviceSettings) setenv(setting.variable, setting.value, 0);
+  set_unless_set(kDeviceSettings);
   const auto check = [&](int size) {
     if (ranks && size != *ranks) {
       throw InputError(fmt::format(

@@ -19,22 +19,24 @@
 namespace moe {
 namespace {
 
-struct LaunchSetting {
-  const char* variable;
-  const char* value;
-};
 /// Where nobody has said how many ranks a host takes, people first try more ranks than cores. These
 /// are variables, because they leave a cluster's own settings alone and other MPIs ignore them. The
 /// second one is that of Open MPI 5, as below.
 constexpr std::array kOversubscribe = {
-    LaunchSetting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-    LaunchSetting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    DefaultVariable{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    DefaultVariable{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
 };
 /// mpirun would bind each of two ranks, with all of its threads, to one core. In an allocation ranks
 /// stay on the cores that it has, which bind mpirun's daemons.
 constexpr std::array kUnbound = {
-    LaunchSetting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
-    LaunchSetting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
+    DefaultVariable{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    DefaultVariable{"PRTE_MCA_hwloc_default_binding_policy", "none"},
+};
+
+/// Containers run as root.
+constexpr std::array kAsRoot = {
+    DefaultVariable{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+    DefaultVariable{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
 };
 
 /// The path of a program that a shell finds in PATH; "" where it finds none.
@@ -53,10 +55,6 @@ std::string same_everywhere(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const std::string path = path_in_path(program);
   return path.empty() ? program : path;
-}
-
-void set_unless_set(const auto& settings) {
-  for (const LaunchSetting& setting : settings) setenv(setting.variable, setting.value, 0);
 }
 
 /// `text`: for a shell, which reads it here and starts nothing.
@@ -98,16 +96,18 @@ void prepare_mpirun(int ranks, const std::string& hostfile) {
 
 }  // namespace
 
+void set_unless_set(std::span<const DefaultVariable> variables) {
+  constexpr int kKeep = 0;
+  for (const DefaultVariable& one : variables) setenv(one.name, one.value, kKeep);
+}
+
 void prepare_launch(int ranks, const db::options::Launcher& launcher) {
   if (launcher.command.empty()) {
     prepare_mpirun(ranks, launcher.hostfile);
   } else {
     expect_whole_command(shell_text(launcher.command), launcher.command);
   }
-  if (geteuid() != 0) return;
-  constexpr int keep = 0;  // containers
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
-  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
+  if (geteuid() == 0) set_unless_set(kAsRoot);
 }
 
 std::vector<std::string> launch_command(int ranks, const db::options::Launcher& launcher,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,13 @@
 
 /// How a program starts ranks: by mpirun, or another launcher.
 namespace moe {
+
+/// A variable of the environment, and what it is where the user has not set it.
+struct DefaultVariable {
+  const char* name;
+  const char* value;
+};
+void set_unless_set(std::span<const DefaultVariable> variables);
 
 /// Whether a program starts ranks, outside an MPI job.
 bool starts_ranks(std::optional<int> ranks, const db::options::Launcher& launcher);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "moe/communicator/launcher_words.h"
 #include "moe/communicator/mpirun_files.h"
 #include "moe/errors.h"
+#include "moe/memory_text.h"
 #include "moe/orphans.h"
 #include "moe/outcome.h"
 #include "moe/stop.h"
@@ -60,22 +60,6 @@ double seconds_since(Clock::time_point time) {
   const std::string message = fmt::format("{}: {}\n", argv[0], std::strerror(errno));
   [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
   _exit(127);
-}
-
-/// A file in memory, to be read from its begin: it needs nobody who writes it meanwhile.
-int file_of(const std::string& text) {
-  const int file = memfd_create("moelab-inputs", MFD_CLOEXEC);
-  for (std::size_t at = 0; file >= 0 && at < text.size();) {
-    const ssize_t count = write(file, text.data() + at, text.size() - at);
-    if (count < 0 && errno != EINTR) {
-      throw std::system_error(errno, std::generic_category(), "inputs of ranks in memory");
-    }
-    if (count > 0) at += static_cast<std::size_t>(count);
-  }
-  if (file < 0 || lseek(file, 0, SEEK_SET) != 0) {
-    throw std::system_error(errno, std::generic_category(), "memfd_create");
-  }
-  return file;
 }
 
 /// Carries what mpirun prints to our stdout or stderr. mpirun itself would die of a reader that goes
@@ -281,7 +265,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   argv.push_back(nullptr);
   stop_when_asked();
   remove_abandoned_mpirun_files();
-  const int in = file_of(input);
+  std::optional<MemoryText> in(std::in_place, input);
   std::array<int, 2> out{}, err{};
   if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
@@ -292,9 +276,9 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(argv, parent, in, out[1], err[1]);
+  if (child == 0) become(argv, parent, in->file(), out[1], err[1]);
   setpgid(child, child);  // also here: whoever comes first
-  close(in);
+  in.reset();
   close(out[1]);
   close(err[1]);
 

@@ -137,7 +137,7 @@ void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
     cells.insert(cells.end(), {row.planner, row.parameters_json});
     cells.insert(cells.end(), row.figures.begin(), row.figures.end());
     cells.resize(keys.size() + 2 + std::size(kComparedFigures));
-    for (const auto& [name, text] : seldom) cells.push_back(text_cell(row.*text));
+    for (const auto& [name, text] : seldom) cells.push_back(db::text_cell(row.*text));
     writer.row(cells);
   }
   writer.finish();

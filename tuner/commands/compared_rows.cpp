@@ -25,9 +25,9 @@ std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction
   const double predicted_s = prediction.timeline.duration_s;
   return {std::int64_t{degrees.forward},
           std::int64_t{degrees.backward},
-          optional_cell(prediction.paper_s),
+          db::optional_cell(prediction.paper_s),
           predicted_s,
-          optional_cell(prediction.deviation_s),
+          db::optional_cell(prediction.deviation_s),
           prediction.bound.seconds(),
           sequential_s / predicted_s,
           summarize(prediction.program, prediction.timeline).exposed_s,

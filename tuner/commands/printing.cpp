@@ -13,8 +13,6 @@ db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
   return peak_bytes <= cluster.memory_bytes ? "yes" : "no";
 }
 
-db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
-
 db::Cell setting_cell(const std::string& setting) {
   const moe::InputNode node = moe::value_node(moe::parse_setting(setting));
   if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return *whole;

@@ -19,12 +19,6 @@ db::Style style_of(const Arguments& arguments);
 /// how much memory that is.
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 
-/// Empty for no value, or no text.
-template <class Value>
-db::Cell optional_cell(const std::optional<Value>& value) {
-  return value ? db::Cell(*value) : db::Cell();
-}
-db::Cell text_cell(const std::string& text);
 /// The value of a setting, a number where it is one: 8 of "moe.experts=8".
 db::Cell setting_cell(const std::string& setting);
 

@@ -41,7 +41,7 @@ std::vector<db::Cell> plan_cells(const PlannedTraining& one) {
           one.parameters_json,
           std::int64_t{one.runs},
           std::int64_t{one.iterations},
-          optional_cell(one.iteration_s),
+          db::optional_cell(one.iteration_s),
           one.iteration_s ? db::Cell(one.runs * one.iterations * *one.iteration_s) : db::Cell()};
 }
 
@@ -107,12 +107,12 @@ void print_fastest(const std::vector<SweptKey>& keys, const std::vector<SweptStu
     if (const auto best = best_of_study(one)) {
       const moe::Model& model = one.options.model;
       const auto tokens = static_cast<double>(model.global_batch * model.sequence_length);
-      cells.insert(cells.end(),
-                   {best->planner, best->parameters, best->measured_s, text_cell(best->tied_with),
-                    optional_cell(best->speedup), tokens / best->measured_s});
+      cells.insert(cells.end(), {best->planner, best->parameters, best->measured_s,
+                                 db::text_cell(best->tied_with), db::optional_cell(best->speedup),
+                                 tokens / best->measured_s});
     }
     cells.resize(keys.size() + 7);
-    if (has_remarks) cells.push_back(text_cell(remark_of(one)));
+    if (has_remarks) cells.push_back(db::text_cell(remark_of(one)));
     writer.row(cells);
   }
   writer.finish();

@@ -9,6 +9,7 @@
 
 #include "db/identity.h"
 #include "db/load.h"
+#include "db/network.h"
 #include "moe/errors.h"
 #include "tuner/costs/cluster.h"
 
@@ -27,22 +28,14 @@ std::string machine_text(const MeasuredPlace& place) {
   return text;
 }
 
-bool is_box(const std::string& network) {
-  return network.starts_with("box ") || network.starts_with("paced box ");
-}
-
 bool is_other_machine(const MeasuredPlace& there, const MeasuredPlace& here) {
   if (there.cpu.empty() || here.cpu.empty()) return false;
   const bool other_gpu = !there.gpu.empty() && !here.gpu.empty() && there.gpu != here.gpu;
   return there.cpu != here.cpu || there.cores != here.cores || other_gpu;
 }
 
-/// Between ranks of one node nothing travels through a card.
 bool is_other_network(const MeasuredPlace& there, const MeasuredPlace& here) {
-  if (there.network == here.network) return false;
-  if (is_box(there.network) || is_box(here.network)) return true;
-  const bool known = !there.network.empty() && !here.network.empty();
-  return known && std::max(there.nodes, here.nodes) > 1;
+  return db::are_other_networks(there.network, here.network, std::max(there.nodes, here.nodes));
 }
 
 }  // namespace
@@ -107,8 +100,8 @@ bool is_same_place(const MeasuredPlace& a, const MeasuredPlace& b) {
 
 /// Whether two places, each with the most nodes of it, are of a network that does not matter.
 bool are_of_one_node(const MeasuredPlace& a, const MeasuredPlace& b) {
-  return machine_of(a) == machine_of(b) && std::max(a.nodes, b.nodes) <= 1 && !is_box(a.network) &&
-         !is_box(b.network);
+  return machine_of(a) == machine_of(b) && std::max(a.nodes, b.nodes) <= 1 &&
+         !db::is_box_network(a.network) && !db::is_box_network(b.network);
 }
 
 /// The number of the first place that is one with `place`, or of a new one.

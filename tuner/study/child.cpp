@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "moe/memory_text.h"
 #include "moe/orphans.h"
 #include "moe/stop.h"
 
@@ -61,33 +61,7 @@ struct Pipe {
   }
 };
 
-/// A file in memory that a child has as its stdin. All of it is there before the child begins, so
-/// nobody waits for a child that reads late, or not at all.
-class Stdin {
- public:
-  explicit Stdin(std::string_view text) : file_(memfd_create("stdin", MFD_CLOEXEC)) {
-    if (file_ < 0) fail("memfd_create");
-    while (!text.empty()) {
-      const ssize_t count = write(file_, text.data(), text.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) {
-        close(file_);
-        fail("a file in memory");
-      }
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    lseek(file_, 0, SEEK_SET);
-  }
-  Stdin(const Stdin&) = delete;
-  Stdin& operator=(const Stdin&) = delete;
-  ~Stdin() { close(file_); }
-  int file() const { return file_; }
-
- private:
-  int file_;
-};
-
-[[noreturn]] void become(std::vector<char*>& argv, const Stdin& in, const Pipe& out,
+[[noreturn]] void become(std::vector<char*>& argv, const moe::MemoryText& in, const Pipe& out,
                          const Pipe& err, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -160,7 +134,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  const Stdin in(input);
+  const moe::MemoryText in(input);
   Pipe out, err;
   const pid_t parent = getpid();
   moe::adopt_orphans();

@@ -40,18 +40,21 @@ db::Study new_study(const StudyOptions& options, const moe::Groups& groups,
 
 }  // namespace
 
+void refuse_existing(const db::Connection& connection, const std::string& name,
+                     const std::string& database) {
+  if (!db::find_study(connection, name)) return;
+  throw moe::InputError(fmt::format(
+      "study \"{}\" exists in {}: add --resume to continue it, or name another", name, database));
+}
+
 OpenStudy::OpenStudy(db::Connection& connection, const StudyOptions& options,
                      const moe::Groups& groups, const std::vector<Given>& given)
     : connection_(connection), options_(options) {
   refuse_emulated_device(options);
   const db::Machine machine = moe::this_machine();
   hostname_ = machine.hostname;
+  if (!options.resume) refuse_existing(connection, options.name, options.job.database);
   const auto found = db::find_study(connection, options.name);
-  if (found && !options.resume) {
-    throw moe::InputError(
-        fmt::format("study \"{}\" exists in {}: add --resume to continue it, or name another",
-                    options.name, options.job.database));
-  }
   if (found) {
     study = *found;
     check_same_inputs(study, options, groups.layout, given);

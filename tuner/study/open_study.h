@@ -14,6 +14,10 @@
 
 namespace tuner {
 
+/// Throws moe::InputError where there is a study of this name. `database`: what messages call the file.
+void refuse_existing(const db::Connection& connection, const std::string& name,
+                     const std::string& database);
+
 /// A study that this process runs: its row, the run of this process, and whatever that is told.
 class OpenStudy {
  public:

@@ -16,6 +16,7 @@
 #include "moe/errors.h"
 #include "moe/lost_output.h"
 #include "moe/stop.h"
+#include "tuner/study/open_study.h"
 #include "tuner/study/study_owner.h"
 
 namespace tuner {
@@ -27,11 +28,7 @@ void expect_new(const std::vector<SweptStudy>& studies) {
   for (const SweptStudy& one : studies) {
     const std::string& database = one.options.job.database;
     if (one.options.resume || !std::filesystem::exists(database, ignored)) continue;
-    if (db::find_study(db::open_reader(database), one.options.name)) {
-      throw moe::InputError(
-          fmt::format("study \"{}\" exists in {}: add --resume to continue it, or name another",
-                      one.options.name, database));
-    }
+    refuse_existing(db::open_reader(database), one.options.name, database);
   }
 }
 
