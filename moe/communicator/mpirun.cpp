@@ -98,7 +98,7 @@ class Relay {
   bool gone() const { return gone_; }   ///< whether nothing can be handed on any more
   int error() const { return error_; }  ///< the errno of that; 0 where the reader went away
   bool is_empty() const { return held_.empty(); }
-  const std::string& last() const { return last_; }  ///< the last KiB that was printed
+  const std::string& first() const { return first_; }  ///< the first bytes that were printed
 
  private:
   void take() {
@@ -107,18 +107,17 @@ class Relay {
     if (count > 0) {
       const std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
       held_ += words_ == nullptr ? std::string(piece) : words_->keep(piece);
-      last_ += piece;
-      if (last_.size() > kLastBytes) last_.erase(0, last_.size() - kLastBytes);
+      first_ += piece.substr(0, kFirstBytes - first_.size());
     }
     open_ = count > 0 || (count < 0 && errno == EINTR);
     if (!open_ && words_ != nullptr) held_ += words_->rest();
   }
 
-  static constexpr std::size_t kLastBytes = 1024;
+  static constexpr std::size_t kFirstBytes = 400;
 
   int from_, to_;
   LauncherWords* words_;
-  std::string held_, last_;
+  std::string held_, first_;
   bool open_ = true, gone_ = false;
   int error_ = 0;
 };
@@ -238,8 +237,9 @@ class Launch {
   bool silent_ = false;
 };
 
-/// The end of what a launcher has printed, as one line without the dashes that mpirun adds.
-std::string last_words(const std::string& printed) {
+/// What a launcher has printed, as one line without the dashes that mpirun adds. The reason comes
+/// first ("ssh: Could not resolve hostname node9"), advice for all reasons after it.
+std::string first_words(const std::string& printed) {
   std::string text;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
@@ -311,7 +311,7 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
                    : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                          : WEXITSTATUS(status);
   if (launch.asked() == 0 && !words.is_told() && !ends_without_a_word(code)) {
-    const std::string said = last_words(errors.last());
+    const std::string said = first_words(errors.first());
     throw NotStarted(
         fmt::format("{} has started no rank{} and ended with {}{}{}", name,
                     code == db::kExitDone ? ", or has not handed the environment on to it," : "",

@@ -238,7 +238,7 @@ bool is_no_verdict(std::string_view status) {
 }
 
 void throw_failure(const std::string& what, const JobResult& result) {
-  const std::string text = fmt::format("{} {}: {}", what, result.status, result.error);
+  const std::string text = fmt::format("{} ended as {}: {}", what, result.status, result.error);
   if (result.status == "hung") throw moe::TimeLimit(text);
   if (result.status == "out_of_memory") throw moe::OutOfMemory(text);
   if (is_no_verdict(result.status)) throw moe::CommunicationError(text);

@@ -99,17 +99,20 @@ TEST(Mpirun, ThatEndsBeforeARankRunsHasNotStarted) {
   EXPECT_EQ(Job("exit 124").exit_code(), 124);
 }
 
-TEST(Mpirun, ThatHasNotStartedIsToldWithItsLastWords) {
+TEST(Mpirun, ThatHasNotStartedIsToldWithItsFirstWords) {
   const pid_t child = fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
     try {
       run_mpirun({"/bin/sh", "-c",
-                  "echo early >&2; echo '-----' >&2; echo '  Permission denied.' >&2; exit 255"},
+                  "echo ssh: refused >&2; echo '-----' >&2; echo '  Check it.' >&2; seq 1000 >&2; "
+                  "exit 255"},
                  Job::kLimit_s, {}, Job::kLaunch_s, "", "srun -n 2");
     } catch (const NotStarted& error) {
-      _exit(std::string(error.what()) ==
-                    "srun -n 2 has started no rank and ended with 255: early Permission denied."
+      const std::string said = error.what();
+      _exit(said.starts_with("srun -n 2 has started no rank and ended with 255: ssh: refused Check "
+                             "it. 1 2 3") &&
+                    said.size() < 500
                 ? 0
                 : 2);
     }
