@@ -29,8 +29,10 @@ struct Arguments {
   int most_chunks = 8;
   db::options::Output output;
   // fit
-  std::vector<std::int64_t> runs;  ///< only their measurements; all where it is empty
-  std::string since;               ///< since.h; any time where it is empty
+  std::vector<std::int64_t> runs;    ///< only their measurements; all where it is empty
+  std::string since;                 ///< since.h; any time where it is empty
+  std::vector<std::string> judged;   ///< databases with studies whose predictions are judged
+  std::vector<std::string> without;  ///< names of CostPart; each by itself where it is empty
   // study
   StudyOptions study;
   std::string top = "5";
@@ -39,6 +41,7 @@ struct Arguments {
 /// Each prints its result on stdout and returns the exit code. They throw as the functions that
 /// they call.
 int fit(const Arguments& arguments, int argc, char** argv);
+int judge(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int simulate_schedule(const Arguments& arguments, int argc, char** argv);
 int compare(const Arguments& arguments);

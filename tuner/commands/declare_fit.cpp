@@ -10,7 +10,6 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
       app.add_subcommand("fit", "fit lines t = alpha + beta n to the measurements in a database");
   db::options::add_database(*command, arguments.scenario.database,
                             "the database with the measurements; the fits are stored in it");
-  command->get_option("--db")->required();
   command
       ->add_option("--run", arguments.runs,
                    "only measurements of this run; may come several times (moe-db runs lists them)")
@@ -22,18 +21,39 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
                    "only measurements of runs that began then or later: 2026-11-23, \"2026-11-23 "
                    "06:10\" (UTC), or an age such as 30m, 12h or 7d")
       ->type_name("TIME");
+  auto* judged = command
+                     ->add_option("--judge", arguments.judged,
+                                  "instead: predict the trials of all studies in these databases "
+                                  "again, with each part of their costs left out, one by one")
+                     ->type_name("FILE...")
+                     ->excludes("--run")
+                     ->excludes("--since")
+                     ->excludes("--db");
+  command
+      ->add_option("--without", arguments.without,
+                   "with --judge: leave out this part of the costs; those of several --without are "
+                   "left out together")
+      ->type_name("PART")
+      ->allow_extra_args(false)
+      ->needs(judged);
   db::options::add_output(*command, arguments.output);
   db::options::set_footer(
       *command,
       "moe-tune fit --db results.db --format csv\n"
       "moe-tune fit --db results.db --since 12h\n"
-      "moe-tune fit --db results.db --run 3 --run 4",
+      "moe-tune fit --db results.db --run 3 --run 4\n"
+      "moe-tune fit --judge a.db b.db --without slowdowns --without pace",
       "Measurements of different machines, networks or numbers of nodes are never one fit. "
       "Collectives of runs whose links had different rates are refused.\n\n"
       "A line leaves out rows that are far from it; outliers counts them. The errors are standard "
       "errors. verdict is \"good\", or says what is wrong with the line.");
-  command->callback(
-      [&] { action = [&](int argc, char** argv) { return fit(arguments, argc, argv); }; });
+  command->callback([&, command] {
+    if (arguments.judged.empty() && command->get_option("--db")->empty())
+      throw CLI::RequiredError("--db");
+    action = [&](int argc, char** argv) {
+      return arguments.judged.empty() ? fit(arguments, argc, argv) : judge(arguments);
+    };
+  });
 }
 
 }  // namespace tuner

@@ -52,14 +52,15 @@ enum class Typical : std::uint8_t { median, mean };
 
 /// Of observations of about one size, those in which the ranks of an exchange came together, where
 /// there are enough of them; else all.
-std::vector<Sample> those_together(const std::vector<Observation>& observations) {
+std::vector<Sample> those_together(const std::vector<Observation>& observations,
+                                   const CostParts& parts) {
   std::vector<double> seconds;
   std::vector<Sample> all, together;
   for (const Observation& one : observations) {
     all.push_back(one.sample);
     seconds.push_back(one.sample.seconds);
   }
-  if (all.empty()) return all;
+  if (all.empty() || !parts.has(CostPart::came_together)) return all;
   const double most_apart_s = kTogether * db::median(seconds);
   for (const Observation& one : observations) {
     if (one.arrivals_apart_s <= most_apart_s) together.push_back(one.sample);
@@ -72,7 +73,8 @@ std::vector<Sample> those_together(const std::vector<Observation>& observations)
 
 /// Samples timed alone, without those of sizes that rarely ran alone where there are others. Sizes
 /// count by doublings of the units of a call.
-std::vector<Sample> samples_alone(const std::vector<Observation>& observations) {
+std::vector<Sample> samples_alone(const std::vector<Observation>& observations,
+                                  const CostParts& parts) {
   struct Executions {
     std::vector<Observation> alone;
     std::size_t all = 0;
@@ -89,8 +91,9 @@ std::vector<Sample> samples_alone(const std::vector<Observation>& observations) 
   }
   std::vector<Sample> often, rarely;
   for (const auto& [doubling, executions] : doublings) {
-    std::vector<Sample>& samples = executions.rarely_alone() ? rarely : often;
-    const std::vector<Sample> chosen = those_together(executions.alone);
+    std::vector<Sample>& samples =
+        parts.has(CostPart::rarely_alone) && executions.rarely_alone() ? rarely : often;
+    const std::vector<Sample> chosen = those_together(executions.alone, parts);
     samples.insert(samples.end(), chosen.begin(), chosen.end());
   }
   return often.empty() ? rarely : often;
@@ -98,8 +101,8 @@ std::vector<Sample> samples_alone(const std::vector<Observation>& observations) 
 
 /// Samples timed alone, those of one size together; none where none was alone.
 std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
-                                Typical typical = Typical::median) {
-  std::vector<Sample> alone = samples_alone(observations);
+                                const CostParts& parts, Typical typical = Typical::median) {
+  std::vector<Sample> alone = samples_alone(observations, parts);
   std::sort(alone.begin(), alone.end(), [](const Sample& a, const Sample& b) {
     return std::tie(a.units, a.calls, a.seconds) < std::tie(b.units, b.calls, b.seconds);
   });
@@ -138,15 +141,32 @@ std::vector<QueuedCall> queued_calls(const Observations& seen, const CostModel& 
   return queued;
 }
 
+LaunchGaps gaps_of(const Observations& seen, const CostParts& parts, const CostModel& costs) {
+  LaunchGaps gaps{median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
+                  median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
+                  queued_s(queued_calls(seen, costs))};
+  if (!parts.has(CostPart::same_stream_gaps)) gaps.same_stream_s = 0;
+  if (!parts.has(CostPart::other_stream_gaps)) gaps.other_stream_s = gaps.same_stream_s;
+  if (!parts.has(CostPart::routing_gaps)) gaps.routing_s = gaps.other_stream_s;
+  if (!parts.has(CostPart::contended_gaps)) gaps.contended_s = gaps.same_stream_s;
+  if (!parts.has(CostPart::card_queue)) gaps.queued_s = 0;
+  return gaps;
+}
+
 /// Fits by shape, by kind and by class of kinds, of computation and copies that ran alone.
-void fit_computation(const Observations& seen, Typical typical, CostModel& costs) {
+void fit_computation(const Observations& seen, Typical typical, const CostParts& parts,
+                     CostModel& costs) {
   std::map<std::string, std::vector<Sample>> by_kind, by_class;
   for (const auto& [shape, observations] : seen.compute) {
-    const std::vector<Sample> sizes = sizes_alone(observations, typical);
+    const std::vector<Sample> sizes = sizes_alone(observations, parts, typical);
     if (sizes.empty()) continue;
     const std::string& kind = seen.kind_of.at(shape);
     const bool flops = seen.by_flops.at(kind);
-    costs.fits[shape] = fit_sizes(sizes, flops ? "flop" : "byte");
+    const std::string unit = flops ? "flop" : "byte";
+    if (parts.has(CostPart::shapes)) {
+      costs.fits[shape] =
+          parts.has(CostPart::size_factors) ? fit_sizes(sizes, unit) : fit_line(sizes, unit);
+    }
     auto& kind_samples = by_kind[kind];
     kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
     const std::string gemm = gemm_fit(type_of_fit(kind));
@@ -162,11 +182,13 @@ void fit_computation(const Observations& seen, Typical typical, CostModel& costs
 }
 
 /// Fits of collectives that moved alone.
-void fit_calls(const Observations& seen, CostModel& costs) {
+void fit_calls(const Observations& seen, const CostParts& parts, CostModel& costs) {
   for (const auto& [key, observations] : seen.calls) {
-    const std::vector<Sample> sizes = sizes_alone(observations);
+    const std::vector<Sample> sizes = sizes_alone(observations, parts);
     if (sizes.empty()) continue;
-    costs.fits[key] = fit_line_without_outliers(sizes, "byte", kLeastOutlyingCall);
+    costs.fits[key] = parts.has(CostPart::call_outliers)
+                          ? fit_line_without_outliers(sizes, "byte", kLeastOutlyingCall)
+                          : fit_line(sizes, "byte");
   }
 }
 
@@ -187,13 +209,15 @@ MessageBuffers buffers_of(const Observations& seen, const CostModel& costs) {
 }
 
 /// The speeds of what ran beside other work, by the fits of what ran alone.
-Interference interference_of(const Observations& seen, const CostModel& costs) {
+Interference interference_of(const Observations& seen, const CostParts& parts,
+                             const CostModel& costs) {
   Pairs pairs;
   std::map<std::string, BesideByTime> of_kind;
   for (const auto& [shape, observations] : seen.compute) {
-    const auto fit = costs.fits.find(shape);
-    if (fit == costs.fits.end()) continue;
     const std::string& kind = seen.kind_of.at(shape);
+    // A shape that never ran alone has none where there are lines of shapes: its speed is unknown.
+    const auto fit = costs.fits.find(parts.has(CostPart::shapes) ? shape : kind);
+    if (fit == costs.fits.end()) continue;
     for (const Observation& observation : observations) {
       if (seen.copies.at(kind)) {
         pairs.add(Occupation::copy, observation, fit->second);
@@ -213,7 +237,9 @@ Interference interference_of(const Observations& seen, const CostModel& costs) {
     }
   }
   Interference interference;
-  pairs.write(interference);
+  if (parts.has(CostPart::pairs)) pairs.write(interference);
+  if (!parts.has(CostPart::beside_all)) interference.beside_all = {};
+  if (!parts.has(CostPart::kinds_beside_communication)) of_kind.clear();
   for (const auto& [kind, beside] : of_kind) {
     if (auto speeds = beside.speeds(); !speeds.empty()) {
       interference.kind_beside_communication[kind] = std::move(speeds);
@@ -236,20 +262,19 @@ void check_fits(const MeasuredIteration& iteration, const moe::Groups& groups) {
 }  // namespace
 
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device, const std::vector<SharedProcessors>& shared_processors) {
+                    std::string device, const std::vector<SharedProcessors>& shared_processors,
+                    const CostParts& parts) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
   for (const MeasuredIteration& iteration : iterations) check_fits(iteration, groups);
   const Observations seen = observe(iterations, groups, shared_processors, device);
   const bool contended = ranks_contend(shared_processors, groups.ranks);
   CostModel costs;
   costs.device = std::move(device);
-  fit_computation(seen, contended ? Typical::mean : Typical::median, costs);
-  fit_calls(seen, costs);
-  costs.interference = interference_of(seen, costs);
-  costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
-                median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
-                queued_s(queued_calls(seen, costs))};
-  costs.buffers = buffers_of(seen, costs);
+  fit_computation(seen, contended ? Typical::mean : Typical::median, parts, costs);
+  fit_calls(seen, parts, costs);
+  costs.interference = interference_of(seen, parts, costs);
+  costs.gaps = gaps_of(seen, parts, costs);
+  if (parts.has(CostPart::message_buffers)) costs.buffers = buffers_of(seen, costs);
   return costs;
 }
 

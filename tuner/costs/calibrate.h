@@ -9,6 +9,7 @@
 #include "moe/rows/groups.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
+#include "tuner/costs/cost_parts.h"
 
 namespace tuner {
 
@@ -68,7 +69,7 @@ struct MeasuredIteration {
 /// schedule, of one cut into chunks on one stream, and of an overlapped one. Throws
 /// std::invalid_argument where there are none, or where a timeline does not fit its Program.
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device,
-                    const std::vector<SharedProcessors>& shared_processors = {});
+                    std::string device, const std::vector<SharedProcessors>& shared_processors = {},
+                    const CostParts& parts = {});
 
 }  // namespace tuner

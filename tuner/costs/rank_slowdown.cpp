@@ -116,7 +116,9 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
 
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
-                                    const std::vector<SharedProcessors>& shared_processors) {
+                                    const std::vector<SharedProcessors>& shared_processors,
+                                    const CostParts& parts) {
+  if (!parts.has(CostPart::slowdowns)) return {};
   if (groups.ranks == 1 || ranks_contend(shared_processors, groups.ranks)) return {};
   std::vector<Slowdowns> all;
   std::vector<double> means;
@@ -140,6 +142,10 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
     Slowdowns& slowdowns = result.emplace_back(std::move(all[place]));
     for (RankSlowdown& slowdown : slowdowns) {
       for (const auto part : kParts) slowdown.*part *= factor;
+      if (!parts.has(CostPart::slowdowns_by_layer)) slowdown.by_layer.clear();
+      if (!parts.has(CostPart::slowdowns_by_class)) {
+        slowdown.by_flops = slowdown.by_bytes = slowdown.all;
+      }
     }
   }
   return result;

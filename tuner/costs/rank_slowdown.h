@@ -9,6 +9,7 @@
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
+#include "tuner/costs/cost_parts.h"
 #include "tuner/costs/observe.h"
 #include "tuner/costs/op_costs.h"
 
@@ -38,7 +39,8 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
 /// the fits, being medians, leave out. Empty for a single rank, and where ranks share processors.
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
-                                    const std::vector<SharedProcessors>& shared_processors);
+                                    const std::vector<SharedProcessors>& shared_processors,
+                                    const CostParts& parts = {});
 
 /// CostModel::slowdowns where they are of as many ranks, else none.
 std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks);

@@ -248,7 +248,8 @@ class StoredRuns {
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later) {
+                          const LaterRuns& later, const CostsAsked& asked) {
+  const CostParts& parts = asked.parts;
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
@@ -272,20 +273,22 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   for (const std::int64_t id : run_ids) fitted.add(id);
   for (const std::int64_t id : later.trials) fitted.add(id);
   const std::vector<MeasuredIteration>& iterations = fitted.measured().iterations;
-  CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  CostModel costs = calibrate(iterations, profile.groups, first.device, shared, parts);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
-  set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
-  costs.slowdowns = slowdowns_of(iterations, profile.groups, costs, shared);
+  if (parts.has(CostPart::beside_all)) {
+    set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
+  }
+  costs.slowdowns = slowdowns_of(iterations, profile.groups, costs, shared, parts);
 
   const Observations seen = fitted.seen(shared);
   const bool has_trials = !later.trials.empty();
   const std::size_t judged_from = has_trials ? run_ids.size() : 0;  // run
-  std::vector<RankSlowdown> paces = fitted.paces(shared, costs, judged_from);
+  std::vector<RankSlowdown> paces;
+  if (parts.has(CostPart::pace)) paces = fitted.paces(shared, costs, judged_from);
   if (has_trials) profile.pace = set_pace(paces, seen, costs);
   profile.machine = machine_of_profile(costs, first, node_count, shared);
-  profile.errors = errors_of_profile(fitted.measured(), profile);
-  const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
-  if (!has_trials) {
+  if (asked.with_errors) profile.errors = errors_of_profile(fitted.measured(), profile);
+  if (!has_trials && parts.has(CostPart::pace)) {
     StoredRuns micro_profiles(connection, profile.groups, whole, first);
     for (const std::int64_t id : later.micro_profiles) {
       if (has_measured_timeline(connection, id)) micro_profiles.add(id);
@@ -293,9 +296,11 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     std::ranges::move(micro_profiles.paces(shared, costs, 0), std::back_inserter(paces));
     profile.pace = set_pace(paces, seen, profile.machine.costs);
   }
+  if (!asked.with_errors) return profile;
+  const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
   CostModel& stated = profile.machine.costs;
   stated.profile_deviation = deviation_of_profile(by_schedule(judged));
-  stated.drift_deviation = deviation_of_drift(judged, static_cast<int>(paces.size()));
+  stated.drift_deviation = deviation_of_drift(judged, std::max(static_cast<int>(paces.size()), 1));
   return profile;
 }
 

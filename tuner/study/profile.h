@@ -10,6 +10,7 @@
 #include "moe/program/timeline.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_parts.h"
 
 namespace tuner {
 
@@ -36,6 +37,13 @@ struct LaterRuns {
   std::vector<std::int64_t> trials;
 };
 
+/// Which costs profile_from_runs() works out.
+struct CostsAsked {
+  CostParts parts = {};
+  /// Whether the runs are predicted by them: Profile::errors, and how sure predictions are.
+  bool with_errors = true;
+};
+
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
 /// warm-up iterations where there are others. Trials count as much.
 ///
@@ -50,7 +58,7 @@ struct LaterRuns {
 /// run or its timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later = {});
+                          const LaterRuns& later = {}, const CostsAsked& asked = {});
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

@@ -76,5 +76,19 @@ TEST(FitCommand, ChoosesRunsAndSaysWhatItsFitsAreOf) {
               HasSubstr("an age as 30m"));
 }
 
+TEST(FitCommand, RefusesToJudgeWhatItDoesNotKnow) {
+  const std::string path = std::string(::testing::TempDir()) + "no_study.db";
+  std::filesystem::remove(path);
+  { auto connection = db::open_writer(path); }
+  const auto part = moe_tune({"fit", "--judge", path, "--without", "moods"});
+  EXPECT_EQ(part.code, 2);
+  EXPECT_THAT(part.errors, HasSubstr("--without moods: expected one of shapes size_factors"));
+  const auto none = moe_tune({"fit", "--judge", path});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("no study with two measured trials"));
+  EXPECT_EQ(moe_tune({"fit", "--without", "pace"}).code, 2);
+  EXPECT_EQ(moe_tune({"fit"}).code, 2);
+}
+
 }  // namespace
 }  // namespace tuner::fit_command_test
