@@ -94,6 +94,22 @@ if command -v mpirun > /dev/null; then
     equal "$(said_by 2 "cat $scratch/shared/file" --shared "$scratch/shared")" "seen seen "
   expect "the current folder is on every node" \
     equal "$(cd "$scratch/shared" && said_by 2 'cat file')" "seen seen "
+  ln -s shared "$scratch/link"
+  expect "also by a name that is a link" \
+    equal "$(cd "$scratch/link" && said_by 2 "cat $scratch/link/file $scratch/shared/file" | tr -s ' \n' ' ')" "seen seen seen seen "
+  mkdir "$scratch/ blanks "
+  echo seen > "$scratch/ blanks /file"
+  expect "or has blanks at its ends" \
+    equal "$(said_by 2 "cat '$scratch/ blanks /file'" --shared "$scratch/ blanks ")" "seen seen "
+  mkdir "$scratch/programs"
+  printf '#!/bin/sh\nexec mpirun -np 2 "$0.each"\n' > "$scratch/programs/start"
+  printf '#!/bin/sh\ncat "%s"\n' "$scratch/programs/start.each" > "$scratch/programs/start.each"
+  chmod +x "$scratch/programs/start" "$scratch/programs/start.each"
+  mkdir "$scratch/bin"
+  ln -s ../programs/start "$scratch/bin/start"
+  ln -s ../programs/start.each "$scratch/bin/start.each"
+  expect "the folder of a program is, and that of its link" \
+    equal "$("${box[@]}" --nodes 2 -- "$scratch/bin/start" 2>&1 | grep -c ^cat)" 2
   expect "a folder is the same on every node" \
     equal "$(said_by 2 "echo word >> $scratch/shared/all" --shared "$scratch/shared"; wc -l < "$scratch/shared/all")" 2
   echo 'node1 slots=1' > "$scratch/hostfile"
@@ -152,6 +168,31 @@ expect "so does the signal that ended it" equal "$status" 143
 status=0
 "${box[@]}" --nodes 2 --shared "$scratch/none" -- true 2> /dev/null || status=$?
 expect "a folder that is not there is wrong use" equal "$status" 2
+ln -s /tmp "$scratch/all"
+for folder in /tmp /dev/shm /tmp/. /dev / /run "$scratch/all"; do
+  status=0
+  said=$("${box[@]}" --nodes 2 --shared "$folder" -- true 2>&1) || status=$?
+  expect "a folder that nodes have for themselves, or with one in it, is wrong use: $folder" \
+    equal "$status ${said%%,*}" "2 cluster-in-a-box: --shared $folder: a folder below /tmp or /dev/shm expected"
+done
+# What a box says where it starts in folder $1 with home folder $2.
+said_in() { (cd "$1" && HOME=$2 "${box[@]}" --nodes "${3-2}" -- true 2>&1); }
+not_shared() {
+  echo "cluster-in-a-box: $1, $2, is not on the other nodes, which have their own $2: a folder below /tmp would be on all nodes"
+}
+expect "a current folder that nodes have for themselves is told" \
+  equal "$(said_in /tmp /)" "$(not_shared 'the current folder' /tmp)"
+expect "/dev/shm is one" equal "$(said_in /dev/shm /)" "$(not_shared 'the current folder' /dev/shm)"
+expect "such a home folder is told" equal "$(said_in / /tmp)" "$(not_shared 'the home folder' /tmp)"
+expect "folders below them are not" equal "$(said_in "$scratch" "$scratch")" ""
+expect "nor one that is not there" equal "$(said_in "$scratch" "$scratch/none")" ""
+expect "nor a box of one node" equal "$(said_in /tmp /tmp 1)" ""
+# A checkout, and a program, at /tmp itself: one of this test.
+if unshare --mount true 2> /dev/null; then
+  expect "a checkout at /tmp is told" equal "$(unshare --mount bash -c '
+      mount --rbind "$1" /tmp && cd / && HOME=/ exec /tmp/experiments/cluster-in-a-box --nodes 2 -- true' sh "$root" 2>&1)" \
+    "$(not_shared 'the checkout' /tmp)"
+fi
 status=0
 "${box[@]}" --nodes 0 -- true 2> /dev/null || status=$?
 expect "wrong use is exit code 2" equal "$status" 2

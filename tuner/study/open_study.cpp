@@ -13,7 +13,6 @@
 #include "moe/run/machine.h"
 #include "moe/stop.h"
 #include "tuner/scenario/measured_place.h"
-#include "tuner/study/study_owner.h"
 
 namespace tuner {
 namespace {
@@ -48,7 +47,8 @@ void refuse_existing(const db::Connection& connection, const std::string& name,
 }
 
 OpenStudy::OpenStudy(db::Connection& connection, const StudyOptions& options,
-                     const moe::Groups& groups, const std::vector<Given>& given)
+                     const moe::Groups& groups, const std::vector<Given>& given,
+                     const OwnerWatch& watch)
     : connection_(connection), options_(options) {
   refuse_emulated_device(options);
   const db::Machine machine = moe::this_machine();
@@ -65,8 +65,9 @@ OpenStudy::OpenStudy(db::Connection& connection, const StudyOptions& options,
   if (options.dry_run) {
     begin(machine, found.has_value());
   } else {
-    claim_study(connection, options.name, hostname_, {}, options.say,
+    claim_study(connection, options.name, hostname_, watch, options.say,
                 [&] { begin(machine, found.has_value()); });
+    signs_.emplace(connection.path(), study, run_id, watch.sign_s);
   }
   how_measured = tuner::how_measured(options, study.settings_json);
 }
@@ -102,17 +103,17 @@ void OpenStudy::begin(const db::Machine& machine, bool exists) {
   run_id = db::begin_run(connection_, run, machine);
 }
 
-void OpenStudy::stay_alive() {
+void OpenStudy::check_owner() {
+  if (signs_) signs_->expect_given();
   try {
     expect_still_owner(connection_, study.name, run_id);
-    db::heartbeat_study(connection_, run_id, study.id);
   } catch (const db::Error& error) {
-    if (error.kind != db::ErrorKind::locked) throw;  // by others, for long: the next one will do
+    if (error.kind != db::ErrorKind::locked) throw;  // by others, for long: the next time will do
   }
 }
 
 void OpenStudy::go_on() {
-  stay_alive();
+  check_owner();
   if (const int signal = moe::stop_signal()) throw moe::Stopped(moe::stop_reason(signal), signal);
 }
 
@@ -127,11 +128,13 @@ void OpenStudy::warn(const std::string& text) {
 }
 
 void OpenStudy::finish(const std::string& status) {
+  signs_.reset();
   db::finish_run(connection_, run_id, status, warning_);
   db::bury_runs(connection_, options_.name, hostname_);
 }
 
 void OpenStudy::abandon(const std::string& status, const std::string& error) {
+  signs_.reset();
   try {
     if (!db::later_owner_of_study(connection_, study.name, run_id)) {
       db::requeue_trials(connection_, study.id);

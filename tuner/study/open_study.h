@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,9 @@
 #include "db/records.h"
 #include "moe/rows/groups.h"
 #include "tuner/scenario/given.h"
+#include "tuner/study/signs_of_life.h"
 #include "tuner/study/study.h"
+#include "tuner/study/study_owner.h"
 #include "tuner/study/study_place.h"
 #include "tuner/study/study_settings.h"
 
@@ -18,17 +21,18 @@ namespace tuner {
 void refuse_existing(const db::Connection& connection, const std::string& name,
                      const std::string& database);
 
-/// A study that this process runs: its row, the run of this process, and whatever that is told.
+/// A study that this process runs: its row, the run of this process, and whatever that is told. While
+/// it lives and has not ended, this process gives signs of life.
 class OpenStudy {
  public:
   /// Begins the study, or goes on with it, as its only owner (study_owner.h). All arguments live as
   /// long. Throws as run_study().
   OpenStudy(db::Connection& connection, const StudyOptions& options, const moe::Groups& groups,
-            const std::vector<Given>& given);
+            const std::vector<Given>& given, const OwnerWatch& watch = {});
 
-  /// Notes that this process and its running trials are alive, unless others keep the database
-  /// locked. Throws TakenOver where the study is another's by now.
-  void stay_alive();
+  /// Throws TakenOver where the study is another's by now, and db::Error where no sign of life can
+  /// be stored any more; not where others keep the database locked.
+  void check_owner();
   /// Between steps that take long. Throws moe::Stopped too.
   void go_on();
 
@@ -57,6 +61,7 @@ class OpenStudy {
   std::string hostname_;
   std::string warning_;
   StudyPlace place_{connection_, study};
+  std::optional<SignsOfLife> signs_;  ///< none in a dry run, and after the end
 };
 
 }  // namespace tuner

@@ -257,7 +257,7 @@ class StudyRun {
   void profile() {
     const HowToProfile how{open_.how_measured.profile_rounds,
                            open_.how_measured.most_of_others,
-                           [this] { open_.stay_alive(); },
+                           [this] { open_.check_owner(); },
                            options_.say,
                            [this](std::int64_t run) { open_.check_place(run); },
                            [this] { budget_.expect_training({}); }};
@@ -315,7 +315,7 @@ class StudyRun {
             .time_limit_s =
                 [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
             .start_s = seconds_beside_iterations(connection_, open_.study),
-            .alive = [this] { open_.stay_alive(); },
+            .alive = [this] { open_.check_owner(); },
             .say = options_.say,
             .warn = [this](const std::string& text) { open_.warn(text); },
             .check_run = [this](std::int64_t run) { open_.check_place(run); },

@@ -10,13 +10,14 @@
 /// A study has one owner: the process that runs it, on whichever computer.
 namespace tuner {
 
-/// How long another computer is listened to. Its clock may be wrong, so that the age of its last
-/// heartbeat says little: it counts as gone where the heartbeat does not move while this process
-/// looks, and is alive where it moves.
+/// How often an owner gives a sign of life, and how long another computer is listened to. Its clock
+/// may be wrong, so that the age of its last heartbeat says little: it counts as gone where the
+/// heartbeat does not move while this process looks, and is alive where it moves.
 struct OwnerWatch {
   double gone_after_s = 60;  ///< without a heartbeat; its age by the clocks counts towards that
   double look_s = 20;        ///< the least time to look, whatever the clocks say
   double pause_s = 0.25;     ///< between looks
+  double sign_s = 1;         ///< between signs of this process (signs_of_life.h)
 };
 
 /// Lets `begin` write that this process runs a study, in one transaction. Waits until owners of other

@@ -160,7 +160,7 @@ MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) 
   options.time_limit_s = [&](const moe::Schedule& schedule) {
     return trial_time_limit_s(simulated_s(situation, schedule));
   };
-  options.alive = [this] { open_.stay_alive(); };
+  options.alive = [this] { open_.check_owner(); };
   options.say = options_.say;
   options.check_run = [this](std::int64_t run) { open_.check_place(run); };
   options.before_training = [this, &situation](const moe::Schedule& schedule, int steps) {

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "db/console/statistics.h"
 #include "db/statement.h"
-#include "viewer/model/op_table.h"
 
 namespace viewer {
 
@@ -149,10 +149,7 @@ std::vector<FitSample> profile_samples(const db::Connection& connection, const d
     if (!is_of_one_shape || !is_outside) by_size[sample.units].push_back(sample.seconds);
   }
   std::vector<FitSample> samples;
-  for (auto& [units, seconds] : by_size) {
-    std::sort(seconds.begin(), seconds.end());
-    samples.push_back({units, quantile(seconds, 0.5)});
-  }
+  for (const auto& [units, seconds] : by_size) samples.push_back({units, db::median(seconds)});
   return samples;
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "db/console/statistics.h"
 #include "viewer/model/activity.h"
 
 namespace viewer {
@@ -64,8 +64,8 @@ void add_figures(const Timeline& timeline, const SpanIndex& index, TimeRange ran
   }
   if (durations.empty()) return;
   row.mean_s = row.total_s / static_cast<double>(row.count);
-  row.median_s = quantile(durations, 0.5);
-  row.p95_s = quantile(durations, 0.95);
+  row.median_s = db::quantile(durations, 0.5);
+  row.p95_s = db::quantile(durations, 0.95);
   row.max_s = durations.back();
 }
 
@@ -189,13 +189,6 @@ std::vector<SpanPosition> longest_first(const Timeline& timeline, const SpanInde
   std::vector<SpanPosition> spans;
   for (const auto& [key, at] : keyed) spans.push_back(at);
   return spans;
-}
-
-double quantile(const std::vector<double>& ascending, double share) {
-  if (ascending.empty()) return 0;
-  const auto count = static_cast<double>(ascending.size());
-  const double nearest = std::ceil(share * count - 1e-9);
-  return ascending[static_cast<std::size_t>(std::clamp(nearest, 1.0, count)) - 1];
 }
 
 std::vector<std::size_t> histogram(const std::vector<double>& ascending, std::size_t bins) {

@@ -55,9 +55,6 @@ std::vector<double> durations_of(const Timeline& timeline, const SpanIndex& inde
 std::vector<SpanPosition> longest_first(const Timeline& timeline, const SpanIndex& index,
                                         const OpRow& row, TimeRange range);
 
-/// The entry of an ascending list that `share` of its entries do not exceed: nearest rank.
-double quantile(const std::vector<double>& ascending, double share);
-
 /// How many values lie in each of `bins` equal parts of [first, last] of an ascending list. One bin
 /// where all are equal.
 std::vector<std::size_t> histogram(const std::vector<double>& ascending, std::size_t bins);

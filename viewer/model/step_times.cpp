@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "viewer/model/op_table.h"
+#include "db/console/statistics.h"
 
 namespace viewer {
 
@@ -22,10 +22,11 @@ StepTimes step_times(const std::vector<db::Iteration>& iterations) {
     const bool other = i > 0 && iterations[i].schedule_id != iterations[i - 1].schedule_id;
     if (other) times.changes.push_back(iterations[i].iteration);
   }
+  if (durations.empty()) return times;
   std::sort(durations.begin(), durations.end());
-  times.median_s = quantile(durations, 0.5);
-  times.p5_s = quantile(durations, 0.05);
-  times.p95_s = quantile(durations, 0.95);
+  times.median_s = db::quantile(durations, 0.5);
+  times.p5_s = db::quantile(durations, 0.05);
+  times.p95_s = db::quantile(durations, 0.95);
   return times;
 }
 
@@ -35,11 +36,10 @@ std::vector<db::Iteration> median_steps(const std::vector<std::vector<db::Iterat
     for (const db::Iteration& row : run) durations[row.iteration].push_back(row.duration_s);
   }
   std::vector<db::Iteration> medians;
-  for (auto& [iteration, of] : durations) {
-    std::sort(of.begin(), of.end());
+  for (const auto& [iteration, of] : durations) {
     db::Iteration& row = medians.emplace_back();
     row.iteration = iteration;
-    row.duration_s = quantile(of, 0.5);
+    row.duration_s = db::median(of);
   }
   return medians;
 }

@@ -11,23 +11,6 @@ namespace {
 
 using OpenStudyTest = StudyTest;
 
-TEST_F(OpenStudyTest, ThatCannotGiveASignSinceOthersWriteGoesOn) {
-  const StudyOptions o = options();
-  const StudySituation planned(o);
-  db::Connection connection = db::open_writer(database);
-  OpenStudy open(connection, o, planned.groups, planned.given);
-  connection.set_busy_timeout(0.01);
-  const auto sign = [&] { return db::load_run(connection, open.run_id).heartbeat_at; };
-  const double before = sign();
-  db::Connection other = db::open_writer(database);
-  other.database().exec("BEGIN IMMEDIATE");
-  EXPECT_NO_THROW(open.stay_alive());
-  EXPECT_EQ(sign(), before);
-  other.database().exec("COMMIT");
-  open.stay_alive();
-  EXPECT_GT(sign(), before);
-}
-
 TEST_F(OpenStudyTest, LeavesRunsOfOtherStudiesOnOtherComputersAlone) {
   const StudyOptions o = options(), another = options("another");
   const StudySituation planned(o);

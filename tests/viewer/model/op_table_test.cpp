@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "tests/viewer/lanes.h"
 #include "tests/viewer/random_timeline.h"
@@ -121,16 +120,6 @@ TEST(OpTable, SpansAreWalkedFromTheLongestExposed) {
   EXPECT_EQ(longest_first(timeline, index, rows.front(), timeline.extent), expected);
   const std::vector<SpanPosition> inside = {{1, 2}};
   EXPECT_EQ(longest_first(timeline, index, rows.front(), {6.5, 8}), inside);
-}
-
-TEST(OpTable, QuantilesAreThoseOfTheSortedList) {
-  std::vector<double> values(20);
-  std::iota(values.begin(), values.end(), 1.0);
-  EXPECT_EQ(quantile(values, 0.5), 10);
-  EXPECT_EQ(quantile(values, 0.95), 19);
-  EXPECT_EQ(quantile(values, 1), 20);
-  EXPECT_EQ(quantile({7}, 0.5), 7);
-  EXPECT_EQ(quantile({}, 0.5), 0);
 }
 
 TEST(OpTable, AHistogramCountsEveryValueOnce) {
