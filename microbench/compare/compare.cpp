@@ -74,6 +74,12 @@ bool Comparison::has_regressed() const {
   return verdict == Verdict::slower || count(Verdict::slower) > 0;
 }
 
+bool has_case(const std::vector<db::SampledMeasurement>& rows, const db::Measurement& row) {
+  return std::ranges::any_of(rows, [key = key_of(row)](const db::SampledMeasurement& other) {
+    return !other.quantiles.empty() && key_of(other.measurement) == key;
+  });
+}
+
 Comparison compare(const std::vector<db::SampledMeasurement>& before,
                    const std::vector<db::SampledMeasurement>& after, double least) {
   std::map<CaseKey, const db::SampledMeasurement*> of_before, of_after;

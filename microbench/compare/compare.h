@@ -42,6 +42,9 @@ struct Comparison {
 Comparison compare(const std::vector<db::SampledMeasurement>& before,
                    const std::vector<db::SampledMeasurement>& after, double least);
 
+/// Whether rows with samples have the case of this row.
+bool has_case(const std::vector<db::SampledMeasurement>& rows, const db::Measurement& row);
+
 inline constexpr double kSignificant = 0.05;
 /// How many times their spread `cases` ratios may deviate by chance: more where these are few, since
 /// the spread is then hardly known.

@@ -18,17 +18,21 @@
 namespace microbench {
 namespace {
 
-/// What figures depend on besides the code, in words.
-std::vector<std::pair<std::string, std::string>> place_of(const db::Connection& connection,
-                                                          std::int64_t run_id) {
+MeasuredPlace place_of(const db::Connection& connection, std::int64_t run_id) {
   const db::Run run = db::load_run(connection, run_id);
+  return {db::load_machine(connection, run.machine_id), run.network,
+          db::load_run_ranks(connection, run_id)};
+}
+
+/// What figures depend on besides the code, in words.
+std::vector<std::pair<std::string, std::string>> in_words(const MeasuredPlace& place) {
   std::set<int> nodes, threads;
-  for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) {
+  for (const db::RunRank& rank : place.ranks) {
     nodes.insert(rank.node);
     threads.insert(rank.threads.value_or(0));
   }
-  return {{"machine", db::machine_class(db::load_machine(connection, run.machine_id))},
-          {"network", run.network.empty() ? "not known" : run.network},
+  return {{"machine", db::machine_class(place.machine)},
+          {"network", place.network.empty() ? "not known" : place.network},
           {"nodes", fmt::format("{}", nodes.size())},
           {"threads of a rank", threads.size() == 1 && *threads.begin() == 0
                                     ? "not known"
@@ -46,28 +50,29 @@ std::string interval_text(const RatioInterval& interval) {
 
 }  // namespace
 
-std::string difference_in_place(const db::Connection& connection, std::int64_t before,
-                                std::int64_t after) {
-  const auto of_before = place_of(connection, before), of_after = place_of(connection, after);
+void expect_same_place(const db::Connection& connection, std::int64_t before,
+                       const MeasuredPlace& place, const std::string& name, bool across) {
+  const auto of_before = in_words(place_of(connection, before)), of_after = in_words(place);
   std::string difference;
   for (std::size_t i = 0; i < of_before.size(); ++i) {
     if (of_before[i].second == of_after[i].second) continue;
     difference +=
-        fmt::format("{}{}: {} in run {}, {} in run {}", difference.empty() ? "" : "; ",
-                    of_before[i].first, of_before[i].second, before, of_after[i].second, after);
+        fmt::format("{}{}: {} in run {}, {} in {}", difference.empty() ? "" : "; ",
+                    of_before[i].first, of_before[i].second, before, of_after[i].second, name);
   }
-  return difference;
-}
-
-Comparison compare_runs(const db::Connection& connection, const CompareSettings& settings) {
-  const std::string difference = difference_in_place(connection, settings.before, settings.after);
-  if (!difference.empty() && !settings.across) {
+  if (difference.empty()) return;
+  if (!across) {
     throw moe::InputError(
         fmt::format("{}: expected runs of one kind of machine and network, or "
                     "--across",
                     difference));
   }
-  if (!difference.empty()) spdlog::warn("not measured on the same: {}", difference);
+  spdlog::warn("not measured on the same: {}", difference);
+}
+
+Comparison compare_runs(const db::Connection& connection, const CompareSettings& settings) {
+  expect_same_place(connection, settings.before, place_of(connection, settings.after),
+                    fmt::format("run {}", settings.after), settings.across);
   Comparison comparison =
       compare(db::load_sampled_measurements(connection, settings.before),
               db::load_sampled_measurements(connection, settings.after), settings.least);
