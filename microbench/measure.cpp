@@ -79,6 +79,7 @@ bool is_slower_than_before(const Arguments& a, std::int64_t run) {
     print_comparison(stdout, style, settings, comparison);
   } else {
     spdlog::info("{}", summary_line(settings, comparison));
+    for (const std::string& line : limit_lines(settings, comparison)) spdlog::info("{}", line);
   }
   if (comparison.has_regressed()) {
     spdlog::error("run {} is slower than run {}: moe-bench compare {} {} --db {} shows all cases",

@@ -38,6 +38,9 @@ Comparison compare_runs(const db::Connection& connection, const CompareSettings&
 void print_comparison(std::FILE* file, const db::Style& style, const CompareSettings& settings,
                       const Comparison& comparison);
 
+/// What a change is, as far as these cases go: a line about a case, and one about all together.
+std::vector<std::string> limit_lines(const CompareSettings& settings, const Comparison& comparison);
+
 /// "12 cases: 2 slower, 1 faster, 9 within noise"
 std::string summary_line(const CompareSettings& settings, const Comparison& comparison);
 
