@@ -29,6 +29,10 @@ void require_sizes_fit_twice(const CommonOptions& common) {
       db::format_cell("bytes", memory_bytes())));
 }
 
+bool is_chosen(const Benchmark& benchmark, std::string_view what) {
+  return what == "all" || what == benchmark.name;
+}
+
 std::vector<Benchmark> benchmarks() {
   return {
       gemm_benchmark(),         copy_benchmark(), collective_benchmark(),

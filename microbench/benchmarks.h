@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct CommonOptions {
   std::vector<std::int64_t> sizes;  ///< bytes
   std::string sizes_text;           ///< as given, or the benchmark's own
   moe::DType dtype = moe::DType::f32;
+  int ranks = 1;
+  std::string file_text = {};  ///< of the benchmark's file
 };
 
 /// Bytes of memory of this machine.
@@ -37,6 +40,12 @@ struct BenchmarkOption {
   OptionValue value;  ///< lives as long as the benchmark
 };
 
+/// The file that an option names.
+struct BenchmarkFile {
+  std::string option;                      ///< "--routing"
+  std::function<std::string()> path = {};  ///< "" where the option names none
+};
+
 /// Where a benchmark that is no list of cases hands what it finds, on every rank.
 struct Reports {
   std::function<void(const Result&)> result;
@@ -55,7 +64,13 @@ struct Benchmark {
   std::function<void(const std::vector<moe::RankInfo>&)> check_ranks = {};
   /// In place of plans: measures all ranks at once.
   std::function<void(const Bench&, const CommonOptions&, const Reports&)> run = {};
+  /// The op of all its rows, where only measuring tells what else makes them cases (compare.h).
+  std::string op = {};
+  BenchmarkFile file = {};  ///< read where the job is started; its text comes in CommonOptions
 };
+
+/// Whether WHAT of the command line, which may be "all", means this one.
+bool is_chosen(const Benchmark& benchmark, std::string_view what);
 
 /// All benchmarks, in the order in which `moe-bench all` runs them. A new one is a line here.
 std::vector<Benchmark> benchmarks();

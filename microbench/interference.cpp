@@ -23,6 +23,7 @@ namespace microbench {
 namespace {
 
 /// An operating system divides a core in time slices of milliseconds: a sample holds many of them.
+constexpr char kInterference[] = "interference";
 constexpr double kShortestSample_s = 0.05;
 /// The least time that an activity runs alone, and beside another. How long a call of microseconds
 /// takes beside another depends on who has the core just then.
@@ -191,7 +192,7 @@ class Together {
   }
 
   moe::CallContext context() const {
-    return {.time_limit_s = bench_.sampling.time_limit_s, .what = "interference"};
+    return {.time_limit_s = bench_.sampling.time_limit_s, .what = kInterference};
   }
   void barrier() const { bench_.world.barrier(context()); }
   /// The largest of all ranks.
@@ -268,7 +269,7 @@ Case together_case(const std::shared_ptr<Together>& together, const Bench& bench
   result.row.last_columns = nullptr;
   result.row.in_mean_of_bus_bandwidth = false;
   result.row.redop = "none";
-  result.row.measurement.op = "interference";
+  result.row.measurement.op = kInterference;
   result.row.measurement.ranks = bench.world.size;
   result.prepare = [together] { together->prepare(); };
   result.timed = [together](int calls) { return together->timed(calls); };
@@ -387,10 +388,13 @@ Benchmark interference_benchmark() {
       throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
     }
   };
-  return {"interference", own, check, [options](const Bench& bench, const CommonOptions&) {
-            return interference_plans(bench, options->names, options->sizes(),
-                                      moe::nodes_of(bench.ranks));
-          }};
+  Benchmark benchmark{kInterference, own, check,
+                      [options](const Bench& bench, const CommonOptions&) {
+                        return interference_plans(bench, options->names, options->sizes(),
+                                                  moe::nodes_of(bench.ranks));
+                      }};
+  benchmark.op = kInterference;
+  return benchmark;
 }
 
 }  // namespace microbench

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "db/console/run_program.h"
+#include "microbench/benchmark_files.h"
 #include "microbench/measure.h"
 #include "moe/communicator/mpi_job.h"
 #include "moe/communicator/option_facts.h"
@@ -25,14 +26,13 @@ int main(int argc, char** argv) {
       arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
     }
     microbench::Request request;
-    // It reads no files: every rank makes its own request of the command line.
     moe::JobInputs inputs;
     inputs.given = moe::facts_of_command_line("moe-bench", app,
                                               {.freely = {"--threads"}, .in_value = {"--db"}});
-    inputs.read = [] { return std::string(); };
-    inputs.take = [&](const std::string&, int) {
-      request = microbench::read_request(arguments, offered);
-      return std::vector<moe::InputFact>();
+    inputs.read = [&] { return microbench::read_benchmark_files(arguments.what, offered); };
+    inputs.take = [&](const std::string& read, int) {
+      request = microbench::read_request(arguments, offered, read);
+      return microbench::facts_of(request);
     };
     return moe::run_job({arguments.ranks, arguments.time_limit_s, arguments.launcher}, argv, inputs,
                         [&](moe::Communicator& world) {

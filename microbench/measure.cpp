@@ -15,8 +15,9 @@
 #include "db/console/output_error.h"
 #include "db/console/version.h"
 #include "db/identity.h"
-#include "db/load.h"
+#include "microbench/against.h"
 #include "microbench/bench_store.h"
+#include "microbench/benchmark_files.h"
 #include "microbench/compare/compare_runs.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
@@ -27,7 +28,9 @@
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/launched_database.h"
+#include "moe/run/machine.h"
 #include "moe/stop.h"
+#include "moe/train/train_store.h"
 
 namespace microbench {
 namespace {
@@ -44,13 +47,14 @@ bool leaves_out(const Request& request, const Benchmark& benchmark, int ranks) {
   return request.everything && ranks == 1 && benchmark.run;
 }
 
-std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
-  std::vector<Plan> plans;
+std::vector<ToMeasure> make_plans(const Bench& bench, const Request& request) {
+  std::vector<ToMeasure> all;
   for (const auto& [benchmark, common] : request.chosen) {
-    if (!benchmark.plans) continue;
-    std::ranges::move(benchmark.plans(bench, common), std::back_inserter(plans));
+    if (leaves_out(request, benchmark, bench.world.size)) continue;
+    all.push_back({&benchmark, {}});
+    if (benchmark.plans) all.back().plans = benchmark.plans(bench, common);
   }
-  return plans;
+  return all;
 }
 
 /// "collectives --sizes": what a benchmark that does not sweep sizes has in their place.
@@ -75,6 +79,7 @@ bool is_slower_than_before(const Arguments& a, std::int64_t run) {
     print_comparison(stdout, style, settings, comparison);
   } else {
     spdlog::info("{}", summary_line(settings, comparison));
+    for (const std::string& line : limit_lines(settings, comparison)) spdlog::info("{}", line);
   }
   if (comparison.has_regressed()) {
     spdlog::error("run {} is slower than run {}: moe-bench compare {} {} --db {} shows all cases",
@@ -91,10 +96,17 @@ struct Results {
   std::int64_t wrong = 0;  ///< values that were not what they must be
 };
 
-void open_results(Results& results, const Arguments& arguments,
-                  const std::vector<moe::RankInfo>& ranks, const moe::OpenDevice& device, int argc,
+void open_results(Results& results, const Arguments& arguments, const Bench& bench,
+                  const std::vector<ToMeasure>& measured, const moe::OpenDevice& device, int argc,
                   char** argv) {
+  const std::vector<moe::RankInfo>& ranks = bench.ranks;
   db::Run run = db::this_run("bench", arguments.what, argc, argv);
+  if (!arguments.database.empty()) moe::expect_database_of_launcher(arguments.database);
+  if (arguments.against) {
+    const MeasuredPlace place{moe::this_machine(), run.network,
+                              moe::rank_rows(0, ranks, device.threads)};
+    expect_comparable(db::open_reader(arguments.database), arguments, place, bench, measured);
+  }
   const std::set<int> nodes = [&] {
     const std::vector<int> of = moe::nodes_of(ranks);
     return std::set<int>(of.begin(), of.end());
@@ -102,7 +114,6 @@ void open_results(Results& results, const Arguments& arguments,
   const Origin origin{ranks.front().hostname, run.started_at, static_cast<int>(nodes.size()),
                       run.revision, run.network};
   if (!arguments.database.empty()) {
-    moe::expect_database_of_launcher(arguments.database);
     run.device = arguments.device;
     run.ranks = static_cast<int>(ranks.size());
     results.store.emplace(arguments.database, std::move(run), ranks, device.threads,
@@ -134,7 +145,7 @@ int finish(Results& results, const Arguments& arguments) {
   return error.empty() && !slower ? db::kExitDone : db::kExitFailed;
 }
 
-void run_and_print(const Bench& bench, const Request& request,
+void run_and_print(const Bench& bench, const Request& request, std::vector<ToMeasure> measured,
                    const std::vector<std::string>& google_options, Results& results) {
   std::optional<ResultWriter>& writer = results.writer;
   std::optional<BenchStore>& store = results.store;
@@ -149,7 +160,9 @@ void run_and_print(const Bench& bench, const Request& request,
         if (!error.closed()) throw;  // otherwise SIGPIPE ends all ranks in order
       }
     };
-    run_plans(bench, make_plans(bench, request), report, google_options);
+    std::vector<Plan> plans;
+    for (ToMeasure& of : measured) std::ranges::move(of.plans, std::back_inserter(plans));
+    run_plans(bench, plans, report, google_options);
     const Reports reports{report,
                           [&](const std::string& line) {
                             if (writer) writer->text(line);
@@ -177,7 +190,8 @@ void run_and_print(const Bench& bench, const Request& request,
 
 }  // namespace
 
-Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) {
+Request read_request(const Arguments& a, const std::vector<Benchmark>& offered,
+                     const std::string& read) {
   Request request{dtype_of(a.dtype), {}, a.what == "all"};
   if (!a.runs.empty()) {
     throw moe::InputError(fmt::format("{} {}: runs are compared: expected {} RUN RUN", a.what,
@@ -214,21 +228,29 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
                     "about a GPU: expected no --db",
                     a.database));
   }
+  const int ranks = a.ranks.value_or(moe::mpi_job_size().value_or(1));
   for (const Benchmark& benchmark : offered) {
-    if (a.what != "all" && a.what != benchmark.name) continue;
+    if (!is_chosen(benchmark, a.what)) continue;
     if (!a.sizes.empty() && benchmark.sizes.empty() && a.what != "all") refuse_sizes(a, benchmark);
     const std::string& sizes = a.sizes.empty() ? benchmark.sizes : a.sizes;
-    CommonOptions common{{}, sizes, request.dtype};
+    CommonOptions common{{}, sizes, request.dtype, ranks, text_of_file(read, benchmark)};
     if (!sizes.empty()) common.sizes = parse_sizes(sizes);
     benchmark.check(common);
     request.chosen.push_back({benchmark, common});
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) {
-    const auto connection = db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
-    moe::tell_ranks(connection);
-    if (a.against) db::load_run(connection, *a.against);
+    if (a.against) expect_benchmark_run(db::open_reader(a.database), *a.against, a.what);
+    moe::tell_ranks(db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s}));
   }
   return request;
+}
+
+std::vector<moe::InputFact> facts_of(const Request& request) {
+  std::vector<moe::InputFact> facts;
+  for (const auto& [benchmark, common] : request.chosen) {
+    std::ranges::move(facts_of_file(benchmark, common.file_text), std::back_inserter(facts));
+  }
+  return facts;
 }
 
 int measure(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
@@ -243,7 +265,7 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
     std::iota(everybody.begin(), everybody.end(), 0);
     staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
   }
-  moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
+  moe::Communicator& fast = device.nccl ? *device.nccl : staged ? *staged : world;
   if (request.dtype == moe::DType::bf16 && !cuda && world.rank == 0) {
     if (const std::string remark = moe::remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
   }
@@ -251,7 +273,7 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
       !remark.empty() && world.rank == 0) {
     spdlog::warn(remark);
   }
-  Bench bench{world, measured, *device.backend, request.dtype, arguments.device, {}};
+  Bench bench{world, fast, *device.backend, request.dtype, arguments.device, {}};
   bench.enqueues = device.nccl != nullptr;
   bench.ranks = ranks;
   bench.sampling.budget_s = arguments.budget_s;
@@ -264,12 +286,13 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
       benchmark.check_ranks(ranks);
     }
   }
+  std::vector<ToMeasure> measured = make_plans(bench, request);
   Results results;
   if (world.rank == 0) {
     const moe::AnnouncedWork opening("opens its database");
-    open_results(results, arguments, ranks, device, argc, argv);
+    open_results(results, arguments, bench, measured, device, argc, argv);
   }
-  run_and_print(bench, request, arguments.google_options, results);
+  run_and_print(bench, request, std::move(measured), arguments.google_options, results);
   // A wrong value is everybody's failure.
   std::int32_t code = db::kExitDone;
   if (world.rank == 0) {

@@ -6,16 +6,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
+#include <utility>
 
 #include "db/console/shown_text.h"
 #include "microbench/pattern.h"
-#include "moe/communicator/mpi_job.h"
-#include "moe/communicator/ranks.h"
 #include "moe/errors.h"
-#include "moe/input/read_file.h"
 #include "moe/rows/routing_file.h"
 
 namespace microbench {
@@ -120,24 +118,44 @@ Weights weights_of_file(const std::string& routing, std::string_view text, int r
   return by_rank(routing, file.routing.layers.front(), ranks);
 }
 
-/// Elements that each rank sends to each, where the busiest receives at most `count`.
+/// Elements that each rank sends to each, where the busiest receives `count`: every rank receives
+/// its share of that, rounded, and what rounding down leaves of it comes from those of whose parts it
+/// took most; of equals from the next rank on, a rank's own part last.
 std::vector<std::vector<std::int64_t>> elements_of(const ExchangeMatrix& exchange,
                                                    std::int64_t count) {
-  double busiest = 0;
   const std::size_t ranks = exchange.weight.size();
-  for (std::size_t to = 0; to < ranks; ++to) {
-    double received = 0;
-    for (const auto& row : exchange.weight) received += row[to];
-    busiest = std::max(busiest, received);
-  }
-  std::vector<std::vector<std::int64_t>> elements;
+  std::vector<double> received(ranks);
   for (const auto& row : exchange.weight) {
-    auto& own = elements.emplace_back();
-    for (const double weight : row) {
-      own.push_back(static_cast<std::int64_t>(weight / busiest * static_cast<double>(count)));
+    for (std::size_t to = 0; to < ranks; ++to) received[to] += row[to];
+  }
+  const double of_weight = static_cast<double>(count) / std::ranges::max(received);
+  std::vector<std::vector<std::int64_t>> elements(ranks, std::vector<std::int64_t>(ranks));
+  for (std::size_t to = 0; to < ranks; ++to) {
+    std::int64_t left = std::llround(received[to] * of_weight);
+    std::vector<std::pair<double, std::size_t>> lost;  // with the sender
+    for (std::size_t next = 1; next <= ranks; ++next) {
+      const std::size_t from = (to + next) % ranks;
+      const double share = exchange.weight[from][to] * of_weight;
+      elements[from][to] = static_cast<std::int64_t>(share);
+      left -= elements[from][to];
+      lost.emplace_back(share - std::floor(share), from);
+    }
+    std::ranges::stable_sort(lost, std::greater(), &std::pair<double, std::size_t>::first);
+    for (const auto& [share, from] : lost) {
+      if (left-- > 0) ++elements[from][to];
     }
   }
   return elements;
+}
+
+template <typename Number>
+bool leaves_a_rank(const std::vector<std::vector<Number>>& matrix) {
+  for (std::size_t from = 0; from < matrix.size(); ++from) {
+    for (std::size_t to = 0; to < matrix.size(); ++to) {
+      if (from != to && matrix[from][to] > 0) return true;
+    }
+  }
+  return false;
 }
 
 std::int64_t received_by(const std::vector<std::vector<std::int64_t>>& elements, std::size_t to) {
@@ -148,13 +166,8 @@ std::int64_t received_by(const std::vector<std::vector<std::int64_t>>& elements,
 
 }  // namespace
 
-void check_exchange(const std::string& routing) {
-  if (routing.empty() || routing == "uniform") return;
-  if (routing.starts_with(kZipf)) {
-    exponent_of(routing);
-    return;
-  }
-  if (moe::mpi_job_rank().value_or(0) == 0) moe::read_file(routing);
+bool names_exchange_file(const std::string& routing) {
+  return !routing.empty() && !is_word(routing);
 }
 
 ExchangeMatrix exchange_matrix(const std::string& routing, std::string_view text, int ranks) {
@@ -173,12 +186,8 @@ ExchangeMatrix exchange_matrix(const std::string& routing, std::string_view text
   refuse_exchange(routing, "nothing is sent");
 }
 
-ExchangeMatrix exchange_matrix(const Bench& bench, const std::string& routing) {
-  const bool reads = !is_word(routing) && bench.world.rank == 0;
-  const std::string text = moe::broadcast_text(
-      bench.world, reads ? moe::read_file(routing) : std::string(),
-      {.time_limit_s = bench.sampling.time_limit_s, .what = "routing of all_to_all_v"});
-  return exchange_matrix(routing, text, bench.world.size);
+bool exchanges(const ExchangeMatrix& exchange, std::int64_t count) {
+  return leaves_a_rank(elements_of(exchange, count)) || !leaves_a_rank(exchange.weight);
 }
 
 MeasuredCollective routed_all_to_all_v(const ExchangeMatrix& exchange) {

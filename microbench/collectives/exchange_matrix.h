@@ -15,8 +15,8 @@ struct ExchangeMatrix {
   std::vector<std::vector<double>> weight;  ///< [from][to], in any unit
 };
 
-/// Throws moe::InputError unless `routing` is "uniform", "zipf:EXPONENT" or a file that rank 0 can read.
-void check_exchange(const std::string& routing);
+/// Whether `routing` is the name of a file, and not "", "uniform" or "zipf:1.2".
+bool names_exchange_file(const std::string& routing);
 
 /// The matrix of a routing among `ranks` ranks:
 ///   - "uniform", "zipf:1.2": of kExchangeExperts experts, or one a rank where ranks are more, whose
@@ -27,11 +27,12 @@ void check_exchange(const std::string& routing);
 /// Throws moe::InputError naming `routing` where the file is of other ranks or does not divide.
 ExchangeMatrix exchange_matrix(const std::string& routing, std::string_view text, int ranks);
 
-/// The same on every rank of the bench: rank 0 reads the file.
-ExchangeMatrix exchange_matrix(const Bench& bench, const std::string& routing);
+/// Whether a rank sends something to another where the busiest receives `count` elements, or none
+/// does with whatever size.
+bool exchanges(const ExchangeMatrix& exchange, std::int64_t count);
 
 /// all_to_all_v with these shares, where S is what the busiest rank receives, itself included. Every
-/// share is rounded to whole elements.
+/// rank receives its share to the next whole element, and every message is within one of its own.
 MeasuredCollective routed_all_to_all_v(const ExchangeMatrix& exchange);
 
 inline constexpr int kExchangeExperts = 64;

@@ -13,6 +13,7 @@ namespace microbench {
 namespace {
 
 constexpr double kDeviationOfRatios = 1.4826;  ///< standard deviation over the median deviation
+constexpr double kLeastNoise = 0.001;
 
 using CaseKey =
     std::tuple<std::string, std::string, std::string, int, std::int64_t, double, std::string>;
@@ -33,20 +34,31 @@ CaseKey key_of(const db::Measurement& m) {
   return {m.op, m.device, m.dtype, m.ranks, m.bytes, m.flops, case_parameters(m)};
 }
 
-/// `noise`: what ln(ratio) may deviate by chance.
-Verdict verdict_of(const RatioInterval& interval, double least, double noise) {
-  const double limit = std::max(std::log1p(least), noise);
-  const double change = std::log(interval.ratio);
-  if (change > limit && interval.low > 1) return Verdict::slower;
-  if (change < -limit && interval.high < 1) return Verdict::faster;
+/// `limit`: the share that a ratio differs by at most where nothing has changed.
+Verdict verdict_of(const RatioInterval& interval, double limit) {
+  if (interval.ratio > 1 + limit && interval.low > 1) return Verdict::slower;
+  if (interval.ratio < 1 / (1 + limit) && interval.high < 1) return Verdict::faster;
   return Verdict::within_noise;
 }
 
-double spread_of(const std::vector<double>& ratios) {
+/// Half of what lies between the quartiles, over the median; never 0, since clocks are coarse.
+double own_noise(const std::vector<double>& quantiles) {
+  const double between = db::quantile(quantiles, 0.75) - db::quantile(quantiles, 0.25);
+  return std::max(kLeastNoise, between / 2 / db::median(quantiles));
+}
+
+/// How many times their spread `cases` ratios may deviate by chance: more where these are few, since
+/// the spread is then hardly known.
+double spreads_of_noise(std::size_t cases) { return 4 + 32 / static_cast<double>(cases); }
+
+/// By how many times their own noise ratios deviate from their median.
+double spread_of(const std::vector<double>& ratios, const std::vector<double>& noise) {
   if (ratios.size() < kFewestForSpread) return 0;
-  const double middle = std::log(db::median(ratios));
+  const double middle = db::median(ratios);
   std::vector<double> deviations;
-  for (const double ratio : ratios) deviations.push_back(std::abs(std::log(ratio) - middle));
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    deviations.push_back(std::abs(std::log(ratios[i] / middle)) / noise[i]);
+  }
   return kDeviationOfRatios * db::median(deviations);
 }
 
@@ -64,8 +76,6 @@ std::string name_of(Verdict verdict) {
   throw std::invalid_argument("name_of: no such verdict");
 }
 
-double spreads_of_noise(std::size_t cases) { return 4 + 32 / static_cast<double>(cases); }
-
 int Comparison::count(Verdict of) const {
   return static_cast<int>(std::ranges::count(cases, of, &ComparedCase::verdict));
 }
@@ -74,13 +84,19 @@ bool Comparison::has_regressed() const {
   return verdict == Verdict::slower || count(Verdict::slower) > 0;
 }
 
+bool has_case(const std::vector<db::SampledMeasurement>& rows, const db::Measurement& row) {
+  return std::ranges::any_of(rows, [key = key_of(row)](const db::SampledMeasurement& other) {
+    return !other.quantiles.empty() && key_of(other.measurement) == key;
+  });
+}
+
 Comparison compare(const std::vector<db::SampledMeasurement>& before,
                    const std::vector<db::SampledMeasurement>& after, double least) {
   std::map<CaseKey, const db::SampledMeasurement*> of_before, of_after;
   for (const auto& row : before) of_before[key_of(row.measurement)] = &row;
   for (const auto& row : after) of_after[key_of(row.measurement)] = &row;
   Comparison result;
-  std::vector<double> p, ratios;
+  std::vector<double> p, ratios, noise;
   for (const auto& row : before) {
     const CaseKey key = key_of(row.measurement);
     if (of_before.at(key) != &row) continue;
@@ -98,24 +114,23 @@ Comparison compare(const std::vector<db::SampledMeasurement>& before,
                           ratio_of(row.quantiles, other.quantiles)};
     p.push_back(rank_test_p(row.quantiles, other.quantiles));
     ratios.push_back(compared.ratio.ratio);
+    noise.push_back(own_noise(row.quantiles) + own_noise(other.quantiles));
     result.cases.push_back(std::move(compared));
   }
   for (const auto& [key, row] : of_after) {
     if (!of_before.contains(key)) ++result.only_after;
   }
   if (result.cases.empty()) return result;
-  result.spread = spread_of(ratios);
-  const double noise = spreads_of_noise(ratios.size()) * result.spread;
+  const double spreads = spreads_of_noise(ratios.size()) * spread_of(ratios, noise);
   const std::vector<double> corrected = corrected_by_holm(p);
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     ComparedCase& compared = result.cases[i];
     compared.p = corrected[i];
-    if (compared.p < kSignificant) {
-      compared.verdict = verdict_of(compared.ratio, least, noise);
-    }
+    compared.limit = std::max(least, std::expm1(spreads * noise[i]));
+    if (compared.p < kSignificant) compared.verdict = verdict_of(compared.ratio, compared.limit);
   }
   result.all = median_of_ratios(ratios);
-  result.verdict = verdict_of(result.all, least, 0);
+  result.verdict = verdict_of(result.all, least);
   return result;
 }
 

@@ -388,6 +388,7 @@ Benchmark pair_benchmark() {
       },
       {},
       "4M"};
+  benchmark.op = kPingPong;
   benchmark.check_ranks = [over](const std::vector<moe::RankInfo>& ranks) {
     pair_players(ranks, *over);
   };

@@ -1,8 +1,8 @@
 #include "microbench/collectives/exchange_matrix.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "moe/errors.h"
@@ -51,26 +51,36 @@ TEST(ExchangeMatrix, ARoutingFileDividesItsExpertsAmongRanks) {
 }
 
 TEST(ExchangeMatrix, WordsAndFilesAreCheckedBeforeRanksStart) {
-  EXPECT_NO_THROW(check_exchange(""));
-  EXPECT_NO_THROW(check_exchange("zipf:0.5"));
-  EXPECT_THROW(check_exchange("zipf:-1"), moe::InputError);
-  EXPECT_THROW(check_exchange("zipf:1.2x"), moe::InputError);
-  EXPECT_THROW(check_exchange("no such file"), moe::InputError);
+  const Benchmark benchmark = collective_benchmark();
+  const auto option = std::ranges::find(benchmark.options, "--routing", &BenchmarkOption::name);
+  std::string& routing = *std::get<std::string*>(option->value);
+  CommonOptions common{{4096}, "4K", moe::DType::f32, 2, "1 2\n3 4\n"};
+  for (const char* good : {"", "uniform", "zipf:0.5", "a file"}) {
+    routing = good;
+    EXPECT_NO_THROW(benchmark.check(common)) << good;
+    EXPECT_EQ(benchmark.file.path(), routing == "a file" ? "a file" : "");
+  }
+  common.file_text = "1 2 3\n";
+  for (const char* bad : {"zipf:-1", "zipf:1.2x", "a file"}) {
+    routing = bad;
+    EXPECT_THROW(benchmark.check(common), moe::InputError) << bad;
+  }
 }
 
 TEST(ExchangeMatrix, RoutedExchangesArriveRightAlsoWhereARankGetsNothing) {
-  const std::string path = testing::TempDir() + "/exchange_matrix_test.txt";
-  std::ofstream(path) << "5 0 1\n7 0 2\n0 0 9\n";
-  for (const std::string& routing : {std::string("uniform"), std::string("zipf:2"), path}) {
+  const std::string text = "5 0 1\n7 0 2\n0 0 9\n";
+  for (const std::string routing : {"uniform", "zipf:2", "a file"}) {
     moe::run_local_ranks(3, [&](moe::Communicator& world) {
       const auto backend = moe::make_cpu_backend(1);
       const Bench bench{world,    world,
                         *backend, moe::DType::f32,
                         "cpu",    {.shortest_sample_s = 0, .fewest_samples = 3, .budget_s = 0.001}};
-      for (const Plan& plan : collective_plans(bench, {"all_to_all_v"}, {4, 48, 40'000}, routing)) {
+      for (const Plan& plan :
+           collective_plans(bench, {"all_to_all_v"}, {4, 48, 40'000}, routing, text)) {
         const Result result = measure(bench, plan.make());
         EXPECT_EQ(result.measurement.wrong, 0) << routing << " " << plan.name;
         EXPECT_THAT(result.measurement.parameters_json, HasSubstr(nlohmann::json(routing).dump()));
+        EXPECT_EQ(plan.name, fmt::format("all_to_all_v/{}", result.measurement.bytes));
       }
     });
   }
@@ -86,6 +96,45 @@ TEST(ExchangeMatrix, TheBusiestRankReceivesTheSize) {
     EXPECT_EQ(part.sent, 400);
     EXPECT_EQ(part.count, 600);
     EXPECT_THAT(part.parameters_json, HasSubstr("\"imbalance\":1.5"));
+  });
+}
+
+TEST(ExchangeMatrix, SmallSizesAreExchangedWhole) {
+  moe::run_local_ranks(4, [](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
+    const auto received = [&](const std::string& routing, std::int64_t count) {
+      const auto part =
+          routed_all_to_all_v(exchange_matrix(routing, "", world.size)).part(bench, count);
+      EXPECT_EQ(part.count, count) << routing;
+      return part.receive;
+    };
+    // One element of each: from the next rank.
+    for (const moe::Segment& from : received("uniform", 1)) {
+      EXPECT_EQ(from.rows, from.peer == (world.rank + 1) % 4 ? 1 : 0) << world.rank;
+    }
+    for (const moe::Segment& from : received("uniform", 6)) {
+      EXPECT_EQ(from.rows,
+                from.peer == (world.rank + 1) % 4 || from.peer == (world.rank + 2) % 4 ? 2 : 1);
+    }
+    received("zipf:1.2", 2);
+  });
+}
+
+TEST(ExchangeMatrix, SizesInWhichNothingIsSentAreLeftOut) {
+  const std::string text = "98 2\n2 98\n";
+  moe::run_local_ranks(2, [&](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
+    const auto names = [&](const std::string& matrix) {
+      std::vector<std::string> all;
+      for (const Plan& plan : collective_plans(bench, {"all_to_all_v"}, {8, 400}, "m", matrix)) {
+        all.push_back(plan.name);
+      }
+      return all;
+    };
+    EXPECT_THAT(names(text), ElementsAre("all_to_all_v/400"));
+    EXPECT_THAT(names("1 0\n0 1\n"), testing::SizeIs(2)) << "nothing is meant to be sent";
   });
 }
 

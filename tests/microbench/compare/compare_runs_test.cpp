@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "db/store.h"
 #include "moe/errors.h"
 #include "tests/db/sample.h"
@@ -65,6 +67,21 @@ TEST(CompareRuns, TheNextAllocationOfTheSameKindIsComparable) {
   EXPECT_TRUE(c.has_regressed());
   EXPECT_THAT(summary_line({before, after}, c), HasSubstr("1 cases: 1 slower"));
   EXPECT_FALSE(compare_runs(connection, {after, before}).has_regressed());
+}
+
+TEST(CompareRuns, LimitsAreSaid) {
+  const CompareSettings settings{1, 2};
+  Comparison c;
+  c.cases.resize(2);
+  c.cases[0].limit = 0.05;
+  c.cases[1].limit = 0.171;
+  c.all = {1.02, 0.99, 1.04};
+  EXPECT_THAT(limit_lines(settings, c),
+              testing::ElementsAre(HasSubstr("more than its limit: 5% to 17.1% (--least 5%,"),
+                                   HasSubstr("by more than 5% and the whole interval")));
+  c.cases.pop_back();
+  c.all.high = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(limit_lines(settings, c), testing::ElementsAre(HasSubstr("its limit: 5% (--least")));
 }
 
 TEST(CompareRuns, AnotherPlaceIsRefusedAndNamedUnlessAskedFor) {

@@ -60,6 +60,41 @@ TEST(Compare, OneSlowCaseIsNamedAndTheOthersAreNot) {
   EXPECT_EQ(compare(after, sweep(12, 1, 0.01, 1), 0.05).count(Verdict::faster), 1);
 }
 
+/// A run in which every second case is noisy, within the run and from run to run.
+std::vector<db::SampledMeasurement> uneven_sweep(unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0, 1);
+  auto rows = sweep(20, 1, 0, seed);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double noise = i % 2 == 0 ? 0.01 : 0.2, usual = std::exp(0.2 * noise * normal(random));
+    for (double& sample : rows[i].quantiles)
+      sample = 1e-3 * usual * std::exp(noise * normal(random));
+    std::ranges::sort(rows[i].quantiles);
+  }
+  return rows;
+}
+
+TEST(Compare, NoisyCasesHideNoQuietOne) {
+  for (unsigned seed = 0; seed < 40; seed += 2) {
+    const auto before = uneven_sweep(seed);
+    auto after = uneven_sweep(seed + 1);
+    EXPECT_FALSE(compare(before, after, 0.05).has_regressed()) << seed;
+    for (double& sample : after[8].quantiles) sample *= 1.1;
+    const Comparison c = compare(before, after, 0.05);
+    EXPECT_EQ(c.cases[8].verdict, Verdict::slower) << seed;
+    EXPECT_EQ(c.count(Verdict::slower), 1) << seed;
+    EXPECT_LT(c.cases[8].limit, c.cases[9].limit);
+  }
+}
+
+TEST(Compare, SamplesThatAreAllAlikeHaveALimitToo) {
+  auto before = sweep(6, 1, 0, 1), after = sweep(6, 1, 0, 2);
+  for (auto* rows : {&before, &after}) {
+    for (double& sample : rows->at(2).quantiles) sample = 1e-3;
+  }
+  EXPECT_EQ(compare(before, after, 0.05).cases[2].limit, 0.05);
+}
+
 TEST(Compare, AChangeBelowTheLeastIsNone) {
   const auto before = sweep(4, 1, 0, 1), after = sweep(4, 1.04, 0, 2);
   EXPECT_FALSE(compare(before, after, 0.05).has_regressed());
