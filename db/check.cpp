@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "db/programs.h"
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/store.h"
@@ -40,12 +39,6 @@ void check_pages(const Connection& connection, Problems& problems) {
 }
 
 void check_schema(const Connection& connection, Problems& problems) {
-  if (!stores_programs(connection)) {
-    problems.emplace_back(
-        "made by an older moelab, which stored what timelines share for each of them: --fix stores "
-        "it once");
-    return;
-  }
   const Connection wanted = open_writer(":memory:");
   constexpr const char* kColumns =
       "SELECT object.name, info.name, info.type, info.\"notnull\", info.pk "
@@ -61,7 +54,7 @@ void check_schema(const Connection& connection, Problems& problems) {
     if (!found.step()) {
       problems.push_back(fmt::format("table {} has no column {}", table, name));
     } else if (found.value<std::string>(2) != columns.value<std::string>(2) ||
-               found.value<int>(3) != columns.value<int>(3) ||
+               found.value<int>(3) < columns.value<int>(3) ||  // NOT NULL may be more than wanted
                found.value<int>(4) != columns.value<int>(4)) {
       problems.push_back(
           fmt::format("column {} of table {} is not as this version makes it", name, table));
@@ -186,14 +179,12 @@ void check_timelines(const Connection& connection, Problems& problems) {
             "timeline {} has {} spans of ops it does not describe, the first is op {}",
             row.value<std::int64_t>(0), row.value<std::int64_t>(1), row.value<std::int64_t>(2)));
       });
-  const bool shares = stores_programs(connection);
   each_row(
       connection,
-      fmt::format("SELECT timeline_id, count(*), min(tensor) FROM {} AS memory "
-                  "WHERE NOT EXISTS (SELECT 1 FROM timeline_tensor WHERE "
-                  "timeline_tensor.timeline_id = memory.timeline_id "
-                  "AND timeline_tensor.tensor = memory.tensor) GROUP BY timeline_id",
-                  shares ? "(timeline_memory JOIN planned_tensor USING (plan_id))" : "allocation"),
+      "SELECT timeline_id, count(*), min(tensor) FROM timeline_memory "
+      "JOIN planned_tensor USING (plan_id) WHERE NOT EXISTS (SELECT 1 FROM timeline_tensor WHERE "
+      "timeline_tensor.timeline_id = timeline_memory.timeline_id "
+      "AND timeline_tensor.tensor = planned_tensor.tensor) GROUP BY timeline_id",
       [&](const Statement& row) {
         problems.push_back(fmt::format(
             "timeline {} has memory for {} tensors it does not describe, the first is tensor "

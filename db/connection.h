@@ -65,7 +65,7 @@ class Connection {
 /// WAL, so that readers neither block it nor are blocked; any number of writers may be open, one at
 /// a time is inside a transaction. On a network file system a rollback journal takes its place, since
 /// WAL needs memory that all processes share; an info says so. Throws Error; the file is then byte
-/// for byte as it was.
+/// for byte as it was, unless it was brought up to date in part.
 Connection open_writer(const std::string& path, const OpenOptions& options = {});
 
 /// Opens a moelab database for reading only, also from a read-only medium. Its views are those of

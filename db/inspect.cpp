@@ -166,13 +166,19 @@ void check_identity(const Identity& found, const std::string& path, const Schema
                             "version {}",
                             path, found.version, schema.version));
   }
-  constexpr int kOldest = 7;
+  constexpr int kOldest = 7;  // that a writer can bring up to date (schema.h)
   if (found.version < kOldest) {
     throw Error(ErrorKind::older,
-                fmt::format("{}: version {}, made by an older moelab; this program reads versions "
-                            "{} to {}: begin a new database, and read this one with the program "
-                            "that made it",
-                            path, found.version, kOldest, schema.version));
+                fmt::format("{}: version {}, made by an older moelab, cannot be made version {}; "
+                            "only versions from {} on can: begin a new database, and read this one "
+                            "with the program that made it",
+                            path, found.version, schema.version, kOldest));
+  }
+  if (found.version < schema.version && !writing) {
+    throw Error(ErrorKind::older,
+                fmt::format("{0}: version {1}, made by an older moelab; this program reads version "
+                            "{2}: `moe-db check --fix --db {0}` makes it version {2}",
+                            path, found.version, schema.version));
   }
 }
 

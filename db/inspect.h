@@ -24,7 +24,7 @@ struct Identity {
 Identity identify(const SQLite::Database& database);
 
 /// Throws Error (not_moelab, older, newer) unless this program can read a file that says this. A
-/// writer may make its tables in an empty one.
+/// writer may make its tables in an empty one, and bring an older one up to date.
 void check_identity(const Identity& found, const std::string& path, const Schema& schema,
                     bool writing);
 

@@ -47,10 +47,6 @@ void set_times(const Connection& connection, std::span<Allocation> of_rank) {
 
 /// The rows of the view allocation, which would sort all spans of the timeline.
 std::vector<Allocation> load_allocations(const Connection& connection, std::int64_t timeline_id) {
-  if (!stores_programs(connection)) {
-    return select<Allocation>(connection, "WHERE timeline_id = ? ORDER BY rank, tensor",
-                              timeline_id);
-  }
   Statement statement(connection,
                       "SELECT timeline_id, rank, tensor, offset_bytes, bytes, first_op, last_op, "
                       "NULL, NULL FROM timeline_memory JOIN planned_tensor USING (plan_id) "

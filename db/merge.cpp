@@ -13,7 +13,6 @@
 #include <set>
 
 #include "db/console/output_target.h"
-#include "db/programs.h"
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/transaction.h"
@@ -182,12 +181,6 @@ class Merge {
       : into_(into), from_(from), tables_(tables_in_order()) {}
 
   Merged run() {
-    if (!stores_programs(from_)) {
-      throw Error(ErrorKind::older,
-                  fmt::format("{}: made by an older moelab; `moe-db check --fix --db {}` brings it "
-                              "up to date",
-                              from_.path(), from_.path()));
-    }
     refuse_known_runs();
     merged_.new_runs = last_id("run");
     for (const MergedTable& table : tables_) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "db/console/progress.h"
 #include "db/statement.h"
 #include "db/store.h"
 #include "db/transaction.h"
@@ -247,13 +248,6 @@ std::int64_t remove_unused_programs(Connection& connection) {
 }
 
 std::span<const char* const> tables_of_programs() { return kTables; }
-std::span<const char* const> views_of_programs() { return kViews; }
-
-bool stores_programs(const Connection& connection) {
-  return Statement(connection,
-                   "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'program'")
-      .step();
-}
 
 void share_programs(Connection& connection) {
   Transaction transaction(connection, "store what timelines share once");
@@ -261,7 +255,11 @@ void share_programs(Connection& connection) {
   std::vector<std::int64_t> timelines;
   Statement ids(connection, "SELECT id FROM timeline ORDER BY id");
   while (ids.step()) timelines.push_back(ids.value<std::int64_t>(0));
+  Progress progress(connection.path() + ": storing once what timelines share",
+                    static_cast<double>(timelines.size()));
+  std::size_t done = 0;
   for (const std::int64_t timeline : timelines) {
+    progress.at(static_cast<double>(done++));
     share_program_of(connection, timeline);
     std::vector<int> ranks;
     Statement with_memory(connection,

@@ -25,14 +25,11 @@ void forget_program(Connection&, std::int64_t timeline_id);
 /// Removes the programs and memory plans that no timeline has. Returns how many.
 std::int64_t remove_unused_programs(Connection&);
 
-/// The tables that hold them, and the views by timeline.
+/// The tables that hold them.
 std::span<const char* const> tables_of_programs();
-std::span<const char* const> views_of_programs();
 
-/// Whether a file has those tables. Version 7 had a table for every view instead.
-bool stores_programs(const Connection&);
-
-/// Moves the rows of the tables of version 7 to programs and memory plans and removes those tables.
+/// Moves the rows of the tables of version 7, which has one for each of those views, to programs and
+/// memory plans, and removes these tables. Says how far it is where it takes long.
 void share_programs(Connection&);
 
 }  // namespace db

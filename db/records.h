@@ -60,7 +60,8 @@ struct Run {
   std::optional<std::int64_t> resumes_run_id = {};
 };
 
-/// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's.
+/// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's; none where
+/// the clocks could not be compared.
 struct RunRank {
   std::int64_t run_id = 0;
   int rank = 0;
@@ -71,8 +72,8 @@ struct RunRank {
   /// How many threads it computes with; none: on a GPU, or not known.
   std::optional<int> threads = {};
   std::int64_t pid = 0;
-  double clock_offset_s = 0;
-  double clock_error_s = 0;  ///< the offset is as exact as this; infinite: it is not known
+  std::optional<double> clock_offset_s{};
+  std::optional<double> clock_error_s{};  ///< the offset is as exact as this
   std::int64_t predicted_peak_bytes = 0;
   std::int64_t measured_peak_bytes = 0;
   /// The share of its machine's processor time that others used during the iterations.

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
@@ -20,10 +21,16 @@
 namespace db {
 namespace {
 
+using TableColumns = std::set<std::pair<std::string, std::string>>;
+
+/// The version since which a file stores what timelines share once (programs.h).
+constexpr int kSharedSince = 8;
+
 /// Tables, indices and views by name, with the SQL that made them, and the columns of the tables.
 struct Shape {
   std::map<std::string, std::string> tables, indices, views;
-  std::set<std::pair<std::string, std::string>> columns;
+  TableColumns columns;
+  TableColumns not_null;  ///< those of them that always have a value
 };
 
 Shape shape_of(const SQLite::Database& database) {
@@ -35,11 +42,17 @@ Shape shape_of(const SQLite::Database& database) {
     auto& named = type == "table" ? shape.tables : type == "view" ? shape.views : shape.indices;
     named[objects.getColumn(1)] = objects.getColumn(2).getString();
   }
-  SQLite::Statement columns(database,
-                            "SELECT object.name, info.name FROM main.sqlite_schema AS object "
-                            "JOIN pragma_table_info(object.name, 'main') AS info "
-                            "WHERE object.type = 'table'");
-  while (columns.executeStep()) shape.columns.emplace(columns.getColumn(0), columns.getColumn(1));
+  SQLite::Statement columns(
+      database,
+      "SELECT object.name, info.name, info.\"notnull\" FROM main.sqlite_schema AS object "
+      "JOIN pragma_table_info(object.name, 'main') AS info "
+      "WHERE object.type = 'table'");
+  while (columns.executeStep()) {
+    shape.columns.emplace(columns.getColumn(0), columns.getColumn(1));
+    if (columns.getColumn(2).getInt() != 0) {
+      shape.not_null.emplace(columns.getColumn(0), columns.getColumn(1));
+    }
+  }
   return shape;
 }
 
@@ -67,24 +80,15 @@ bool has_tables(const Shape& found, const Shape& wanted) {
                        wanted.columns.end());
 }
 
-/// What a reader needs of a file of version 7. It has tables of these names where views are wanted.
-Shape without_programs(Shape wanted) {
-  const auto is_new = [](const std::string& name) {
-    return std::ranges::any_of(tables_of_programs(), [&](const char* table) {
-      return name == table || name.starts_with(std::string(table) + "_by_");
-    });
-  };
-  std::erase_if(wanted.tables, [&](const auto& table) { return is_new(table.first); });
-  std::erase_if(wanted.indices, [&](const auto& index) { return is_new(index.first); });
-  std::erase_if(wanted.columns, [&](const auto& column) { return is_new(column.first); });
-  for (const char* view : views_of_programs()) wanted.tables[view];
-  wanted.columns.emplace("timeline_op", "group_kind");
-  return wanted;
-}
-
-bool is_of_version_7(const Shape& found) {
-  return std::ranges::any_of(views_of_programs(),
-                             [&](const char* view) { return found.tables.contains(view); });
+/// Columns that have a value in every row of the file, and may be NULL by now.
+TableColumns loosened_columns(const Shape& found, const Shape& wanted) {
+  TableColumns loosened;
+  for (const auto& column : found.not_null) {
+    if (wanted.columns.contains(column) && !wanted.not_null.contains(column)) {
+      loosened.insert(column);
+    }
+  }
+  return loosened;
 }
 
 bool has_views(const Shape& found, const Shape& wanted) {
@@ -132,6 +136,73 @@ void add_missing(SQLite::Database& database, const Shape& found, const Shape& wa
   }
 }
 
+/// SQLite takes NOT NULL from no column. So the values move to a new one. No view may read it.
+void loosen(SQLite::Database& database, const Shape& found, const Shape& wanted) {
+  for (const auto& [table, column] : loosened_columns(found, wanted)) {
+    database.exec(
+        fmt::format("ALTER TABLE {0} RENAME COLUMN {1} TO former_{1};"
+                    "ALTER TABLE {0} ADD COLUMN {2};"
+                    "UPDATE {0} SET {1} = former_{1};"
+                    "ALTER TABLE {0} DROP COLUMN former_{1}",
+                    table, column, column_definition(wanted.tables.at(table), column)));
+  }
+}
+
+void fill_new_columns(Connection& connection, const Shape& found, const Schema& schema) {
+  for (const Filling& filling : schema.fillings) {
+    const bool has_table = found.tables.contains(filling.table);
+    const bool is_new = filling.column.empty()
+                            ? !has_table
+                            : has_table && !found.columns.contains({filling.table, filling.column});
+    if (!is_new) continue;
+    if (!filling.column.empty()) {
+      const std::int64_t rows =
+          connection.database()
+              .execAndGet(fmt::format("SELECT count(*) FROM {}", filling.table))
+              .getInt64();
+      spdlog::info("{}: filling {}.{} of {} rows", connection.path(), filling.table, filling.column,
+                   rows);
+    }
+    connection.database().exec(filling.sql);
+  }
+}
+
+void make_tables(SQLite::Database& database, const Schema& schema) {
+  database.exec(schema.tables);
+  database.exec(schema.views);
+  for (const Filling& filling : schema.fillings) {
+    if (filling.column.empty()) database.exec(filling.sql);
+  }
+  database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+}
+
+/// All views that differ, and all others where columns move, those that a user has made as they were.
+void make_views(SQLite::Database& database, const Shape& found, const Shape& wanted,
+                const Schema& schema) {
+  database.exec(schema.views);
+  for (const auto& [name, sql] : found.views) {
+    if (!wanted.views.contains(name)) database.exec(sql);
+  }
+}
+
+void change_tables(Connection& connection, int version, const Schema& schema) {
+  SQLite::Database& database = connection.database();
+  const Shape found = shape_of(database), wanted = wanted_shape(schema);
+  const bool has_all_tables = has_tables(found, wanted) && loosened_columns(found, wanted).empty();
+  if (version < schema.version) {
+    spdlog::info("{}: version {}, made by an older moelab: making it version {}", connection.path(),
+                 version, schema.version);
+  } else if (!has_all_tables) {
+    spdlog::info("{}: made by an older moelab: adding what it lacks", connection.path());
+  }
+  for (const auto& [name, sql] : found.views) database.exec("DROP VIEW \"" + name + '"');
+  add_missing(database, found, wanted, connection.path());
+  loosen(database, found, wanted);
+  fill_new_columns(connection, found, schema);
+  if (version < kSharedSince) share_programs(connection);
+  make_views(database, found, wanted, schema);
+}
+
 }  // namespace
 
 const Schema& current_schema() {
@@ -168,53 +239,34 @@ const Schema& current_schema() {
 
 SchemaState state_of(const SQLite::Database& database, const Schema& schema) {
   const Shape found = shape_of(database), wanted = wanted_shape(schema);
-  const Shape needed = is_of_version_7(found) ? without_programs(wanted) : wanted;
-  return {!has_tables(found, needed), !has_views(found, wanted)};
+  return {!has_tables(found, wanted), !loosened_columns(found, wanted).empty(),
+          !has_views(found, wanted)};
 }
 
 void bring_up_to_date(Connection& connection, const Schema& schema) {
   SQLite::Database& database = connection.database();
   const SchemaState before = state_of(database, schema);
-  if (!before.lacks_tables && !before.other_views) return add_missing_activity(connection);
-  Transaction transaction(connection, "create the tables");
-  // Another process may have done it while this one waited for the lock.
-  const Identity identity = identify(database);
-  check_identity(identity, connection.path(), schema, true);
-  if (identity.is_empty()) {
-    database.exec(schema.tables);
-    database.exec(schema.views);
-    for (const Filling& filling : schema.fillings) {
-      if (filling.column.empty()) database.exec(filling.sql);
+  if (before.lacks_tables || before.requires_more || before.other_views ||
+      identify(database).version < schema.version) {
+    Transaction transaction(connection, "create the tables");
+    // Another process may have done it while this one waited for the lock.
+    const Identity identity = identify(database);
+    check_identity(identity, connection.path(), schema, true);
+    if (identity.is_empty()) {
+      make_tables(database, schema);
+    } else {
+      change_tables(connection, identity.version, schema);
     }
-    database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
-  } else {
-    const Shape found = shape_of(database), wanted = wanted_shape(schema);
-    add_missing(database, found, wanted, connection.path());
-    for (const Filling& filling : schema.fillings) {
-      const bool has_table = found.tables.contains(filling.table);
-      const bool is_new =
-          filling.column.empty()
-              ? !has_table
-              : has_table && !found.columns.contains({filling.table, filling.column});
-      if (is_new) database.exec(filling.sql);
-    }
-    if (is_of_version_7(found)) share_programs(connection);
-    if (!has_views(found, wanted)) {
-      for (const auto& view : wanted.views) database.exec("DROP VIEW IF EXISTS " + view.first);
-      database.exec(schema.views);
-    }
-    add_missing_activity(connection);
+    database.exec(fmt::format("PRAGMA user_version = {}", schema.version));
+    transaction.commit();
   }
-  database.exec(fmt::format("PRAGMA user_version = {}", schema.version));
-  transaction.commit();
+  add_missing_activity(connection);
 }
 
 void use_own_views(SQLite::Database& database, const Schema& schema) {
   database.exec("PRAGMA temp_store = MEMORY");
-  const Shape found = shape_of(database);
   constexpr std::string_view kCreate = "CREATE";
   for (const auto& [name, sql] : wanted_shape(schema).views) {
-    if (found.tables.contains(name)) continue;
     database.exec("CREATE TEMP" + sql.substr(kCreate.size()));
   }
 }

@@ -29,22 +29,24 @@ struct Schema {
 /// schema.sql and views.sql.
 const Schema& current_schema();
 
-/// Whether a file has everything in the schema. Tables and columns of others do not matter. A file of
-/// version 7 lacks only what readers need.
+/// Whether a file has everything in the schema. Tables and columns of others do not matter.
 struct SchemaState {
-  bool lacks_tables = false;  ///< a table, a column or an index
+  bool lacks_tables = false;   ///< a table, a column or an index
+  bool requires_more = false;  ///< a column is NOT NULL that may be NULL in the schema
   bool other_views = false;
 };
 SchemaState state_of(const SQLite::Database& database, const Schema& schema);
 
 /// Makes the tables of a new file. In one that is there it adds the tables, columns and indices
-/// that are missing, fills the columns, and drops and makes again all views where one differs. A file
-/// of version 7 is made one of this version (share_programs in programs.h). What views read of the
-/// spans of timelines is worked out where it is missing (timeline_activity.h). One transaction. Throws Error (older) where the rows that there are need a value for a new column.
+/// that are missing, fills the columns, lets columns be NULL that may be, and makes the views again;
+/// a file of version 7 is made one of this version (share_programs in programs.h). That is one
+/// transaction: cut short, it leaves the file as it was. Then what views read of the spans of
+/// timelines is worked out where it is missing, timeline by timeline (timeline_activity.h). Says on
+/// stderr what it does to tables and how far it is. Throws Error (older) where the rows that there
+/// are need a value for a new column.
 void bring_up_to_date(Connection& connection, const Schema& schema);
 
-/// Makes the views of the schema for this connection alone, but those that are tables in a file of
-/// version 7: nothing is written.
+/// Makes the views of the schema for this connection alone: nothing is written.
 void use_own_views(SQLite::Database& database, const Schema& schema);
 
 }  // namespace db

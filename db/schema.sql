@@ -77,9 +77,10 @@ CREATE INDEX run_unfinished ON run (heartbeat_at) WHERE status = 'running';
 
 -- One rank of a run: where it ran, its clock, its peaks. Ranks that have cores in common are of one
 -- core set; cores: how many of them its ranks can use at one time; threads: how many the rank
--- computes with. NULL where that is not known; threads are NULL on a GPU. share_of_others: the share of
--- its machine's processor time, 0 to 1, that other processes, and other guests of the host, used during
--- the iterations; NULL where nobody watched.
+-- computes with. NULL where that is not known; threads are NULL on a GPU. clock_offset_s is added to the
+-- rank's clock to give rank 0's, and is as exact as clock_error_s; both are NULL where the clocks could
+-- not be compared. share_of_others: the share of its machine's processor time, 0 to 1, that other
+-- processes, and other guests of the host, used during the iterations; NULL where nobody watched.
 CREATE TABLE run_rank (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
@@ -89,8 +90,8 @@ CREATE TABLE run_rank (
   cores INTEGER CHECK (cores >= 1),
   threads INTEGER CHECK (threads >= 1),
   pid INTEGER NOT NULL,
-  clock_offset_s REAL NOT NULL,
-  clock_error_s REAL NOT NULL,
+  clock_offset_s REAL,
+  clock_error_s REAL CHECK (clock_error_s >= 0),
   predicted_peak_bytes INTEGER NOT NULL,
   measured_peak_bytes INTEGER NOT NULL,
   share_of_others REAL CHECK (share_of_others >= 0),

@@ -48,6 +48,11 @@ void Statement::bind_value(int index, std::int64_t value) {
   translated([&] { statement_->bind(index, value); });
 }
 void Statement::bind_value(int index, double value) {
+  if (!std::isfinite(value)) {
+    throw Error(ErrorKind::invalid,
+                fmt::format("{}: value {} of '{}' = {} is not a finite number", connection_->path(),
+                            index, sql_.substr(0, 60), value));
+  }
   translated([&] { statement_->bind(index, value); });
 }
 void Statement::bind_value(int index, const std::string& value) {

@@ -28,6 +28,7 @@ class Statement {
   ~Statement();
 
   /// Sets the values of ?1, ?2, ... Texts are not copied: they live until the statement has run.
+  /// Throws Error for a number that is not finite: what is unknown is NULL, an empty optional.
   template <class... Values>
   Statement& bind(const Values&... values) {
     int index = 0;
@@ -85,7 +86,7 @@ class Statement {
   void bind_null(int index);
   void bind_value(int index, std::int64_t value);
   void bind_value(int index, int value) { bind_value(index, std::int64_t{value}); }
-  void bind_value(int index, double value);
+  void bind_value(int index, double value);  ///< refuses what is not finite
   void bind_value(int index, const std::string& value);
   template <class Value>
   void bind_value(int index, const std::optional<Value>& value) {

@@ -1,5 +1,6 @@
 #include "db/timeline_activity.h"
 
+#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "db/console/progress.h"
 #include "db/load.h"
 #include "db/number_range.h"
 #include "db/statement.h"
@@ -150,8 +152,15 @@ class RankSums {
   std::size_t groups_ = 0;
 };
 
+bool lacks_activity(const Connection& connection, std::int64_t timeline) {
+  Statement statement(connection, std::string("SELECT 1 ") + kLackingTimelines + " AND id = ?");
+  return statement.bind(timeline).step();
+}
+
 void add_activity(Connection& connection, std::int64_t timeline) {
   Transaction transaction(connection, "work out how ranks spent their time");
+  // Another process may have done it while this one waited for the lock.
+  if (!lacks_activity(connection, timeline)) return;
   const std::vector<TimelineOp> ops = load_timeline_ops(connection, timeline);
   for (const int rank : load_span_ranks(connection, timeline)) {
     std::vector<Span> spans;
@@ -182,15 +191,19 @@ void add_missing_activity(Connection& connection) {
   Statement statement(connection, std::string("SELECT id ") + kLackingTimelines);
   while (statement.step()) lacking.push_back(statement.value<std::int64_t>(0));
   if (lacking.empty()) return;
-  Transaction transaction(connection, "work out how ranks spent their time");
-  for (const std::int64_t timeline : lacking) {
+  constexpr const char* kTask = "working out how ranks spent their time";
+  spdlog::info("{}: {} in {} timelines of an older moelab", connection.path(), kTask,
+               lacking.size());
+  Progress progress(fmt::format("{}: {}", connection.path(), kTask),
+                    static_cast<double>(lacking.size()));
+  for (std::size_t i = 0; i < lacking.size(); ++i) {
+    progress.at(static_cast<double>(i));
     try {
-      add_activity(connection, timeline);
+      add_activity(connection, lacking[i]);
     } catch (const WrongValue& wrong) {  // `moe-db check` names all such values
-      spdlog::warn("{}; timeline {} has no sums over its spans", wrong.what(), timeline);
+      spdlog::warn("{}; timeline {} has no sums over its spans", wrong.what(), lacking[i]);
     }
   }
-  transaction.commit();
 }
 
 std::int64_t timelines_without_activity(const Connection& connection) {

@@ -445,7 +445,7 @@ SELECT figure.paper, figure.place, figure.setting, figure.system, figure.quantit
 FROM figure
 JOIN run ON run.id = figure.run_id;
 
--- What timelines share (schema.sql), for every timeline. In version 7 these were tables.
+-- What timelines share (schema.sql), for every timeline.
 CREATE VIEW timeline_op AS
 SELECT timeline_program.timeline_id, program_op.op, program_op.name, program_op.kind,
        program_op.activity, program_op.stream, program_op.phase, program_op.layer,

@@ -11,6 +11,7 @@
 #include "db/console/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/communicator/clock_offset.h"
 #include "moe/memory/memory_rows.h"
 #include "moe/rows/balance.h"
 #include "moe/rows/row_layout.h"
@@ -58,8 +59,10 @@ std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankIn
     row.cores = ranks[r].cores;
     if (!threads.empty()) row.threads = threads[r];
     row.pid = ranks[r].pid;
-    row.clock_offset_s = ranks[r].clock.offset_s;
-    row.clock_error_s = ranks[r].clock.error_s;
+    if (is_known(ranks[r].clock)) {
+      row.clock_offset_s = ranks[r].clock.offset_s;
+      row.clock_error_s = ranks[r].clock.error_s;
+    }
   }
   return rows;
 }

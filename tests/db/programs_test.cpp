@@ -137,18 +137,17 @@ class Version7 : public testing::Test {
     SQLite::Database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql.str());
   }
 
-  /// What programs and people read of timelines.
-  static std::string contents(const Connection& connection) {
+  /// What programs and people read of timelines: tables of this file, and views since then.
+  std::string contents() const {
+    const SQLite::Database database(path, SQLite::OPEN_READONLY);
     std::string all;
     for (const char* of :
          {"timeline_op ORDER BY timeline_id, op", "op_edge ORDER BY timeline_id, op, before",
           "rank_group ORDER BY timeline_id, kind, rank",
           "timeline_tensor ORDER BY timeline_id, tensor",
           "allocation ORDER BY timeline_id, rank, tensor",
-          "span_view ORDER BY timeline, rank, start_s, op",
-          "allocation_view ORDER BY timeline, rank, tensor",
-          "memory_view ORDER BY timeline, rank, pool, at_s"}) {
-      SQLite::Statement rows(connection.database(), std::string("SELECT * FROM ") + of);
+          "span ORDER BY timeline_id, rank, start_s, op"}) {
+      SQLite::Statement rows(database, std::string("SELECT * FROM ") + of);
       while (rows.executeStep()) {
         for (int i = 0; i < rows.getColumnCount(); ++i) {
           all += rows.getColumn(i).getString() + '|';
@@ -163,35 +162,58 @@ class Version7 : public testing::Test {
   std::string path = directory.file("seven.db");
 };
 
-TEST_F(Version7, IsReadAsItIs) {
-  const auto before = read_file(path);
-  {
-    const auto reader = open_reader(path);
-    EXPECT_EQ(load_timelines(reader).size(), 2U);
-    EXPECT_EQ(load_timeline_ops(reader, 1).size(), 3U);
-    EXPECT_EQ(load_timeline_memory(reader, 2).allocations.size(), 4U);
-    EXPECT_NO_THROW(
-        export_trace(reader, std::vector<std::int64_t>{1, 2}, directory.file("trace.json")));
-    EXPECT_EQ(text(reader, "SELECT count(*) FROM span_view"), "12");
-    EXPECT_EQ(find_problems(reader, 1e9).size(), 1U) << "--fix brings it up to date";
+TEST_F(Version7, AReaderNamesTheVersionsAndTheCommandThatBringsItUpToDate) {
+  const auto before = snapshot(directory.path());
+  try {
+    open_reader(path);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::older);
+    EXPECT_EQ(error.what(),
+              path +
+                  ": version 7, made by an older moelab; this program reads version 8: `moe-db "
+                  "check --fix --db " +
+                  path + "` makes it version 8");
   }
-  EXPECT_TRUE(read_file(path) == before);
+  EXPECT_TRUE(snapshot(directory.path()) == before);
 }
 
 TEST_F(Version7, IsBroughtUpToDateByAWriterWithAllThatItHad) {
-  const std::string before = contents(open_reader(path));
+  const std::string before = contents();
+  testing::internal::CaptureStdout();
   {
     const auto writer = open_writer(path);
-    EXPECT_EQ(contents(writer), before);
+    const std::string said = testing::internal::GetCapturedStdout();
+    EXPECT_NE(said.find("version 7, made by an older moelab: making it version 8"),
+              std::string::npos)
+        << said;
     EXPECT_EQ(text(writer, "SELECT count(*) FROM program"), "1");
     EXPECT_EQ(text(writer, "SELECT count(*) FROM memory_plan"), "1");
+    EXPECT_EQ(text(writer, "SELECT count(*) FROM span_view"), "12");
     EXPECT_TRUE(find_problems(writer, 1e9).empty());
   }
-  EXPECT_EQ(contents(open_reader(path)), before);
+  EXPECT_EQ(contents(), before);
   auto writer = open_writer(path);
   const auto id = store_full_timeline(writer, 1, 7);
   EXPECT_EQ(text(writer, "SELECT count(*) FROM program"), "1") << "the one of before";
   EXPECT_EQ(load_op_edges(writer, id).size(), 2U);
+}
+
+TEST_F(Version7, CutShortItIsAsItWas) {
+  const auto set_bytes = [&](const char* bytes) {
+    SQLite::Database(path, SQLite::OPEN_READWRITE)
+        .exec(std::string("PRAGMA ignore_check_constraints = ON; UPDATE allocation SET bytes = ") +
+              bytes + " WHERE timeline_id = 2 AND rank = 1");
+  };
+  set_bytes("-1 - bytes");  // of the last that is moved
+  const std::string before = contents();
+  EXPECT_THROW(open_writer(path), Error);
+  EXPECT_EQ(contents(), before);
+  EXPECT_EQ(kind_of([&] { open_reader(path); }), ErrorKind::older);
+  set_bytes("-1 - bytes");
+  const std::string mended = contents();
+  { open_writer(path); }
+  EXPECT_EQ(contents(), mended);
 }
 
 TEST_F(Version7, EarlierOnesLackTablesAndAColumn) {

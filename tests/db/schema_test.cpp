@@ -132,8 +132,11 @@ TEST_F(SchemaFile, AnOlderVersionIsRefusedWithAWord) {
       ADD_FAILURE() << "nothing was thrown";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind, ErrorKind::older);
-      EXPECT_NE(std::string(error.what()).find("version 6, made by an older moelab"),
-                std::string::npos)
+      EXPECT_NE(
+          std::string(error.what())
+              .find("version 6, made by an older moelab, cannot be made version 8; only versions "
+                    "from 7 on can"),
+          std::string::npos)
           << error.what();
     }
   }
@@ -159,7 +162,11 @@ TEST_F(SchemaFile, RunsOfBeforeGetTheNetworkOfTheBoxTheyRanIn) {
     connection.database().exec(
         "ALTER TABLE run DROP COLUMN network; ALTER TABLE fit DROP COLUMN network");
   }
+  testing::internal::CaptureStdout();
   auto connection = open_writer(path);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_NE(said.find("adding what it lacks"), std::string::npos) << said;
+  EXPECT_NE(said.find("filling run.network of 5 rows"), std::string::npos) << said;
   EXPECT_EQ(text(connection,
                  "SELECT group_concat(network, '; ') FROM (SELECT network FROM run "
                  "ORDER BY id)"),
@@ -209,6 +216,38 @@ TEST_F(SchemaFile, WhatGatesAskedForIsFilledInWhereLoadsAreStored) {
                  "round(asked_max_over_mean, 3) FROM balance_view WHERE iteration = 0"),
             "13 22 1.182");
   EXPECT_EQ(text(connection, "SELECT count(max_asked_tokens) FROM balance"), "1");
+}
+
+TEST_F(SchemaFile, AColumnThatMayBeNullByNowTakesNull) {
+  const Schema strict = [] {
+    Schema schema = current_schema();
+    const std::string loose = "  clock_offset_s REAL,\n  clock_error_s REAL CHECK";
+    const std::size_t at = schema.tables.find(loose);
+    EXPECT_NE(at, std::string::npos);
+    schema.tables.replace(at, loose.size(),
+                          "  clock_offset_s REAL NOT NULL,\n  clock_error_s REAL NOT NULL CHECK");
+    return schema;
+  }();
+  const std::string former = directory.file("former.db");
+  {
+    auto connection = open_writer(former, {.schema = &strict});
+    insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+    connection.database().exec(
+        "INSERT INTO run_rank (run_id, rank, hostname, node, pid, clock_offset_s, clock_error_s, "
+        "predicted_peak_bytes, measured_peak_bytes) VALUES (1, 0, 'n0', 0, 7, 0.5, 1e-6, 0, 0);"
+        "CREATE VIEW mine AS SELECT clock_error_s FROM run_rank");
+  }
+  EXPECT_EQ(load_run_ranks(open_reader(former), 1).at(0).clock_error_s, 1e-6) << "as it is";
+  EXPECT_TRUE(find_problems(open_reader(former), 1e9).empty());
+  auto connection = open_writer(former);
+  std::vector<RunRank> ranks = load_run_ranks(connection, 1);
+  EXPECT_EQ(ranks.at(0).clock_offset_s, 0.5);
+  EXPECT_EQ(ranks.at(0).clock_error_s, 1e-6);
+  ranks[0].rank = 1;
+  ranks[0].clock_offset_s.reset(), ranks[0].clock_error_s.reset();
+  insert(connection, ranks);
+  EXPECT_EQ(text(connection, "SELECT count(*) || ' ' || count(clock_error_s) FROM mine"), "2 1");
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
 }
 
 // What a program of the time of version 7 wrote: its columns in another order, other texts of

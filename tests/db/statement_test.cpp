@@ -39,7 +39,10 @@ void expect_all_tables_match(const Connection& connection) {
                       "AND name <> 'file_identity'");
   while (statement.step()) tables.push_back(statement.value<std::string>(0));
   std::vector<std::string> with_records{Table<Records>::name...};
-  for (const char* view : views_of_programs()) std::erase(with_records, view);
+  for (const char* view :
+       {"timeline_op", "op_edge", "rank_group", "timeline_tensor", "allocation"}) {
+    std::erase(with_records, view);
+  }
   for (const char* table : tables_of_programs()) with_records.emplace_back(table);
   EXPECT_THAT(tables, testing::UnorderedElementsAreArray(with_records));
 }
@@ -63,6 +66,18 @@ TEST(Statement, ValuesComeBackAsTheyWere) {
   EXPECT_EQ(statement.value<double>(2), 0.1);
   EXPECT_EQ(statement.value<std::string>(3), text);
   EXPECT_EQ(statement.value<std::optional<double>>(4), std::nullopt);
+}
+
+TEST(Statement, ANumberThatIsNotFiniteIsRefusedWhereverItIsWritten) {
+  const Connection connection = open_writer(":memory:");
+  connection.database().exec("CREATE TABLE bag (real REAL)");
+  Statement statement(connection, "INSERT INTO bag VALUES (?)");
+  for (const double number : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW(statement.bind(number), Error) << number;
+    EXPECT_THROW(statement.bind(std::optional(number)), Error) << number;
+  }
+  statement.bind(std::optional<double>()).run();
+  EXPECT_EQ(connection.database().execAndGet("SELECT count(*) - count(real) FROM bag").getInt(), 1);
 }
 
 TEST(Statement, WrongSqlIsAnErrorThatSaysWhy) {

@@ -155,6 +155,26 @@ TEST(TimelineActivity, AFileFromBeforeGetsItWhenItIsOpenedForWriting) {
   EXPECT_EQ(rows(), before);
 }
 
+TEST(TimelineActivity, WhatWasWorkedOutBeforeItWasCutShortStays) {
+  Connection connection = open_writer(":memory:");
+  store_sample(connection);
+  connection.database().exec(
+      "DELETE FROM rank_activity; DELETE FROM op_activity;"
+      "CREATE TRIGGER cut BEFORE INSERT ON op_activity WHEN NEW.timeline_id = 2 "
+      "BEGIN SELECT RAISE(ABORT, 'cut'); END");
+  EXPECT_EQ(timelines_without_activity(connection), 2);
+  testing::internal::CaptureStdout();
+  EXPECT_THROW(add_missing_activity(connection), Error);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_NE(said.find("how ranks spent their time in 2 timelines of an older moelab"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(timelines_without_activity(connection), 1);
+  connection.database().exec("DROP TRIGGER cut");
+  add_missing_activity(connection);
+  EXPECT_EQ(timelines_without_activity(connection), 0);
+}
+
 TEST(TimelineActivity, SpansThatNoProgramStoresLeaveAFileThatOpens) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("a.db");

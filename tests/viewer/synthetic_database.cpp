@@ -281,6 +281,7 @@ std::int64_t add_wide_run(db::Connection& connection, int ranks) {
     db::RunRank place;
     place.run_id = run;
     place.rank = rank;
+    place.clock_offset_s = place.clock_error_s = 0;
     place.node = rank / 8;
     place.hostname = fmt::format("n{}", place.node);
     places.push_back(place);

@@ -191,10 +191,13 @@ const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
   return loaded != session.beside.end() && loaded->second.complete ? &loaded->second : nullptr;
 }
 
-double clock_error_s(const Session& session, std::int64_t run_id) {
+std::optional<double> clock_error_s(const Session& session, std::int64_t run_id) {
   double largest_s = 0;
-  for (const db::RunRank& rank : db::load_run_ranks(session.connection, run_id)) {
-    largest_s = std::max(largest_s, rank.clock_error_s);
+  const std::vector<db::RunRank> ranks = db::load_run_ranks(session.connection, run_id);
+  if (ranks.empty()) return std::nullopt;
+  for (const db::RunRank& rank : ranks) {
+    if (!rank.clock_error_s) return std::nullopt;
+    largest_s = std::max(largest_s, *rank.clock_error_s);
   }
   return largest_s;
 }

@@ -66,8 +66,8 @@ void deliver(Session& session);
 /// first call on. Null where there is none, and while it is still loaded.
 const Timeline* load_beside(Session& session, const db::Timeline& timeline);
 
-/// The largest error of the clocks of a run's ranks; 0 where it is not known.
-double clock_error_s(const Session& session, std::int64_t run_id);
+/// The largest error of the clocks of a run's ranks; none where it is not known of one.
+std::optional<double> clock_error_s(const Session& session, std::int64_t run_id);
 
 /// Reads the catalog, the selected run and those stacked timelines that have changed again. What
 /// was worked out from timelines that are the same stays (stack_changes).

@@ -48,7 +48,8 @@ constexpr std::array kTimelineKeys = {
     KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
     KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
 
-double clock_error(TimelinePanel& panel, const Session& session, std::int64_t run_id) {
+std::optional<double> clock_error(TimelinePanel& panel, const Session& session,
+                                  std::int64_t run_id) {
   const auto [found, added] = panel.clock_errors_s.try_emplace(run_id);
   if (added) found->second = clock_error_s(session, run_id);
   return found->second;

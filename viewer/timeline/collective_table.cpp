@@ -39,8 +39,10 @@ void draw_lateness(const std::vector<Lateness>& ranks) {
 // What stands beside the table, and qualifies it.
 std::string notes_of(const StackEntry& entry) {
   std::string notes = "waiting that each rank caused by coming last";
-  if (entry.clock_error_s > 0) {
-    notes += fmt::format("; clocks agree within {}", duration_text(entry.clock_error_s, 2));
+  if (!entry.clock_error_s) {
+    notes += "; how far the clocks of ranks are apart is unknown";
+  } else if (*entry.clock_error_s > 0) {
+    notes += fmt::format("; clocks agree within {}", duration_text(*entry.clock_error_s, 2));
   }
   if (entry.timeline->first_rank.empty()) {
     notes += "; the groups of ranks were not stored: all ranks are taken together";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ struct StackEntry {
   /// What it is compared with where that is wanted: the prediction of a measured timeline, or the
   /// measured timeline of a prediction. Null where there is none.
   const Timeline* beside = nullptr;
-  double clock_error_s = 0;  ///< the largest of its ranks' clocks; 0 for a prediction
+  /// The largest of its ranks' clocks; 0 for a prediction, none where a clock was not compared.
+  std::optional<double> clock_error_s = 0;
   /// Which ranks have lanes, and which nodes a band; null for all ranks by number.
   const RankRows* rows = nullptr;
   /// The memory of its ranks while that is shown; null otherwise.

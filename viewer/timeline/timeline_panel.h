@@ -190,8 +190,8 @@ struct TimelinePanel {
   std::optional<Collective> collective;                 ///< that of the selected span
   std::vector<Cause> causes;                            ///< those of the selected span
   std::optional<StackPosition> asked_about;             ///< the span that these two belong to
-  std::map<std::int64_t, double> clock_errors_s;        ///< [run id]
-  std::vector<Lateness> late;                           ///< see late_ranks()
+  std::map<std::int64_t, std::optional<double>> clock_errors_s;  ///< [run id]
+  std::vector<Lateness> late;                                    ///< see late_ranks()
   std::int64_t late_of = 0;
   TimeRange late_in;
   std::array<std::size_t, 2> compared = {0, 1};  ///< of the stack: the second minus the first

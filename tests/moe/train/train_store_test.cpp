@@ -42,6 +42,8 @@ class TrainStoreTest : public ::testing::Test {
       ranks[rank].node = rank;
       ranks[rank].pid = 10 + rank;
     }
+    ranks[0].clock = {.offset_s = 0.25, .error_s = 1e-6};
+    ranks[1].clock = {.offset_s = 0, .error_s = HUGE_VAL};  // not compared in time
     const Schedule schedule{"tutel", {}};
     TrainStore store(options, db::sample_run(0), begun_with(schedule), ranks, groups);
     store.observe(1, schedule, program);
@@ -77,6 +79,16 @@ TEST_F(TrainStoreTest, ARunIsThereFromItsBeginning) {
   ASSERT_EQ(ranks.size(), 2u);
   EXPECT_EQ(ranks[1].hostname, "node1");
   EXPECT_EQ(ranks[1].pid, 11);
+}
+
+TEST_F(TrainStoreTest, AClockThatWasNotComparedIsNotKnown) {
+  const TrainStore store = make_store();
+  const auto ranks = db::load_run_ranks(reader(), store.run_id());
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].clock_offset_s, 0.25);
+  EXPECT_EQ(ranks[0].clock_error_s, 1e-6);
+  EXPECT_EQ(ranks[1].clock_offset_s, std::nullopt);
+  EXPECT_EQ(ranks[1].clock_error_s, std::nullopt);
 }
 
 TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {

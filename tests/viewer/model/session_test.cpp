@@ -49,6 +49,21 @@ TEST_F(SessionTest, AStudyShowsTheLoadsOfItsFastestTrial) {
   EXPECT_EQ(session.run.run_id, ids.pipelined_run);
 }
 
+TEST_F(SessionTest, AClockThatWasNotComparedIsNotKnown) {
+  db::RunRank row;
+  row.run_id = ids.sequential_run;
+  row.clock_offset_s = 0, row.clock_error_s = 2e-6;
+  const auto add_rank = [&] { db::insert(connection, std::span<const db::RunRank>(&row, 1)); };
+  connection.database().exec("DELETE FROM run_rank");
+  EXPECT_EQ(clock_error_s(open({}), row.run_id), std::nullopt);
+  add_rank();
+  EXPECT_EQ(clock_error_s(open({}), row.run_id), 2e-6);
+  row.rank = 1;
+  row.clock_offset_s.reset(), row.clock_error_s.reset();
+  add_rank();
+  EXPECT_EQ(clock_error_s(open({}), row.run_id), std::nullopt);
+}
+
 TEST_F(SessionTest, AnIdThatIsNotThereIsRefused) {
   Start start;
   start.run = 999;
