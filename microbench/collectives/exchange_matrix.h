@@ -15,7 +15,8 @@ struct ExchangeMatrix {
   std::vector<std::vector<double>> weight;  ///< [from][to], in any unit
 };
 
-/// Throws moe::InputError unless `routing` is "uniform", "zipf:EXPONENT" or a file that rank 0 can read.
+/// Throws moe::InputError unless `routing` is "uniform", "zipf:EXPONENT" or a file that rank 0 can
+/// read.
 void check_exchange(const std::string& routing);
 
 /// The matrix of a routing among `ranks` ranks:
