@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-/// Plain rows of the result database: one struct per table, or view of programs.h, fields named as the columns of
-/// db/schema.sql and its later steps. Times are seconds (double); instants are Unix seconds
-/// (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that hold JSON
-/// end in `_json`.
+/// Plain rows of the result database: one struct per table, or view of programs.h, fields named as
+/// the columns of db/schema.sql and db/timelines.sql. Times are seconds (double); instants are Unix
+/// seconds (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that hold
+/// JSON end in `_json`.
 namespace db {
 
 /// The computer (or the one node of a cluster) on which figures were measured. Unique by
@@ -241,8 +241,8 @@ struct Trial {
   std::string bounded_by = {};
   /// The lower bound with computation so slow.
   std::optional<double> slowed_lower_bound_s = {};
-  /// Why it was not measured: "not_started", "lost_node", or its status where that is no other; empty where it
-  /// was measured, or was not tried yet.
+  /// Why it was not measured: "not_started", "lost_node", or its status where that is no other;
+  /// empty where it was measured, or was not tried yet.
   std::string failure = {};
 };
 

@@ -208,7 +208,7 @@ void change_tables(Connection& connection, int version, const Schema& schema) {
 const Schema& current_schema() {
   static const Schema schema{
       8,
-      std::string(schema_sql),
+      std::string(schema_sql) + std::string(timelines_sql),
       std::string(views_sql),
       // A run in experiments/cluster-in-a-box has stored the rate of its cards (network.h).
       {{"run", "network",

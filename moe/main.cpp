@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/console/run_program.h"
@@ -35,7 +36,10 @@ class PlannerOfTuner {
     if (arguments_.micro_profile_steps > 0) {
       tuner::expect_measuring(arguments_.planner, "--micro-profile-steps");
     }
-    moe::FirstPlan first{.schedule = plan(settings)({})};
+    const tuner::PlanRequest request = this->request();
+    const tuner::Scenario scenario = tuner::plan_scenario(request, settings);
+    moe::FirstPlan first{.schedule = tuner::plan_in_training(request, scenario)({}),
+                         .costs = tuner::costs_json(scenario)};
     if (arguments_.micro_profile_steps == 0 && tuner::chooses_by_measuring(arguments_.planner)) {
       first.remark =
           fmt::format("{} has chosen by simulation; --micro-profile-steps chooses by running",
@@ -44,9 +48,12 @@ class PlannerOfTuner {
     return first;
   }
 
-  moe::FurtherPlans further(const std::vector<std::string>& settings) {
-    if (arguments_.micro_profile_steps > 0) return measured(settings);
-    return {.replan = [plan = plan(settings), every = arguments_.plan_every](
+  moe::FurtherPlans further(const moe::Model& model, const std::string& costs) {
+    const tuner::PlanRequest request = this->request();
+    tuner::PlanInTraining plan =
+        tuner::plan_in_training(request, tuner::plan_scenario(request, model, costs));
+    if (arguments_.micro_profile_steps > 0) return measured(std::move(plan));
+    return {.replan = [plan = std::move(plan), every = arguments_.plan_every](
                           const moe::SeenIteration& seen) -> std::optional<moe::Schedule> {
       if (seen.iteration % every != 0) return std::nullopt;
       return plan({&seen.routing, &seen.in_force});
@@ -54,22 +61,21 @@ class PlannerOfTuner {
   }
 
  private:
-  /// Made once, where it is asked for first: costs and cluster are read then.
-  const tuner::PlanInTraining& plan(const std::vector<std::string>& settings) {
-    if (!plan_) {
-      plan_ = tuner::plan_in_training(
-          {arguments_.planner, arguments_.model, settings, arguments_.cluster,
-           tuner::is_measured_cluster(arguments_.cluster) ? arguments_.database : "",
-           arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments_.layout,
-           arguments_.plan_every, arguments_.memory_limit_bytes,
-           [](const std::string& text) { spdlog::info(text); }});
-    }
-    return plan_;
+  tuner::PlanRequest request() const {
+    return {arguments_.planner,
+            arguments_.model,
+            arguments_.cluster,
+            tuner::is_measured_cluster(arguments_.cluster) ? arguments_.database : "",
+            arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)),
+            arguments_.layout,
+            arguments_.plan_every,
+            arguments_.memory_limit_bytes,
+            [](const std::string& text) { spdlog::info(text); }};
   }
 
-  moe::FurtherPlans measured(const std::vector<std::string>& settings) {
+  moe::FurtherPlans measured(tuner::PlanInTraining plan) {
     const auto measured =
-        std::make_shared<tuner::MeasuredPlan>(plan(settings), arguments_.micro_profile_steps);
+        std::make_shared<tuner::MeasuredPlan>(std::move(plan), arguments_.micro_profile_steps);
     moe::FurtherPlans further;
     further.replan = [measured, name = arguments_.planner](const moe::SeenIteration& seen) {
       const bool was_done = measured->is_done();
@@ -91,7 +97,6 @@ class PlannerOfTuner {
   }
 
   const moe::TrainArguments& arguments_;
-  tuner::PlanInTraining plan_;
 };
 
 /// Compared by what they say, or of use to some ranks alone.
@@ -114,7 +119,9 @@ int main(int argc, char** argv) {
     PlannerOfTuner tuners(arguments);
     const moe::TrainingPlanner planner{
         [&](const std::vector<std::string>& settings) { return tuners.first(settings); },
-        [&](const std::vector<std::string>& settings) { return tuners.further(settings); }};
+        [&](const moe::Model& model, const std::string& costs) {
+          return tuners.further(model, costs);
+        }};
     moe::TrainInputs taken;
     moe::JobInputs inputs;
     inputs.given = moe::facts_of_command_line("moe-train", app, kOptionsThatDiffer);

@@ -114,11 +114,13 @@ SharedInputs read_shared_inputs(const TrainArguments& arguments, const TrainingP
                       .schedules = {},
                       .schedules_from = {},
                       .remark = "",
+                      .costs = "",
                       .cluster = checksum_of_cluster(arguments)};
   if (!arguments.planner.empty()) {
     FirstPlan plan = planner.first(settings_in_force(arguments, inputs.model));
     add_schedule(inputs, std::move(plan.schedule), "");
     inputs.remark = std::move(plan.remark);
+    inputs.costs = std::move(plan.costs);
   } else if (arguments.schedules.empty()) {
     add_schedule(inputs, {.planner = db::kSequential, .decisions = {}}, "");
   }
@@ -144,6 +146,7 @@ std::string to_json(const SharedInputs& inputs) {
                       {"schedules", nlohmann::json::array()},
                       {"schedules_from", inputs.schedules_from},
                       {"remark", inputs.remark},
+                      {"costs", inputs.costs},
                       {"cluster", inputs.cluster}};
   for (const Schedule& schedule : inputs.schedules) {
     json["schedules"].push_back(nlohmann::json::parse(to_json(schedule)));
@@ -162,6 +165,7 @@ SharedInputs shared_inputs_from_json(std::string_view text) {
   }
   inputs.schedules_from = json.at("schedules_from").get<std::vector<std::string>>();
   inputs.remark = json.at("remark");
+  inputs.costs = json.at("costs");
   inputs.cluster = json.at("cluster");
   return inputs;
 }
@@ -183,7 +187,6 @@ std::vector<InputFact> facts_of_own_files(const TrainArguments& arguments,
     const Schedule own = load_schedule(file);
     facts.push_back({"--schedule " + file, said(own), said(shared.schedules[i])});
   }
-  // Rank 0 reads it once more where it plans further.
   if (arguments.plan_every > 0 || arguments.micro_profile_steps > 0) {
     if (const std::string own = checksum_of_cluster(arguments); !own.empty()) {
       facts.push_back({"--cluster " + arguments.cluster, own, shared.cluster});

@@ -18,6 +18,7 @@ struct SharedInputs {
   std::vector<Schedule> schedules;          ///< that it begins with; several take turns
   std::vector<std::string> schedules_from;  ///< [schedule]: a file, "stdin:2"; "" of no file
   std::string remark;                       ///< a line for a person about the plan; may be empty
+  std::string costs{};                      ///< FirstPlan::costs
   std::string cluster{};  ///< the checksum of the file of --cluster; "" where it names none
 };
 

@@ -214,9 +214,9 @@ void try_for_ranks(const TrainArguments& arguments, const TrainInputs& inputs) {
 
 /// The plans of rank 0 between iterations. All ranks wait for them, and so have to know of them.
 FurtherPlans further_plans(const TrainArguments& arguments, const TrainingPlanner& planner,
-                           const std::vector<std::string>& settings, int rank) {
+                           const Model& model, const std::string& costs, int rank) {
   if (arguments.plan_every == 0 && arguments.micro_profile_steps == 0) return {};
-  if (rank == 0) return planner.further(settings);
+  if (rank == 0) return planner.further(model, costs);
   return {.replan = [](const SeenIteration&) -> std::optional<Schedule> {
     throw std::logic_error("rank 0 plans for all");
   }};
@@ -231,7 +231,7 @@ TrainInputs take_inputs(const TrainArguments& arguments, const SharedInputs& sha
   inputs.model = shared.model;
   std::vector<std::string> settings = arguments.settings;
   read_checkpoint(arguments, inputs, settings);
-  FurtherPlans further = further_plans(arguments, planner, settings, rank);
+  FurtherPlans further = further_plans(arguments, planner, inputs.model, shared.costs, rank);
   inputs.plan = {.schedules = shared.schedules,
                  .from = shared.schedules_from,
                  .replan = std::move(further.replan),

@@ -46,17 +46,19 @@ std::int64_t iterations_of(const TrainArguments& arguments, const TrainInputs& i
 struct FirstPlan {
   Schedule schedule;
   std::string remark{};  ///< SchedulePlan::remark
+  std::string costs{};   ///< what further plans are made from, in a form of the planner's own
 };
 /// How it goes on from there.
 struct FurtherPlans {
   Replan replan{};
   std::function<std::string()> last_remark{};  ///< SchedulePlan::last_remark
 };
-/// Plans for `--planner`, for the model with these settings (TrainArguments::settings). One process
-/// plans first, for all ranks; rank 0 plans further.
+/// Plans for `--planner`. One process plans first, for all ranks, and reads what that needs, for the
+/// model with these settings (TrainArguments::settings). Rank 0 plans further, for the model as it is
+/// trained and with FirstPlan::costs, and reads no file.
 struct TrainingPlanner {
   std::function<FirstPlan(const std::vector<std::string>& settings)> first{};
-  std::function<FurtherPlans(const std::vector<std::string>& settings)> further{};
+  std::function<FurtherPlans(const Model& model, const std::string& costs)> further{};
 };
 
 struct SharedInputs;

@@ -19,8 +19,8 @@ struct Received {
 };
 
 /// The transfers of an iteration to `own_rank`. `begun_s` says when a rank began an op, and
-/// `on_clock` puts the times of arrivals on the same clock. Only those for which this rank waited: where
-/// it begins later than the sender, nobody knows when the bytes came.
+/// `on_clock` puts the times of arrivals on the same clock. Only those for which this rank waited:
+/// where it begins later than the sender, nobody knows when the bytes came.
 std::vector<Received> transfers_of(std::span<const Arrival> arrivals, int own_rank,
                                    const std::function<double(int rank, int op)>& begun_s,
                                    const std::function<double(double)>& on_clock);

@@ -129,6 +129,12 @@ if unshare --mount --pid --fork --mount-proc true 2>err; then
     --ranks 2 --memory-limit 1K --format json >out 2>err
   { grep -q '{"status":"out_of_memory","rank":' out && [ "$(grep -c '"status"' out)" = 1 ]; } ||
     fail "an outcome from ranks apart: $(cat out err)"
+  # Rank 0 plans for every iteration, from what the launcher has read of a cluster that ranks do not see.
+  printf 'base = "box"\n' >hidden/c.toml
+  PATH=$directory:$PATH MOELAB_TEST_HIDDEN=$directory/hidden "$moe_train" --model hidden/m.toml --data corpus.txt --steps 2 \
+    --evaluate-batches 0 --planner tutel:2 --cluster hidden/c.toml --plan-every 1 --ranks 2 >out 2>err
+  got=$?
+  ended 0 "2 iterations" "ranks that plan apart from their launcher"
 else
   echo "no namespaces here: $(cat err)"
 fi

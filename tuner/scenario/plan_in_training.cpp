@@ -2,28 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
 #include "moe/program/row_handling.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/scenario/scenario.h"
+#include "tuner/scenario/measured_costs.h"
 
 namespace tuner {
 namespace {
 
-Scenario scenario_of(const PlanRequest& request) {
+ScenarioOptions options_of(const PlanRequest& request) {
   ScenarioOptions options;
   options.model = request.model;
   options.cluster = request.cluster;
   options.database = request.database;
   options.ranks = request.ranks;
   options.layout = request.layout;
-  options.settings = request.settings;
-  Scenario scenario = load_scenario(options);
-  for (const std::string& remark : scenario.remarks) request.say(remark);
-  // All ranks wait for the plan, so schedules are judged by one iteration.
+  return options;
+}
+
+/// All ranks wait for the plan, so schedules are judged by one iteration.
+Scenario of_one_iteration(Scenario scenario, const PlanRequest& request) {
   scenario.costs.slowdowns.clear();
   if (request.memory_limit_bytes > 0) scenario.cluster.memory_bytes = request.memory_limit_bytes;
   return scenario;
@@ -31,10 +35,34 @@ Scenario scenario_of(const PlanRequest& request) {
 
 }  // namespace
 
-PlanInTraining plan_in_training(const PlanRequest& request) {
+Scenario plan_scenario(const PlanRequest& request, const std::vector<std::string>& settings) {
+  ScenarioOptions options = options_of(request);
+  options.settings = settings;
+  Scenario scenario = load_scenario(options);
+  for (const std::string& remark : scenario.remarks) request.say(remark);
+  return of_one_iteration(std::move(scenario), request);
+}
+
+Scenario plan_scenario(const PlanRequest& request, const moe::Model& model,
+                       const std::string& costs) {
+  const auto json = nlohmann::json::parse(costs, nullptr, false);
+  if (!json.is_object()) throw moe::InputError("costs handed to ranks: expected a JSON object");
+  MeasuredCosts handed;
+  handed.costed = {cluster_from_json(json.at("cluster").dump()),
+                   cost_model_from_json(json.at("costs").dump())};
+  return of_one_iteration(scenario_of(options_of(request), model, std::move(handed)), request);
+}
+
+std::string costs_json(const Scenario& scenario) {
+  return nlohmann::json{{"cluster", nlohmann::json::parse(to_json(scenario.cluster))},
+                        {"costs", nlohmann::json::parse(to_json(scenario.costs))}}
+      .dump();
+}
+
+PlanInTraining plan_in_training(const PlanRequest& request, Scenario made_for) {
   PlannerRequest planner = parse_planner(request.planner);
   planner.options.iterations = request.iterations;
-  return [planner, scenario = scenario_of(request), limit = request.memory_limit_bytes,
+  return [planner, scenario = std::move(made_for), limit = request.memory_limit_bytes,
           say = request.say](const TrainingSoFar& so_far) {
     const Situation even = scenario.situation();
     const moe::Routing routing =

@@ -6,17 +6,18 @@
 #include <vector>
 
 #include "moe/model/listing.h"
+#include "moe/model/model.h"
 #include "tuner/planners/situation/planner.h"
+#include "tuner/scenario/scenario.h"
 
 namespace tuner {
 
 /// The settings with which moe-train plans; texts are as on moe-tune's command line.
 struct PlanRequest {
-  std::string planner;                  ///< "pipemoe", "tutel:4"
-  std::string model;                    ///< name or file
-  std::vector<std::string> settings{};  ///< keys of the model with other values
-  std::string cluster;                  ///< name, file, or "measured"
-  std::string database;                 ///< the database for "measured"
+  std::string planner;   ///< "pipemoe", "tutel:4"
+  std::string model;     ///< name or file
+  std::string cluster;   ///< name, file, or "measured"
+  std::string database;  ///< the database for "measured"
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
@@ -36,8 +37,16 @@ struct TrainingSoFar {
 };
 using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
 
-/// Loads costs and cluster once. Throws as load_scenario (scenario.h) and parse_planner.
-PlanInTraining plan_in_training(const PlanRequest& request);
+/// What plans are made for: model and cluster are read, the model with these settings. Throws as
+/// load_scenario (scenario.h).
+Scenario plan_scenario(const PlanRequest& request, const std::vector<std::string>& settings);
+/// The same from a model and costs_json() of what another process has read. Reads no file.
+Scenario plan_scenario(const PlanRequest& request, const moe::Model& model,
+                       const std::string& costs);
+std::string costs_json(const Scenario& scenario);
+
+/// Throws as parse_planner.
+PlanInTraining plan_in_training(const PlanRequest& request, Scenario scenario);
 
 /// All planners with their descriptions, for `moe-train --list`.
 moe::Listing planner_list();

@@ -91,9 +91,14 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
 }  // namespace
 
 Scenario load_scenario(const ScenarioOptions& options) {
+  moe::Model model = named_model(options);
+  MeasuredCosts costs = named_costs(options, model);
+  return scenario_of(options, std::move(model), std::move(costs));
+}
+
+Scenario scenario_of(const ScenarioOptions& options, moe::Model model, MeasuredCosts costs) {
   Scenario scenario;
-  scenario.model = named_model(options);
-  MeasuredCosts costs = named_costs(options, scenario.model);
+  scenario.model = std::move(model);
   scenario.cluster = std::move(costs.costed.cluster);
   scenario.costs = std::move(costs.costed.costs);
   scenario.remarks = std::move(costs.remarks);

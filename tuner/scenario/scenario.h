@@ -54,6 +54,10 @@ struct Scenario {
 /// not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
+struct MeasuredCosts;
+/// The same of a model and costs that are there. Throws moe::InputError, moe::Refusal.
+Scenario scenario_of(const ScenarioOptions& options, moe::Model model, MeasuredCosts costs);
+
 /// Says, for a person, how many fits a prediction of the Program uses at sizes far from those that
 /// were measured; "" where there are none.
 std::string extrapolation(const Scenario& scenario);

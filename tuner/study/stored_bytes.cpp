@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "db/load.h"
+#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
 
-constexpr std::size_t kMostLookedAt = 64, kMostTrainings = 8;
+constexpr std::size_t kMostTrainings = 8;
 
 double pragma(const db::Connection& connection, const char* name) {
   return connection.database().execAndGet(fmt::format("PRAGMA {}", name)).getDouble();
@@ -27,11 +28,7 @@ double used_bytes(const db::Connection& connection) {
 
 std::optional<double> bytes_of_training(const db::Connection& copy, const db::Study& study,
                                         int steps) {
-  std::vector<db::Run> runs = db::load_runs(copy, {.kind = "train", .status = "done"});
-  std::erase_if(runs, [&](const db::Run& run) {
-    return run.ranks != study.ranks || run.model_json != study.model_json;
-  });
-  if (runs.size() > kMostLookedAt) runs.resize(kMostLookedAt);  // newest first
+  std::vector<db::Run> runs = stored_trainings(copy, study);
   const auto is_as_long = [&](const db::Run& run) {
     return db::load_iterations(copy, run.id).size() == static_cast<std::size_t>(steps);
   };

@@ -5,6 +5,7 @@
 
 #include "db/console/statistics.h"
 #include "db/load.h"
+#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 /// Between the end of one training and the begin of the next; what is longer was spent on something
 /// else.
 constexpr double kLongestStart_s = 60;
-constexpr std::size_t kMostRuns = 64;
 
 /// Runs of schedules that took turns.
 struct StoredTraining {
@@ -20,13 +20,9 @@ struct StoredTraining {
 };
 
 std::vector<StoredTraining> trainings_of(const db::Connection& connection, const db::Study& study) {
-  std::vector<db::Run> runs = db::load_runs(connection, {.kind = "train", .status = "done"});
-  std::erase_if(runs, [&](const db::Run& run) {
-    return run.ranks != study.ranks || run.model_json != study.model_json || !run.finished_at;
-  });
+  std::vector<db::Run> runs = stored_trainings(connection, study);
   const auto is_earlier = [&](const db::Run& run) { return run.started_at < study.created_at; };
   if (!std::ranges::all_of(runs, is_earlier)) std::erase_if(runs, is_earlier);
-  if (runs.size() > kMostRuns) runs.resize(kMostRuns);  // newest first
   std::ranges::sort(runs, {}, &db::Run::started_at);
   std::vector<StoredTraining> trainings;
   for (const db::Run& run : runs) {

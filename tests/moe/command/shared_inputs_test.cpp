@@ -62,10 +62,10 @@ TEST_F(SharedFiles, AFileOfTheNameWithOtherContentIsAFact) {
   EXPECT_NE(facts[1].value, facts[1].expected);
 }
 
-TEST_F(SharedFiles, AClusterThatRank0ReadsAgainIsAFact) {
+TEST_F(SharedFiles, AClusterToPlanForIsAFact) {
   arguments_.cluster = write("c.toml", "base = \"box\"\n");
   const SharedInputs read = shared_inputs_from_json(to_json(read_shared_inputs(arguments_, {})));
-  EXPECT_THAT(facts_of_own_files(arguments_, read), testing::IsEmpty()) << "nobody reads it again";
+  EXPECT_THAT(facts_of_own_files(arguments_, read), testing::IsEmpty()) << "nobody plans for it";
   arguments_.plan_every = 1;
   const auto same = facts_of_own_files(arguments_, read);
   ASSERT_EQ(same.size(), 1u);
@@ -89,13 +89,14 @@ TEST_F(SharedFiles, PlannerIsAskedOnceForAll) {
   int asked = 0;
   const TrainingPlanner planner{.first = [&](const auto&) {
     ++asked;
-    return FirstPlan{schedule_from_json(kSplit), "a remark"};
+    return FirstPlan{schedule_from_json(kSplit), "a remark", "costs"};
   }};
   const SharedInputs read =
       shared_inputs_from_json(to_json(read_shared_inputs(arguments_, planner)));
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(read.schedules, std::vector<Schedule>{schedule_from_json(kSplit)});
   EXPECT_EQ(read.remark, "a remark");
+  EXPECT_EQ(read.costs, "costs");
 }
 
 }  // namespace

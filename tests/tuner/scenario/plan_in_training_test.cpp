@@ -38,7 +38,8 @@ Planned plan_after_one(const std::string& planner, std::int64_t memory_limit_byt
   request.say = [&](const std::string& text) { planned.said += text; };
   const Scenario scenario = box_skewed();
   const moe::Schedule nothing;
-  planned.schedule = plan_in_training(request)({&scenario.routing, &nothing});
+  planned.schedule =
+      plan_in_training(request, plan_scenario(request, {}))({&scenario.routing, &nothing});
   return planned;
 }
 
@@ -66,6 +67,22 @@ TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
   const Planned limited = plan_after_one("top2", 1);
   EXPECT_EQ(limited.schedule, moe::Schedule{});
   EXPECT_THAT(limited.said, HasSubstr("a plan of top2 needs "));
+}
+
+TEST(PlanInTraining, WhatIsHandedOnGivesThePlanOfWhatWasRead) {
+  PlanRequest request;
+  request.planner = "joint";
+  request.model = "box-skewed";
+  request.cluster = "box";
+  request.ranks = 4;
+  const Scenario read = plan_scenario(request, {"moe.experts=8"});
+  const std::string costs = costs_json(read);
+  request.model = request.cluster = "no/such/file";
+  const Scenario handed = plan_scenario(request, read.model, costs);
+  const moe::Schedule planned = plan_in_training(request, read)({});
+  EXPECT_FALSE(planned.decisions.empty());
+  EXPECT_EQ(plan_in_training(request, handed)({}), planned);
+  EXPECT_EQ(costs_json(handed), costs);
 }
 
 TEST(PlanInTraining, ThoseThatKeepToALimitPlanWithinIt) {
