@@ -296,6 +296,10 @@ class ObservedIteration {
     }
     if (!(end > begin)) return;
     const bool between = bytes.inter > 0;
+    if (between) {
+      double& least = seen.least_intra_node_bytes_per_s;
+      least = std::max(least, bytes.intra / (end - begin));
+    }
     const moe::Op& entry = iteration_.program->ops[op];
     const std::string key = link_key(collective_name(entry), between ? "inter_node" : "intra_node");
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};

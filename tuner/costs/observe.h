@@ -29,6 +29,9 @@ struct Observations {
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
   std::map<std::string, std::vector<CallBesideLarger>> queued;  ///< by link_key
   std::map<std::string, std::vector<LastToCome>> last_to_come;  ///< by link_key
+  /// The largest of a rank inside its node, in calls that cross nodes too: such a link has at least
+  /// this rate. 0 where there was none.
+  double least_intra_node_bytes_per_s = 0;
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 

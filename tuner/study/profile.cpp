@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -134,7 +135,8 @@ namespace {
 
 /// The machine that the costs were measured on.
 CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, int nodes,
-                                 const std::vector<SharedProcessors>& shared) {
+                                 const std::vector<SharedProcessors>& shared,
+                                 const Observations& seen) {
   std::vector<db::Fit> fits;
   for (const auto& [key, fit] : costs.fits) {
     fits.push_back(to_record(key, fit, costs.device, first.ranks));
@@ -143,7 +145,22 @@ CostedCluster machine_of_profile(const CostModel& costs, const db::Run& first, i
                                            (first.ranks + nodes - 1) / std::max(nodes, 1));
   machine.costs = costs;
   machine.cluster.shared_processors = shared;
+  Link& inside = machine.cluster.intra_node;
+  if (inside.bandwidth_bytes_per_s == 0) {
+    inside.bandwidth_bytes_per_s = seen.least_intra_node_bytes_per_s;
+  }
   return machine;
+}
+
+/// Where the rate inside nodes is not measured, but a bound.
+std::string remark_on_links(const CostedCluster& machine) {
+  const auto is_inside = [](const auto& fit) { return fit.first.ends_with("/intra_node"); };
+  const double inside = machine.cluster.intra_node.bandwidth_bytes_per_s;
+  if (inside == 0 || std::ranges::any_of(machine.costs.fits, is_inside)) return "";
+  return fmt::format(
+      "no collective stayed inside a node: the links there are taken to have {}, which they had at "
+      "least in collectives that cross nodes too",
+      db::format_cell("bytes_per_s", inside));
 }
 
 /// [run][iteration]: how far the costs predict its time from what it took, over that time. Each is
@@ -286,7 +303,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   std::vector<RankSlowdown> paces;
   if (parts.has(CostPart::pace)) paces = fitted.paces(shared, costs, judged_from);
   if (has_trials) profile.pace = set_pace(paces, seen, costs);
-  profile.machine = machine_of_profile(costs, first, node_count, shared);
+  profile.machine = machine_of_profile(costs, first, node_count, shared, seen);
+  profile.remark = remark_on_links(profile.machine);
   if (asked.with_errors) profile.errors = errors_of_profile(fitted.measured(), profile);
   if (!has_trials && parts.has(CostPart::pace)) {
     StoredRuns micro_profiles(connection, profile.groups, whole, first);

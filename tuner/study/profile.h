@@ -24,6 +24,7 @@ struct Profile {
   /// How many times as long computation takes in predictions as in the runs that costs were fitted
   /// to.
   double pace = 1;
+  std::string remark;                  ///< what a person should know of the costs, or ""
   std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
 

@@ -273,6 +273,7 @@ class StudyRun {
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
     open_.warn(profile_warning(qualities));
+    open_.warn(profile.remark);
     planned_.take(profile);
   }
 

@@ -1,5 +1,6 @@
 #include "tuner/costs/calibrate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "moe/passes/schedule.h"
 #include "tests/tuner/calibrated_model.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/costs/observe.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -335,6 +337,20 @@ TEST(Calibrate, FindsWhatRanksThatShareExpertsExchangeByItsOwnFits) {
     EXPECT_NEAR(fit.alpha_s, truth.alpha_s, 0.05 * truth.alpha_s) << key;
     EXPECT_NEAR(fit.beta_s_per_unit, truth.beta_s_per_unit, 0.05 * truth.beta_s_per_unit) << key;
   }
+}
+
+TEST(Observe, TellsWhatALinkInsideANodeCarriedAtLeastBesideTheNetwork) {
+  Machine machine;
+  machine.cluster.nodes = 2;
+  machine.cluster.ranks_per_node = 2;
+  machine.cluster.intra_node = {1e9, 0};
+  machine.groups = groups_of(machine.cluster, moe::Layout{1, 4, 1});
+  machine.program = moe::build_iteration(machine.model, machine.groups, 0);
+  machine.truth.fits["all_to_all/intra_node"] = machine.truth.fits.at("all_to_all/inter_node");
+  const Observations seen = observe(machine.run({{}}), machine.groups, {}, "cpu");
+  for (const auto& [key, calls] : seen.calls) EXPECT_THAT(key, ::testing::EndsWith("/inter_node"));
+  EXPECT_GT(seen.least_intra_node_bytes_per_s, 1e7);
+  EXPECT_LE(seen.least_intra_node_bytes_per_s, 1e9);
 }
 
 TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
