@@ -176,7 +176,7 @@ void make_tables(SQLite::Database& database, const Schema& schema) {
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
 }
 
-/// All views that differ, and all others where columns move, those that a user has made as they were.
+/// Makes all views, and those of a user as they were.
 void make_views(SQLite::Database& database, const Shape& found, const Shape& wanted,
                 const Schema& schema) {
   database.exec(schema.views);

@@ -22,8 +22,8 @@
 namespace microbench {
 namespace {
 
-/// An operating system divides a core in time slices of milliseconds: a sample holds many of them.
 constexpr char kInterference[] = "interference";
+/// An operating system divides a core in time slices of milliseconds: a sample holds many of them.
 constexpr double kShortestSample_s = 0.05;
 /// The least time that an activity runs alone, and beside another. How long a call of microseconds
 /// takes beside another depends on who has the core just then.

@@ -13,6 +13,10 @@
 set -euo pipefail
 PATH=${MOELAB_BIN:-$PWD/build/release/bin}:$PATH
 name=${1:-first}
+if [[ $name == -* ]]; then
+  echo "study.sh: expected the NAME of a study before options, got $name" >&2
+  exit 2
+fi
 shift $(($# > 0))
 if (($# == 0)); then set -- --model tiny --planners sequential,tutel,fsmoe,joint --top each; fi
 exec moe-tune study "$name" --resume \

@@ -23,6 +23,11 @@ TEST(AwakeRanks, WaitAwakeWhereEachHasACoreToItself) {
   EXPECT_FALSE(may_wait_awake(ranks_on({0, 0, 1}, 1), {0, 1, 2})) << "two share a core";
   EXPECT_TRUE(may_wait_awake(ranks_on({0, 0, 1}, 1), {0, 2})) << "the other does not take part";
   EXPECT_FALSE(may_wait_awake(ranks_on({0, 1}, 1), {}));
+  std::vector<moe::RankInfo> box = ranks_on({0, 1}, 1);
+  box[1].node = 1;
+  EXPECT_FALSE(may_wait_awake(box, {0, 1})) << "two nodes of one machine";
+  box[1].machine = 1;
+  EXPECT_TRUE(may_wait_awake(box, {0, 1})) << "two machines";
 }
 
 TEST(AwakeRanks, SleepInAClusterInABox) {

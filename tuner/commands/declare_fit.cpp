@@ -1,9 +1,25 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "db/console/options.h"
 #include "tuner/commands/declare.h"
+#include "tuner/costs/cost_parts.h"
 
 namespace tuner {
+
+namespace {
+
+std::string parts_in_words() {
+  std::string text = "Parts that --judge leaves out:";
+  for (const NamedCostPart& one : kCostParts) {
+    text += fmt::format("\n  {}: {}", one.name, one.meaning);
+  }
+  return text;
+}
+
+}  // namespace
 
 void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
   CLI::App* command =
@@ -46,7 +62,8 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
       "Measurements of different machines, networks or numbers of nodes are never one fit. "
       "Collectives of runs whose links had different rates are refused.\n\n"
       "A line leaves out rows that are far from it; outliers counts them. The errors are standard "
-      "errors. verdict is \"good\", or says what is wrong with the line.");
+      "errors. verdict is \"good\", or says what is wrong with the line.\n\n" +
+          parts_in_words());
   command->callback([&, command] {
     if (arguments.judged.empty() && command->get_option("--db")->empty())
       throw CLI::RequiredError("--db");

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/console/format_rows.h"
+#include "db/error.h"
 #include "db/load.h"
 #include "moe/errors.h"
 #include "tuner/commands/commands.h"
@@ -59,12 +62,21 @@ struct JudgedDatabase {
   std::vector<JudgedStudy> studies;
 };
 
+void leave_out(const JudgedDatabase& database, const db::Study& study, const std::exception& why) {
+  spdlog::warn("{}: study \"{}\" is left out: {}", database.connection.path(), study.name,
+               why.what());
+}
+
 void add_studies(JudgedDatabase& database) {
   for (const db::Study& study : db::load_studies(database.connection)) {
     try {
-      database.studies.emplace_back(database.connection, study);
+      JudgedStudy judged(database.connection, study);
+      judged.judge({});  // what its runs do not tell is found before anything is printed
+      database.studies.push_back(std::move(judged));
     } catch (const moe::InputError& error) {
-      spdlog::warn("{}: left out: {}", database.connection.path(), error.what());
+      leave_out(database, study, error);
+    } catch (const db::Error& error) {
+      leave_out(database, study, error);
     }
   }
 }

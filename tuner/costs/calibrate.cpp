@@ -237,7 +237,8 @@ Interference interference_of(const Observations& seen, const CostParts& parts,
     }
   }
   Interference interference;
-  if (parts.has(CostPart::pairs)) pairs.write(interference);
+  pairs.write(interference);
+  if (!parts.has(CostPart::pairs)) interference.speed = Interference{}.speed;
   if (!parts.has(CostPart::beside_all)) interference.beside_all = {};
   if (!parts.has(CostPart::kinds_beside_communication)) of_kind.clear();
   for (const auto& [kind, beside] : of_kind) {

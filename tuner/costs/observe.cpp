@@ -296,15 +296,16 @@ class ObservedIteration {
     }
     if (!(end > begin)) return;
     const bool between = bytes.inter > 0;
-    if (between) {
-      double& least = seen.least_intra_node_bytes_per_s;
-      least = std::max(least, bytes.intra / (end - begin));
-    }
     const moe::Op& entry = iteration_.program->ops[op];
     const std::string key = link_key(collective_name(entry), between ? "inter_node" : "intra_node");
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
     const bool apart = between && sends_messages_apart(entry);
     const Arrivals arrivals = arrivals_at(op, call);
+    if (between) {
+      // Ranks that came first may have sent inside their node before the last one came.
+      double& least = seen.least_intra_node_bytes_per_s;
+      least = std::max(least, bytes.intra / (end - begin + arrivals.apart_s));
+    }
     Observation observation{sample, beside};
     if (apart) observation.arrivals_apart_s = arrivals.apart_s;
     seen.calls[key].push_back(observation);
