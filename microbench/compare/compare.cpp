@@ -72,6 +72,8 @@ std::string name_of(Verdict verdict) {
       return "slower";
     case Verdict::within_noise:
       return "within noise";
+    case Verdict::too_few_samples:
+      return "too few samples";
   }
   throw std::invalid_argument("name_of: no such verdict");
 }
@@ -97,6 +99,7 @@ Comparison compare(const std::vector<db::SampledMeasurement>& before,
   for (const auto& row : after) of_after[key_of(row.measurement)] = &row;
   Comparison result;
   std::vector<double> p, ratios, noise;
+  std::vector<bool> are_apart;
   for (const auto& row : before) {
     const CaseKey key = key_of(row.measurement);
     if (of_before.at(key) != &row) continue;
@@ -114,6 +117,8 @@ Comparison compare(const std::vector<db::SampledMeasurement>& before,
                           ratio_of(row.quantiles, other.quantiles)};
     p.push_back(rank_test_p(row.quantiles, other.quantiles));
     ratios.push_back(compared.ratio.ratio);
+    are_apart.push_back(row.quantiles.back() < other.quantiles.front() ||
+                        other.quantiles.back() < row.quantiles.front());
     noise.push_back(own_noise(row.quantiles) + own_noise(other.quantiles));
     result.cases.push_back(std::move(compared));
   }
@@ -127,7 +132,12 @@ Comparison compare(const std::vector<db::SampledMeasurement>& before,
     ComparedCase& compared = result.cases[i];
     compared.p = corrected[i];
     compared.limit = std::max(least, std::expm1(spreads * noise[i]));
-    if (compared.p < kSignificant) compared.verdict = verdict_of(compared.ratio, compared.limit);
+    const Verdict beyond = verdict_of(compared.ratio, compared.limit);
+    if (compared.p < kSignificant) {
+      compared.verdict = beyond;
+    } else if (beyond != Verdict::within_noise && are_apart[i]) {
+      compared.verdict = Verdict::too_few_samples;
+    }
   }
   result.all = median_of_ratios(ratios);
   result.verdict = verdict_of(result.all, least);

@@ -8,7 +8,9 @@
 
 namespace microbench {
 
-enum class Verdict { faster, slower, within_noise };
+/// `too_few_samples`: all samples of one run lie beyond all of the other, by more than the limit, and
+/// they are too few to be told from chance.
+enum class Verdict { faster, slower, within_noise, too_few_samples };
 std::string name_of(Verdict verdict);
 
 /// A case that both runs have measured: the same op, device, dtype, ranks, size and parameters.

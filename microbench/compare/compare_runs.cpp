@@ -95,6 +95,10 @@ std::string summary_line(const CompareSettings& settings, const Comparison& comp
       "run {} against run {}: {} cases: {} slower, {} faster, {} within noise", settings.after,
       settings.before, comparison.cases.size(), comparison.count(Verdict::slower),
       comparison.count(Verdict::faster), comparison.count(Verdict::within_noise));
+  if (const int few = comparison.count(Verdict::too_few_samples); few > 0) {
+    line +=
+        fmt::format(", {} with too few samples to tell (a larger --budget or -n gives more)", few);
+  }
   if (std::isfinite(comparison.all.high)) {
     line += fmt::format("; together {} times as long: {}", interval_text(comparison.all),
                         name_of(comparison.verdict));

@@ -3,6 +3,7 @@
 # read reaches ranks that share neither files nor processes with it.
 moe_train=$1
 moe_bench=$2
+clusters=$(cd "$(dirname "$0")/../../experiments/clusters" && pwd) || exit 1
 directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
@@ -130,7 +131,7 @@ if unshare --mount --pid --fork --mount-proc true 2>err; then
   { grep -q '{"status":"out_of_memory","rank":' out && [ "$(grep -c '"status"' out)" = 1 ]; } ||
     fail "an outcome from ranks apart: $(cat out err)"
   # Rank 0 plans for every iteration, from what the launcher has read of a cluster that ranks do not see.
-  printf 'base = "box"\n' >hidden/c.toml
+  cp "$clusters/box.toml" hidden/c.toml
   PATH=$directory:$PATH MOELAB_TEST_HIDDEN=$directory/hidden "$moe_train" --model hidden/m.toml --data corpus.txt --steps 2 \
     --evaluate-batches 0 --planner tutel:2 --cluster hidden/c.toml --plan-every 1 --ranks 2 >out 2>err
   got=$?

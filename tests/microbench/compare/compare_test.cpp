@@ -49,6 +49,16 @@ TEST(Compare, ASweepThatIsTenPercentSlowerIsTold) {
   }
 }
 
+TEST(Compare, ACaseFarSlowerOfTooFewSamplesIsNotCalledNoise) {
+  auto after = sweep(12, 1, 0, 2);
+  after[4].quantiles = {3e-3, 3.1e-3, 3.2e-3};
+  auto before = sweep(12, 1, 0, 1);
+  before[4].quantiles.resize(5);
+  const Comparison c = compare(before, after, 0.05);
+  EXPECT_EQ(c.cases[4].verdict, Verdict::too_few_samples);
+  EXPECT_EQ(c.count(Verdict::too_few_samples), 1);
+}
+
 TEST(Compare, OneSlowCaseIsNamedAndTheOthersAreNot) {
   auto after = sweep(12, 1, 0.01, 2);
   for (double& sample : after[4].quantiles) sample *= 1.3;
