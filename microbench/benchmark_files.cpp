@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <system_error>
 
 #include "moe/input/read_file.h"
@@ -15,10 +14,6 @@ namespace {
 
 std::string path_of_file(const Benchmark& benchmark) {
   return benchmark.file.path ? benchmark.file.path() : "";
-}
-
-std::string checksum_of_text(const std::string& text) {
-  return moe::checksum_text(moe::checksum(std::as_bytes(std::span(text))));
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ std::vector<moe::InputFact> facts_of_file(const Benchmark& benchmark, const std:
   std::error_code ignored;
   if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return {};
   return {{fmt::format("{} {}", benchmark.file.option, path),
-           checksum_of_text(moe::read_file(path)), checksum_of_text(text)}};
+           moe::checksum_of_text(moe::read_file(path)), moe::checksum_of_text(text)}};
 }
 
 }  // namespace microbench

@@ -15,34 +15,26 @@
 namespace moe {
 namespace {
 
-/// Takes over the number of capacity groups of a checkpoint where the model leaves it open; the
-/// settings then have it too.
-void take_capacity_groups(const TrainArguments& arguments, TrainInputs& inputs,
-                          std::vector<std::string>& settings) {
+/// Takes over the number of capacity groups of a checkpoint where the model leaves it open.
+void take_capacity_groups(const TrainArguments& arguments, TrainInputs& inputs) {
   const CheckpointIndex& index = inputs.resume->index;
   const int ranks = arguments.ranks.value_or(mpi_job_size().value_or(1));
   const Layout layout = parse_layout(arguments.layout, ranks, fits(inputs.model));
   TakenGroups taken = taken_groups(has_capacity(index.model) ? index.model.capacity_groups : 0,
                                    index.iteration, inputs.model, layout);
   if (!taken.remark.empty()) inputs.resume->remarks.push_back(std::move(taken.remark));
-  if (taken.groups == 0) return;
-  inputs.model.capacity_groups = taken.groups;
-  constexpr std::string_view key = "moe.capacity_groups";
-  std::erase_if(settings,
-                [&](const std::string& one) { return key_of(parse_setting(one)) == key; });
-  settings.push_back(fmt::format("{}={}", key, taken.groups));
+  if (taken.groups > 0) inputs.model.capacity_groups = taken.groups;
 }
 
 }  // namespace
 
-void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs,
-                     std::vector<std::string>& settings) {
+void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
   const auto& directory = arguments.checkpoint;
   if (directory.empty()) return;
   if (arguments.resume) {
     inputs.resume = find_resume_point(directory);
     if (!inputs.resume) return;
-    take_capacity_groups(arguments, inputs, settings);
+    take_capacity_groups(arguments, inputs);
     compare_models(*inputs.resume, inputs.model, arguments.evaluate_only);
     return;
   }
@@ -58,7 +50,12 @@ std::vector<std::string> settings_in_force(const TrainArguments& arguments, cons
   std::vector<std::string> settings = arguments.settings;
   TrainInputs inputs;
   inputs.model = model;
-  read_checkpoint(arguments, inputs, settings);
+  read_checkpoint(arguments, inputs);
+  if (inputs.model.capacity_groups == model.capacity_groups) return settings;
+  constexpr std::string_view key = "moe.capacity_groups";
+  std::erase_if(settings,
+                [&](const std::string& one) { return key_of(parse_setting(one)) == key; });
+  settings.push_back(fmt::format("{}={}", key, inputs.model.capacity_groups));
   return settings;
 }
 

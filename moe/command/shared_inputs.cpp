@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -51,8 +50,7 @@ std::string checksum_of_cluster(const TrainArguments& arguments) {
     file = source_tree() / "experiments" / "clusters" / (arguments.cluster + ".toml");
   }
   if (!is_there(file)) return "";
-  const std::string text = read_file(file);
-  return checksum_text(checksum(std::as_bytes(std::span(text))));
+  return checksum_of_text(read_file(file));
 }
 
 void add_schedule(SharedInputs& inputs, Schedule schedule, std::string from) {

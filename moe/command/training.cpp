@@ -229,8 +229,7 @@ TrainInputs take_inputs(const TrainArguments& arguments, const SharedInputs& sha
   if (rank == 0) refuse_log(arguments.log, arguments.database);
   TrainInputs inputs;
   inputs.model = shared.model;
-  std::vector<std::string> settings = arguments.settings;
-  read_checkpoint(arguments, inputs, settings);
+  read_checkpoint(arguments, inputs);
   FurtherPlans further = further_plans(arguments, planner, inputs.model, shared.costs, rank);
   inputs.plan = {.schedules = shared.schedules,
                  .from = shared.schedules_from,

@@ -53,9 +53,9 @@ struct FurtherPlans {
   Replan replan{};
   std::function<std::string()> last_remark{};  ///< SchedulePlan::last_remark
 };
-/// Plans for `--planner`. One process plans first, for all ranks, and reads what that needs, for the
-/// model with these settings (TrainArguments::settings). Rank 0 plans further, for the model as it is
-/// trained and with FirstPlan::costs, and reads no file.
+/// Plans for `--planner`. One process plans first, for all ranks, and reads what that needs, for
+/// the model with these settings (TrainArguments::settings). Rank 0 plans further, for the model as
+/// it is trained and with FirstPlan::costs, and reads no file.
 struct TrainingPlanner {
   std::function<FirstPlan(const std::vector<std::string>& settings)> first{};
   std::function<FurtherPlans(const Model& model, const std::string& costs)> further{};

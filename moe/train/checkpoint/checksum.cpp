@@ -21,4 +21,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
 
 std::string checksum_text(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }
 
+std::string checksum_of_text(std::string_view text) {
+  return checksum_text(checksum(std::as_bytes(std::span(text))));
+}
+
 }  // namespace moe

@@ -33,10 +33,6 @@ std::string in_utf8(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string checksum_of_text(std::string_view text) {
-  return checksum_text(checksum(std::as_bytes(std::span(text))));
-}
-
 /// JSON without the blanks between its parts, as `in_utf8` writes it without lines.
 std::string without_blanks(std::string_view json) {
   std::string result;
