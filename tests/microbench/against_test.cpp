@@ -8,6 +8,7 @@
 #include "microbench/pairs/pairs.h"
 #include "moe/errors.h"
 #include "tests/db/sample.h"
+#include "tests/microbench/sampled_row.h"
 
 namespace microbench::against_test {
 namespace {
@@ -24,14 +25,8 @@ std::int64_t stored_run(db::Connection& connection, const std::string& kind,
   db::RunRank rank;
   rank.run_id = id;
   db::insert(connection, std::vector{rank});
-  db::SampledMeasurement row;
+  db::SampledMeasurement row = all_reduce_row(bytes);
   row.measurement.run_id = id;
-  row.measurement.op = "all_reduce";
-  row.measurement.device = "cpu";
-  row.measurement.dtype = "f32";
-  row.measurement.ranks = 2;
-  row.measurement.bytes = bytes;
-  row.measurement.parameters_json = "{}";
   row.quantiles = {1, 2, 3};
   db::insert(connection, std::vector{row});
   return id;

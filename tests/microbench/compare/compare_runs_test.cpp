@@ -7,6 +7,7 @@
 #include "db/store.h"
 #include "moe/errors.h"
 #include "tests/db/sample.h"
+#include "tests/microbench/sampled_row.h"
 
 namespace microbench::compare_runs_test {
 namespace {
@@ -36,14 +37,8 @@ std::int64_t stored_run(db::Connection& connection, const Place& place, double t
     ranks[rank].threads = place.threads;
   }
   db::insert(connection, ranks);
-  db::SampledMeasurement row;
+  db::SampledMeasurement row = all_reduce_row(1024);
   row.measurement.run_id = id;
-  row.measurement.op = "all_reduce";
-  row.measurement.device = "cpu";
-  row.measurement.dtype = "f32";
-  row.measurement.ranks = 2;
-  row.measurement.bytes = 1024;
-  row.measurement.parameters_json = "{}";
   row.measurement.time_s = time_s;
   for (int i = 0; samples && i < 20; ++i) row.quantiles.push_back(time_s * (1 + 0.001 * i));
   db::insert(connection, std::vector{row});

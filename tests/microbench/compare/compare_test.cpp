@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "tests/microbench/sampled_row.h"
+
 namespace microbench::compare_test {
 namespace {
 
@@ -13,11 +15,7 @@ std::vector<db::SampledMeasurement> sweep(int cases, double factor, double drift
   std::normal_distribution<double> of_case(0, drift), of_sample(0, 0.01);
   std::vector<db::SampledMeasurement> rows;
   for (int i = 0; i < cases; ++i) {
-    db::SampledMeasurement& row = rows.emplace_back();
-    row.measurement.op = "all_reduce";
-    row.measurement.ranks = 2;
-    row.measurement.bytes = std::int64_t{1024} << i;
-    row.measurement.parameters_json = "{}";
+    db::SampledMeasurement& row = rows.emplace_back(all_reduce_row(std::int64_t{1024} << i));
     const double usual_s = 1e-3 * factor * std::exp(of_case(random));
     for (int sample = 0; sample < 20; ++sample) {
       row.quantiles.push_back(usual_s * std::exp(of_sample(random)));
