@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 namespace db {
@@ -23,6 +24,11 @@ double share_within(double t, int degrees) {
 }
 
 }  // namespace
+
+double mean(std::span<const double> values) {
+  if (values.empty()) throw std::invalid_argument("mean: no values");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double median(std::vector<double> values) {
   if (values.empty()) throw std::invalid_argument("median: no values");

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace db {
+
+/// Throws std::invalid_argument without values.
+double mean(std::span<const double> values);
 
 /// The median. For an even number of values it is the mean of the middle two. Throws
 /// std::invalid_argument without values.

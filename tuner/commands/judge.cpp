@@ -15,6 +15,7 @@
 
 #include "db/connection.h"
 #include "db/console/format_rows.h"
+#include "db/console/statistics.h"
 #include "db/error.h"
 #include "db/load.h"
 #include "moe/errors.h"
@@ -56,10 +57,20 @@ std::vector<Variant> variants(const std::vector<std::string>& without) {
   return result;
 }
 
+/// A study that can be judged, and what it is with all parts.
+struct Judged {
+  JudgedStudy study;
+  Judgement whole;
+
+  Judgement with(const CostParts& parts) const {
+    return parts.left_out.none() ? whole : study.judge(parts);
+  }
+};
+
 /// A database, and the studies in it that can be judged.
 struct JudgedDatabase {
   db::Connection connection;
-  std::vector<JudgedStudy> studies;
+  std::vector<Judged> studies;
 };
 
 void leave_out(const JudgedDatabase& database, const db::Study& study, const std::exception& why) {
@@ -70,9 +81,10 @@ void leave_out(const JudgedDatabase& database, const db::Study& study, const std
 void add_studies(JudgedDatabase& database) {
   for (const db::Study& study : db::load_studies(database.connection)) {
     try {
+      // What its runs do not tell is found here, before anything is printed.
       JudgedStudy judged(database.connection, study);
-      judged.judge({});  // what its runs do not tell is found before anything is printed
-      database.studies.push_back(std::move(judged));
+      Judgement whole = judged.judge({});
+      database.studies.push_back({std::move(judged), std::move(whole)});
     } catch (const moe::InputError& error) {
       leave_out(database, study, error);
     } catch (const db::Error& error) {
@@ -96,10 +108,7 @@ struct Overall {
 };
 
 db::Cell mean_cell(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  return values.empty() ? db::Cell() : db::mean(values);
 }
 
 }  // namespace
@@ -122,11 +131,11 @@ int judge(const Arguments& arguments) {
     Overall overall;
     std::int64_t trials = 0;
     for (const JudgedDatabase& database : databases) {
-      for (const JudgedStudy& study : database.studies) {
-        const Judgement one = study.judge(variant.parts);
+      for (const Judged& judged : database.studies) {
+        const Judgement one = judged.with(variant.parts);
         overall.add(one);
         trials += static_cast<std::int64_t>(one.trials.size());
-        writer.row({db::text_cell(variant.without), study.name(),
+        writer.row({db::text_cell(variant.without), judged.study.name(),
                     static_cast<std::int64_t>(one.trials.size()), one.mean_error, one.worst_error,
                     one.own_error, db::optional_cell(one.kendall_tau),
                     db::optional_cell(one.regret)});

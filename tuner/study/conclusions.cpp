@@ -40,12 +40,8 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
   Finished all;
   std::map<std::string, int> count;
   std::vector<Turns> turns;
-  for (db::Trial& trial : db::load_trials(connection, study_id)) {
-    if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
-      continue;
-    }
-    Turns measured = measured_turns(connection, db::load_trial_repeats(connection, trial.id));
-    if (measured.empty()) continue;
+  for (auto& [trial, measured] : measured_trials(connection, study_id)) {
+    if (!trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) continue;
     ++count[trial.planner];
     turns.push_back(std::move(measured));
     trial.measured_s = median_s(turns.back());  // where repeats were added since it was stored

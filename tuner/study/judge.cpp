@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/planned_by_refinement.h"
 #include "db/study_runs.h"
@@ -16,6 +16,7 @@
 #include "tuner/study/measured_turns.h"
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/profile.h"
+#include "tuner/study/study_settings.h"
 #include "tuner/study/study_situation.h"
 #include "tuner/study/ties.h"
 
@@ -29,8 +30,7 @@ StudyOptions options_of(const db::Study& study) {
   options.model = moe::model_from_json(study.model_json);
   options.job.ranks = study.ranks;
   options.job.layout = study.layout;
-  const auto settings = nlohmann::json::parse(study.settings_json, nullptr, false);
-  if (settings.is_object()) options.routing = settings.value("routing", "");
+  options.routing = stored_routing(study.settings_json);
   return options;
 }
 
@@ -39,10 +39,8 @@ StudyOptions options_of(const db::Study& study) {
 JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
     : connection_(connection), study_(std::move(study)) {
   std::vector<Turns> turns;
-  for (const db::Trial& trial : db::load_trials(connection, study_.id)) {
-    if (trial.status != "done" || db::is_planned_by_refinement(trial)) continue;
-    Turns measured = measured_turns(connection, db::load_trial_repeats(connection, trial.id));
-    if (measured.empty()) continue;
+  for (auto& [trial, measured] : measured_trials(connection, study_.id)) {
+    if (db::is_planned_by_refinement(trial)) continue;
     const double seconds = trial.comparable_s.value_or(median_s(measured));
     trials_.push_back({db::load_schedule(connection, trial.schedule_id).json, seconds});
     turns.push_back(std::move(measured));
@@ -54,13 +52,7 @@ JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
   if (db::profile_runs(study_).value_or(std::vector<std::int64_t>{}).empty()) {
     throw moe::InputError(fmt::format("study \"{}\" has no profile", study_.name));
   }
-  const Differences differences = differences_of(repeats_of(turns));
-  told_apart_.assign(trials_.size(), std::vector<bool>(trials_.size()));
-  for (std::size_t a = 0; a < trials_.size(); ++a) {
-    for (std::size_t b = 0; b < trials_.size(); ++b) {
-      told_apart_[a][b] = a != b && differences.noise && told_apart(differences, a, b);
-    }
-  }
+  differences_ = differences_of(repeats_of(turns));
 }
 
 Judgement JudgedStudy::judge(const CostParts& parts) const {
@@ -75,8 +67,9 @@ Judgement JudgedStudy::judge(const CostParts& parts) const {
     const moe::Schedule schedule = moe::schedule_from_json(trial.schedule_json);
     predicted.push_back({simulated_s(situation, schedule), trial.measured_s, {}});
   }
-  return judgement_of(std::move(predicted),
-                      [this](std::size_t a, std::size_t b) { return told_apart_[a][b]; });
+  return judgement_of(std::move(predicted), [this](std::size_t a, std::size_t b) {
+    return told_apart(differences_, a, b);
+  });
 }
 
 Judgement judgement_of(std::vector<PredictedTrial> trials,
@@ -85,13 +78,11 @@ Judgement judgement_of(std::vector<PredictedTrial> trials,
   const std::vector<double> errors = relative_errors(trials);
   judgement.mean_error = mean_size(errors);
   judgement.worst_error = worst_of(errors);
-  double sum = 0;
-  for (const double error : errors) sum += std::log1p(error);
-  const double common = sum / static_cast<double>(errors.size());
-  for (const double error : errors) {
-    judgement.own_error +=
-        std::abs(std::expm1(std::log1p(error) - common)) / static_cast<double>(errors.size());
-  }
+  std::vector<double> logarithms, own;
+  for (const double error : errors) logarithms.push_back(std::log1p(error));
+  const double common = db::mean(logarithms);
+  for (const double one : logarithms) own.push_back(std::expm1(one - common));
+  judgement.own_error = mean_size(own);
   judgement.kendall_tau = kendall_tau(trials, told_apart);
   judgement.regret = regret(trials);
   judgement.trials = std::move(trials);

@@ -9,6 +9,7 @@
 #include "db/records.h"
 #include "tuner/costs/cost_parts.h"
 #include "tuner/study/prediction_quality.h"
+#include "tuner/study/ties.h"
 
 /// Predicts the trials of stored studies again with parts of the costs left out, so that a part
 /// stays only where it pays.
@@ -50,7 +51,7 @@ class JudgedStudy {
   const db::Connection& connection_;
   db::Study study_;
   std::vector<Trial> trials_;
-  std::vector<std::vector<bool>> told_apart_;  ///< [trial][trial]
+  Differences differences_;  ///< between the trials
 };
 
 /// The figures of trials that were predicted and measured, at least one.

@@ -1,5 +1,6 @@
 #include "tuner/study/measured_turns.h"
 
+#include <utility>
 #include <vector>
 
 #include "db/load.h"
@@ -22,6 +23,16 @@ Turns measured_turns(const db::Connection& connection, std::span<const db::Trial
     }
   }
   return turns;
+}
+
+std::vector<MeasuredTrial> measured_trials(const db::Connection& connection,
+                                           std::int64_t study_id) {
+  std::vector<MeasuredTrial> all;
+  for (db::Trial& trial : db::load_trials(connection, study_id, "done")) {
+    Turns turns = measured_turns(connection, db::load_trial_repeats(connection, trial.id));
+    if (!turns.empty()) all.push_back({std::move(trial), std::move(turns)});
+  }
+  return all;
 }
 
 }  // namespace tuner

@@ -24,9 +24,9 @@ std::vector<double> relative_errors(std::span<const PredictedTrial> trials) {
 }
 
 double mean_size(std::span<const double> errors) {
-  double sum = 0;
-  for (const double error : errors) sum += std::abs(error);
-  return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+  std::vector<double> sizes;
+  for (const double error : errors) sizes.push_back(std::abs(error));
+  return sizes.empty() ? 0 : db::mean(sizes);
 }
 
 double worst_of(std::span<const double> errors) {
@@ -43,9 +43,7 @@ std::string within_in_words(std::span<const double> errors) {
 }
 
 double common_error(std::span<const double> errors) {
-  double sum = 0;
-  for (const double error : errors) sum += error;
-  return errors.empty() ? 0 : sum / static_cast<double>(errors.size());
+  return errors.empty() ? 0 : db::mean(errors);
 }
 
 std::optional<double> common_share(std::span<const double> errors) {

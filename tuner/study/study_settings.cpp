@@ -96,6 +96,11 @@ HowMeasured how_measured(const StudyOptions& options, const std::string& begun_j
   });
 }
 
+std::string stored_routing(const std::string& settings_json) {
+  return read_stored(settings_json,
+                     [](const json& settings) { return settings.value("routing", std::string()); });
+}
+
 std::string other_setting(const std::string& before_json, const std::string& now_json) {
   return read_stored(before_json, [&](const json& before) {
     return other_setting_than(before, json::parse(now_json));

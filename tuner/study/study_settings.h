@@ -23,6 +23,9 @@ struct HowMeasured {
 /// `begun_json`: settings_json of a study that goes on; "{}" of one that begins.
 HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json);
 
+/// StudyOptions::routing of a stored study. Throws moe::InputError where the text is no settings.
+std::string stored_routing(const std::string& settings_json);
+
 /// The first setting that differs although all trials of a study must have it in common; "" where
 /// there is none. More repeats, candidates, planners or given files, and longer micro-profiles, may
 /// be asked for later.

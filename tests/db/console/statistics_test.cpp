@@ -9,6 +9,11 @@
 namespace db::statistics_test {
 namespace {
 
+TEST(Mean, OfSomeValuesAndNotOfNone) {
+  EXPECT_EQ(mean(std::vector<double>{1, 2, 6}), 3);
+  EXPECT_THROW(mean({}), std::invalid_argument);
+}
+
 TEST(Median, OfEvenAndOddCounts) {
   EXPECT_EQ(median({7}), 7);
   EXPECT_EQ(median({3, 1, 2}), 2);

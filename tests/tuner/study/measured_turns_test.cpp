@@ -61,5 +61,18 @@ TEST_F(MeasuredTurnsTest, ARepeatWithoutIterationsAfterTheWarmUpIsOneTurn) {
               ElementsAre(Pair(Pair(1, 0), 1.4), Pair(Pair(2, 0), 1.2)));
 }
 
+TEST_F(MeasuredTurnsTest, OfAStudyAreThoseOfItsTrialsThatHaveEndedAndHaveSome) {
+  const std::int64_t study = db::load_trial(connection, trial).study_id;
+  add_repeat(1, 1.4, {});
+  EXPECT_TRUE(measured_trials(connection, study).empty()) << "it has not ended";
+  db::Trial ended = db::load_trial(connection, trial);
+  ended.status = "done";
+  db::finish_trial(connection, ended);
+  const auto all = measured_trials(connection, study);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].trial.id, trial);
+  EXPECT_EQ(median_s(all[0].turns), 1.4);
+}
+
 }  // namespace
 }  // namespace tuner::measured_turns_test
