@@ -9,7 +9,7 @@
 #include "db/run_links.h"
 
 /// The one place that says which struct of records.h is which table, and which field which column.
-/// Reading and writing are generated from it; a test compares it with them.
+/// Reading and writing are generated from it; a test compares it with schema.sql and timelines.sql.
 namespace db {
 
 enum class NotFinite {

@@ -16,9 +16,9 @@ std::string this_network();
 /// Whether it is that of experiments/cluster-in-a-box.
 bool is_box_network(const std::string& network);
 
-/// Whether figures of two runs are of different networks. What is not known ("") differs from nothing.
-/// Between ranks of one node nothing travels through a card, but for the nodes of a box. `nodes`: the
-/// larger number of the two runs.
+/// Whether figures of two runs are of different networks. What is not known ("") differs from
+/// nothing. Between ranks of one node nothing travels through a card, but for the nodes of a box.
+/// `nodes`: the larger number of the two runs.
 bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes);
 
 /// "box 0.5 Gbit/s" where these variables are those of cluster-in-a-box. Its ranks may have links

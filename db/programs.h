@@ -28,8 +28,8 @@ std::int64_t remove_unused_programs(Connection&);
 /// The tables that hold them.
 std::span<const char* const> tables_of_programs();
 
-/// Moves the rows of the tables of version 7, which has one for each of those views, to programs and
-/// memory plans, and removes these tables. Says how far it is where it takes long.
+/// Moves the rows of the tables of version 7, which has one for each of those views, to programs
+/// and memory plans, and removes these tables. Says how far it is where it takes long.
 void share_programs(Connection&);
 
 }  // namespace db

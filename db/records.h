@@ -7,8 +7,8 @@
 
 /// Plain rows of the result database: one struct per table, or view of programs.h, fields named as
 /// the columns of db/schema.sql and db/timelines.sql. Times are seconds (double); instants are Unix
-/// seconds (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that hold
-/// JSON end in `_json`.
+/// seconds (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that
+/// hold JSON end in `_json`.
 namespace db {
 
 /// The computer (or the one node of a cluster) on which figures were measured. Unique by

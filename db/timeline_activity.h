@@ -19,8 +19,8 @@ struct TimelineActivity {
 /// of none of the ops counts as an activity that is not known.
 TimelineActivity activity_of(std::span<const TimelineOp> ops, std::span<const Span> spans);
 
-/// Stores it for every timeline that has spans and no activity, as those of older programs, and says
-/// so and how far it is. Each timeline is a transaction: cut short, the next call goes on.
+/// Stores it for every timeline that has spans and no activity, as those of older programs, and
+/// says so and how far it is. Each timeline is a transaction: cut short, the next call goes on.
 void add_missing_activity(Connection&);
 
 /// How many timelines have spans and no activity.

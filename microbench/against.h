@@ -22,8 +22,8 @@ struct ToMeasure {
 void expect_benchmark_run(const db::Connection& connection, std::int64_t against,
                           const std::string& what);
 
-/// The same, and where it was measured elsewhere, or has no case that will be measured. Makes cases,
-/// and no calls.
+/// The same, and where it was measured elsewhere, or has no case that will be measured. Makes
+/// cases, and no calls.
 void expect_comparable(const db::Connection& connection, const Arguments& arguments,
                        const MeasuredPlace& place, const Bench& bench,
                        const std::vector<ToMeasure>& measured);

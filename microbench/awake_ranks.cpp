@@ -8,8 +8,8 @@ namespace microbench {
 
 namespace {
 
-/// Whether nodes of these ranks are under one kernel, as those of a cluster in a box. All ranks know
-/// that; what the environment says of a box, ssh has not carried to every node.
+/// Whether nodes of these ranks are under one kernel, as those of a cluster in a box. All ranks
+/// know that; what the environment says of a box, ssh has not carried to every node.
 bool are_in_a_box(const std::vector<moe::RankInfo>& all, const std::vector<int>& ranks) {
   return std::ranges::any_of(ranks, [&](int rank) {
     return std::ranges::any_of(ranks, [&](int other) {

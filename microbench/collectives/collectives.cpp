@@ -37,8 +37,8 @@ void time_awake_too(const Bench& bench, Case& subject) {
   };
 }
 
-/// Whether no rank would send anything to another, since shares are rounded to whole elements; rank 0
-/// says so.
+/// Whether no rank would send anything to another, since shares are rounded to whole elements; rank
+/// 0 says so.
 bool leaves_size_out(const Bench& bench, const ExchangeMatrix& exchange, std::int64_t bytes) {
   const std::int64_t count = std::max<std::int64_t>(bytes / moe::bytes_of(bench.dtype), 1);
   if (exchanges(exchange, count)) return false;

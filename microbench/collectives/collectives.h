@@ -68,11 +68,11 @@ Case collective_case(const Bench& bench, std::string_view name, std::int64_t byt
 Case collective_case(const Bench& bench, const std::string& name,
                      const MeasuredCollective& measured, std::int64_t bytes);
 
-/// Every named collective (all when empty) × sizes; all_to_all_v with the shares of `routing`, whose
-/// file is `routing_text` (exchange_matrix.h), unless that is empty. Sizes in which such shares send
-/// nothing are left out, which rank 0 says. Where ranks have cores for that, cases of at most
-/// kAwakeBytes are also timed while ranks wait without sleeping. Throws moe::Refusal for an unknown
-/// name, moe::InputError for a wrong routing.
+/// Every named collective (all when empty) × sizes; all_to_all_v with the shares of `routing`,
+/// whose file is `routing_text` (exchange_matrix.h), unless that is empty. Sizes in which such
+/// shares send nothing are left out, which rank 0 says. Where ranks have cores for that, cases of
+/// at most kAwakeBytes are also timed while ranks wait without sleeping. Throws moe::Refusal for an
+/// unknown name, moe::InputError for a wrong routing.
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
                                    const std::vector<std::int64_t>& sizes,
                                    const std::string& routing = "",

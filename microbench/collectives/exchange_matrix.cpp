@@ -119,8 +119,8 @@ Weights weights_of_file(const std::string& routing, std::string_view text, int r
 }
 
 /// Elements that each rank sends to each, where the busiest receives `count`: every rank receives
-/// its share of that, rounded, and what rounding down leaves of it comes from those of whose parts it
-/// took most; of equals from the next rank on, a rank's own part last.
+/// its share of that, rounded, and what rounding down leaves of it comes from those of whose parts
+/// it took most; of equals from the next rank on, a rank's own part last.
 std::vector<std::vector<std::int64_t>> elements_of(const ExchangeMatrix& exchange,
                                                    std::int64_t count) {
   const std::size_t ranks = exchange.weight.size();

@@ -47,8 +47,8 @@ double own_noise(const std::vector<double>& quantiles) {
   return std::max(kLeastNoise, between / 2 / db::median(quantiles));
 }
 
-/// How many times their spread `cases` ratios may deviate by chance: more where these are few, since
-/// the spread is then hardly known.
+/// How many times their spread `cases` ratios may deviate by chance: more where these are few,
+/// since the spread is then hardly known.
 double spreads_of_noise(std::size_t cases) { return 4 + 32 / static_cast<double>(cases); }
 
 /// By how many times their own noise ratios deviate from their median.

@@ -8,8 +8,8 @@
 
 namespace microbench {
 
-/// `too_few_samples`: all samples of one run lie beyond all of the other, by more than the limit, and
-/// they are too few to be told from chance.
+/// `too_few_samples`: all samples of one run lie beyond all of the other, by more than the limit,
+/// and they are too few to be told from chance.
 enum class Verdict { faster, slower, within_noise, too_few_samples };
 std::string name_of(Verdict verdict);
 
@@ -35,13 +35,13 @@ struct Comparison {
 };
 
 /// A case is slower, or faster, where its samples differ in their ranks (p below kSignificant after
-/// Holm's correction), and its ratio by more than 1 + its limit: `least` or, where that is more, its
-/// noise. Noise of a case is half the distance between the quartiles of its samples, over the
-/// median, of both runs. From run to run cases differ by another multiple of that, so it is taken as
-/// often as the ratios of all cases deviate from their median (the median of these deviations), and
-/// that several times: 4 + 32 / cases. Of fewer than kFewestForSpread cases there is `least` alone.
-/// All cases together are slower where the interval of their median ratio lies above 1 and the ratio
-/// above 1 + least. A case that a run measured several times is compared by its last row.
+/// Holm's correction), and its ratio by more than 1 + its limit: `least` or, where that is more,
+/// its noise. Noise of a case is half the distance between the quartiles of its samples, over the
+/// median, of both runs. From run to run cases differ by another multiple of that, so it is taken
+/// as often as the ratios of all cases deviate from their median (the median of these deviations),
+/// and that several times: 4 + 32 / cases. Of fewer than kFewestForSpread cases there is `least`
+/// alone. All cases together are slower where the interval of their median ratio lies above 1 and
+/// the ratio above 1 + least. A case that a run measured several times is compared by its last row.
 Comparison compare(const std::vector<db::SampledMeasurement>& before,
                    const std::vector<db::SampledMeasurement>& after, double least);
 

@@ -21,9 +21,10 @@ PairPlayers pair_players(const std::vector<moe::RankInfo>& ranks, const std::str
 /// Sends messages of these sizes, and of 8 bytes, from every player to every other, in the rounds of
 /// a tournament. All pairs of a round send at the same time, first one way and then the other; a
 /// round takes about the budget of the sampling, and no rank waits for a whole one (meetings.h). A
-/// sample is a round trip: the message there, 8 bytes back. Its time one way is that less half a round trip of 8 bytes. Reports a row for each pair and
-/// size on every rank ("ping_pong", with from, from_host, to, to_host), prints a matrix for each
-/// size, and says which player or pair is slow (slow_pairs.h).
+/// sample is a round trip: the message there, 8 bytes back. Its time one way is that less half a
+/// round trip of 8 bytes. Reports a row for each pair and size on every rank ("ping_pong", with
+/// from, from_host, to, to_host), prints a matrix for each size, and says which player or pair is
+/// slow (slow_pairs.h).
 void measure_pairs(const Bench& bench, const PairPlayers& players,
                    const std::vector<std::int64_t>& sizes, const Reports& reports);
 

@@ -60,8 +60,8 @@ double speed_of(const Interference& interference, Occupation y, Occupation x);
 /// With one other occupation it is the speed of the pair. With several it is alpha(y, all) where
 /// that was measured, because the product of the pairs is wrong where one pair leaves a core idle
 /// that the other needs. Between two nodes of one core, communication ran at 0.93 beside
-/// computation, at 0.93 beside copies, and at 0.70 beside both (experiments/interference). More work
-/// of y's own occupation is a separate factor.
+/// computation, at 0.93 beside copies, and at 0.70 beside both (experiments/interference). More
+/// work of y's own occupation is a separate factor.
 double speed_beside(const Interference& interference, Occupation y, const Company& company,
                     std::optional<double> beside_communication = std::nullopt);
 

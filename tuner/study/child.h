@@ -22,12 +22,12 @@ struct ChildResult {
 };
 
 /// Runs a program (argv[0] is its path), which reads `input` on its stdin, in a process group of its
-/// own and waits for it. Calls `alive` about once a second meanwhile. After `time_limit_s` the group
-/// gets SIGTERM, 5 seconds later SIGKILL. When this process dies, the child gets SIGTERM. When this process is asked to end
-/// (moe/stop.h), it ends the group in the same way and throws moe::Stopped. Processes that the
-/// child leaves running become children of this process, which waits for them for up to a second.
-/// Throws std::system_error where the program cannot be started. Where `alive` throws, the group is
-/// killed first.
+/// own and waits for it. Calls `alive` about once a second meanwhile. After `time_limit_s` the
+/// group gets SIGTERM, 5 seconds later SIGKILL. When this process dies, the child gets SIGTERM.
+/// When this process is asked to end (moe/stop.h), it ends the group in the same way and throws
+/// moe::Stopped. Processes that the child leaves running become children of this process, which
+/// waits for them for up to a second. Throws std::system_error where the program cannot be started.
+/// Where `alive` throws, the group is killed first.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
                       const std::function<void()>& alive, std::string_view input = "");
 

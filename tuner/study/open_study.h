@@ -17,12 +17,13 @@
 
 namespace tuner {
 
-/// Throws moe::InputError where there is a study of this name. `database`: what messages call the file.
+/// Throws moe::InputError where there is a study of this name. `database`: what messages call the
+/// file.
 void refuse_existing(const db::Connection& connection, const std::string& name,
                      const std::string& database);
 
-/// A study that this process runs: its row, the run of this process, and whatever that is told. While
-/// it lives and has not ended, this process gives signs of life.
+/// A study that this process runs: its row, the run of this process, and whatever that is told.
+/// While it lives and has not ended, this process gives signs of life.
 class OpenStudy {
  public:
   /// Begins the study, or goes on with it, as its only owner (study_owner.h). All arguments live as

@@ -13,9 +13,9 @@
 namespace tuner {
 
 /// Notes in the database that the process which runs a study, and its running trials, are alive:
-/// every `every_s` seconds from a thread of its own, whatever else the process does meanwhile. Where
-/// others keep the database locked, the next sign will do. No sign is given of a study that another
-/// process has taken over.
+/// every `every_s` seconds from a thread of its own, whatever else the process does meanwhile.
+/// Where others keep the database locked, the next sign will do. No sign is given of a study that
+/// another process has taken over.
 class SignsOfLife {
  public:
   /// Throws db::Error, and std::runtime_error where the system permits no thread.

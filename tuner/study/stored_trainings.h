@@ -7,8 +7,8 @@
 
 namespace tuner {
 
-/// The newest finished trainings of the study's model on as many ranks, the newest first, at most 64.
-/// Throws db::Error.
+/// The newest finished trainings of the study's model on as many ranks, the newest first, at most
+/// 64. Throws db::Error.
 std::vector<db::Run> stored_trainings(const db::Connection& connection, const db::Study& study);
 
 }  // namespace tuner
