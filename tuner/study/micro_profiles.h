@@ -54,9 +54,4 @@ class MicroProfiles {
   std::map<std::int64_t, double> known_;  ///< by schedule
 };
 
-/// The training runs of a study's micro-profiles that did not fail, from before any of its trials,
-/// oldest first.
-std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
-                                             const db::Study& study);
-
 }  // namespace tuner

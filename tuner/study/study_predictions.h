@@ -27,9 +27,6 @@ class StudyPredictions {
         open_(open),
         budget_(budget) {}
 
-  /// The runs of micro-profiles from before any trial, those that planners ask for now among them.
-  std::vector<std::int64_t> micro_profiled();
-
   /// Predicts the known trials of a resumed study again where costs have changed: it may have
   /// profiled more (copies, given files), and predictions by different costs cannot be ranked.
   /// Meanwhile the study has no costs, so that a process that resumes it after a kill does this
