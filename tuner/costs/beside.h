@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "moe/program/op.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
@@ -60,18 +57,15 @@ inline double weighted_median(std::vector<std::pair<double, double>> weighted) {
 /// The speeds of one occupation while another is at work.
 class Beside {
  public:
-  /// `beside_s`: the seconds of the observation during which the other was at work. Returns false,
-  /// and does not count the observation, where that is next to none of it, or where something else
-  /// was beside it for much of the time instead.
-  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  /// `beside_s`: the seconds of the observation during which the other was at work. It does not
+  /// count where that is next to none of it, or where something else was beside it for much of the
+  /// time instead.
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
-    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) {
-      return false;
-    }
+    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
     const double work = seconds_of(alone, sample.calls, sample.units);
     speeds_.emplace_back((work - (sample.seconds - beside_s)) / beside_s, beside_s);
     seconds_ += beside_s;
-    return true;
   }
   /// The median, where each observation weighs as many seconds as it lasted.
   std::optional<double> speed() const {
@@ -89,11 +83,11 @@ class Beside {
 class BesideOne {
  public:
   /// As Beside::add().
-  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     if (observation.beside.several <= (1 - kOneOf) * observation.beside.any) {
       two_.add(observation, alone, beside_s);
     }
-    return any_.add(observation, alone, beside_s);
+    any_.add(observation, alone, beside_s);
   }
   std::optional<double> speed() const {
     const std::optional<double> of_two = two_.speed();

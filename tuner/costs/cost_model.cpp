@@ -294,9 +294,7 @@ LaunchGaps read_gaps(const moe::InputObject& json) {
   return {any_number(json, "launch_s"), any_number(json, "queued_s")};
 }
 
-MessageBuffers buffers_if_any(const moe::InputObject& json) {
-  if (!json.has("buffers")) return {};
-  const moe::InputObject object = json.object("buffers");
+MessageBuffers read_buffers(const moe::InputObject& object) {
   const auto bytes = [&](std::string_view key) {
     return object.number(key, 0, kMostNumber, "bytes, 0 or more");
   };
@@ -333,7 +331,7 @@ CostModel cost_model_from_json(std::string_view text) {
   read_speeds(json.object("interference"), std::numeric_limits<double>::min(), kMostNumber,
               "a speed above 0", costs.interference);
   costs.gaps = read_gaps(json.object("gaps"));
-  costs.buffers = buffers_if_any(json);
+  costs.buffers = read_buffers(json.object("buffers"));
   costs.slowdowns = slowdowns_if_any(json);
   document.no_other_keys();
   return costs;

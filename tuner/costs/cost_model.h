@@ -19,8 +19,8 @@ namespace tuner {
 
 /// What passes before an op begins that nothing else holds up.
 struct LaunchGaps {
-  /// Between the moment when an op may start and its start, for issuing it and for waking the thread
-  /// of its stream.
+  /// Between the moment when an op may start and its start, for issuing it and for waking the
+  /// thread of its stream.
   double launch_s = 0;
   /// Between nodes, before the first message of a collective that begins while another is sending
   /// through the same network card. Its messages wait for those that the card was given before.

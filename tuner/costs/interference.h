@@ -2,13 +2,9 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "moe/input/value.h"
 
@@ -29,8 +25,9 @@ using Company = std::array<bool, kOccupations>;
 
 /// The speed of y while x runs on the same rank, in (0, 1], relative to y alone.
 ///   speed[y][x] = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
-/// Measured by `moe-bench interference` or, but for alpha(y, all), by calibrate(); 1 where nothing is known. It is 1 for
-/// two communications of one link, since the simulation shares the link between them.
+/// Measured by `moe-bench interference` or, but for alpha(y, all), by calibrate(); 1 where nothing
+/// is known. It is 1 for two communications of one link, since the simulation shares the link
+/// between them.
 struct Interference {
   std::array<std::array<double, kOccupations>, kOccupations> speed;
   /// The speed of y while two or more others run: MPMoE's alpha(y, all). None: the product of the

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <utility>
 
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "db/connection.h"
 #include "db/records.h"

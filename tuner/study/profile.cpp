@@ -20,7 +20,6 @@
 #include "tuner/costs/observe.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/scenario/measured_place.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/study/deviation.h"
 #include "tuner/study/measured_runs.h"

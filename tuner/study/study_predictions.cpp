@@ -12,6 +12,7 @@
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/errors.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
