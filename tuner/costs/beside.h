@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "moe/program/op.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
@@ -39,10 +36,6 @@ struct Observation {
   BesideSeconds beside;  ///< parts of sample.seconds
   // Of computation and copies:
   int rank = 0;
-  int layer = -1;  ///< Op::layer
-  moe::Phase phase = moe::Phase::forward;
-  // Of exchanges:
-  double arrivals_apart_s = 0;  ///< between the first and the last rank
 };
 
 inline bool is_alone(const Observation& observation) {
@@ -64,18 +57,15 @@ inline double weighted_median(std::vector<std::pair<double, double>> weighted) {
 /// The speeds of one occupation while another is at work.
 class Beside {
  public:
-  /// `beside_s`: the seconds of the observation during which the other was at work. Returns false,
-  /// and does not count the observation, where that is next to none of it, or where something else
-  /// was beside it for much of the time instead.
-  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  /// `beside_s`: the seconds of the observation during which the other was at work. It does not
+  /// count where that is next to none of it, or where something else was beside it for much of the
+  /// time instead.
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
-    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) {
-      return false;
-    }
+    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
     const double work = seconds_of(alone, sample.calls, sample.units);
     speeds_.emplace_back((work - (sample.seconds - beside_s)) / beside_s, beside_s);
     seconds_ += beside_s;
-    return true;
   }
   /// The median, where each observation weighs as many seconds as it lasted.
   std::optional<double> speed() const {
@@ -93,11 +83,11 @@ class Beside {
 class BesideOne {
  public:
   /// As Beside::add().
-  bool add(const Observation& observation, const LinearFit& alone, double beside_s) {
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     if (observation.beside.several <= (1 - kOneOf) * observation.beside.any) {
       two_.add(observation, alone, beside_s);
     }
-    return any_.add(observation, alone, beside_s);
+    any_.add(observation, alone, beside_s);
   }
   std::optional<double> speed() const {
     const std::optional<double> of_two = two_.speed();
@@ -108,46 +98,7 @@ class BesideOne {
   Beside two_, any_;
 };
 
-/// The speeds beside one occupation of ops of about one time: a speed for each doubling of it that
-/// was observed enough, or one for all times where none was.
-class BesideByTime {
- public:
-  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
-    const double alone_s = seconds_of(alone, observation.sample.calls, observation.sample.units);
-    if (!(alone_s > 0)) return;
-    all_.add(observation, alone, alone_s, beside_s);
-    doublings_[std::ilogb(alone_s)].add(observation, alone, alone_s, beside_s);
-  }
-  std::vector<SpeedByTime> speeds() const {
-    std::vector<SpeedByTime> speeds;
-    for (const auto& [exponent, doubling] : doublings_) doubling.append_to(speeds);
-    if (speeds.empty()) all_.append_to(speeds);
-    return speeds;
-  }
-
- private:
-  /// Executions that count together.
-  class Times {
-   public:
-    void add(const Observation& observation, const LinearFit& alone, double alone_s,
-             double beside_s) {
-      if (beside_.add(observation, alone, beside_s)) alone_s_.emplace_back(alone_s, beside_s);
-    }
-    void append_to(std::vector<SpeedByTime>& speeds) const {
-      if (const auto speed = beside_.speed()) speeds.push_back({weighted_median(alone_s_), *speed});
-    }
-
-   private:
-    std::vector<std::pair<double, double>> alone_s_;  ///< and seconds beside, of all that count
-    BesideOne beside_;
-  };
-
-  std::map<int, Times> doublings_;
-  Times all_;
-};
-
-/// The speeds of every pair of occupations, those for both links together, and those beside two
-/// occupations or more.
+/// The speeds of every pair of occupations, and those for both links together.
 class Pairs {
  public:
   void add(Occupation own, const Observation& observation, const LinearFit& alone) {
@@ -158,7 +109,6 @@ class Pairs {
     if (!is_link(own)) {
       beside_links_[std::size_t(own)].add(observation, alone, observation.beside.links);
     }
-    beside_all_[std::size_t(own)].add(observation, alone, observation.beside.several);
   }
   /// Where one link was observed too little, the speed for both links is used.
   void write(Interference& interference) const {
@@ -170,14 +120,12 @@ class Pairs {
         if (!speed && x_link && !y_link) speed = beside_links_[y].speed();
         interference.speed[y][x] = speed.value_or(1);
       }
-      interference.beside_all[y] = beside_all_[y].speed();
     }
   }
 
  private:
   std::array<std::array<BesideOne, kOccupations>, kOccupations> pairs_;
   std::array<BesideOne, kOccupations> any_link_, beside_links_;
-  std::array<Beside, kOccupations> beside_all_;
 };
 
 }  // namespace tuner

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,28 +20,15 @@ namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 
-/// An exchange counts where its ranks came within this share of the typical time of its size: what
-/// comes earlier may have sent its messages before. So many of about one size, and this share of
-/// them, are enough to do without the others.
-constexpr double kTogether = 0.05;
-constexpr std::size_t kEnoughTogether = 3;
-constexpr double kLeastTogether = 0.1;
-
-/// The share of the executions of about one size that have to run alone, for these to be typical.
-/// Where a schedule hides communication behind all executions of a size, one runs alone only when
-/// something disturbed it: one such in 130 took 20 times as long as the others.
-constexpr double kRarelyAlone = 0.05;
-
 /// The least relative residual of an outlier among collectives. Rows of a small one may arrive
 /// before its last participant: then it takes microseconds, and a line with the same relative error
 /// at all sizes would follow it.
 constexpr double kLeastOutlyingCall = 0.5;
 
-/// Rare long values are what matters of some: their mean.
-double mean_or_zero(const std::vector<double>& values) {
+double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  return sum / static_cast<double>(values.size());
 }
 
 /// The value that represents samples of one size. Where ranks share processors it is the mean,
@@ -50,59 +36,13 @@ double mean_or_zero(const std::vector<double>& values) {
 /// get their share.
 enum class Typical : std::uint8_t { median, mean };
 
-/// Of observations of about one size, those in which the ranks of an exchange came together, where
-/// there are enough of them; else all.
-std::vector<Sample> those_together(const std::vector<Observation>& observations,
-                                   const CostParts& parts) {
-  std::vector<double> seconds;
-  std::vector<Sample> all, together;
-  for (const Observation& one : observations) {
-    all.push_back(one.sample);
-    seconds.push_back(one.sample.seconds);
-  }
-  if (all.empty() || !parts.has(CostPart::came_together)) return all;
-  const double most_apart_s = kTogether * db::median(seconds);
-  for (const Observation& one : observations) {
-    if (one.arrivals_apart_s <= most_apart_s) together.push_back(one.sample);
-  }
-  const bool enough =
-      together.size() >= kEnoughTogether &&
-      static_cast<double>(together.size()) >= kLeastTogether * static_cast<double>(all.size());
-  return enough ? together : all;
-}
-
-/// Samples timed alone, without those of sizes that rarely ran alone where there are others. Sizes
-/// count by doublings of the units of a call.
-std::vector<Sample> samples_alone(const std::vector<Observation>& observations,
-                                  const CostParts& parts) {
-  struct Executions {
-    std::vector<Observation> alone;
-    std::size_t all = 0;
-    bool rarely_alone() const {
-      return static_cast<double>(alone.size()) < kRarelyAlone * static_cast<double>(all);
-    }
-  };
-  std::map<int, Executions> doublings;
-  for (const Observation& observation : observations) {
-    const Sample& sample = observation.sample;
-    Executions& executions = doublings[std::ilogb(units_per_call(sample.calls, sample.units))];
-    ++executions.all;
-    if (is_alone(observation)) executions.alone.push_back(observation);
-  }
-  std::vector<Sample> often, rarely;
-  for (const auto& [doubling, executions] : doublings) {
-    std::vector<Sample>& samples =
-        parts.has(CostPart::rarely_alone) && executions.rarely_alone() ? rarely : often;
-    const std::vector<Sample> chosen = those_together(executions.alone, parts);
-    samples.insert(samples.end(), chosen.begin(), chosen.end());
-  }
-  return often.empty() ? rarely : often;
-}
-
 /// Samples timed alone, those of one size together; none where none was alone.
 std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
-                                const CostParts& parts, Typical typical = Typical::median) {
-  std::vector<Sample> alone = samples_alone(observations, parts);
+                                Typical typical = Typical::median) {
+  std::vector<Sample> alone;
+  for (const Observation& observation : observations) {
+    if (is_alone(observation)) alone.push_back(observation.sample);
+  }
   std::sort(alone.begin(), alone.end(), [](const Sample& a, const Sample& b) {
     return std::tie(a.units, a.calls, a.seconds) < std::tie(b.units, b.calls, b.seconds);
   });
@@ -117,14 +57,10 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
       ++last;
     }
     sizes.push_back({alone[first].calls, db::median(units),
-                     typical == Typical::mean ? mean_or_zero(seconds) : db::median(seconds)});
+                     typical == Typical::mean ? mean_of(seconds) : db::median(seconds)});
     first = last;
   }
   return sizes;
-}
-
-double median_or_zero(const std::vector<double>& values) {
-  return values.empty() ? 0 : db::median(values);
 }
 
 /// How much longer calls took than alone that began beside far larger ones.
@@ -142,14 +78,11 @@ std::vector<QueuedCall> queued_calls(const Observations& seen, const CostModel& 
 }
 
 LaunchGaps gaps_of(const Observations& seen, const CostParts& parts, const CostModel& costs) {
-  LaunchGaps gaps{median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
-                  median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
-                  queued_s(queued_calls(seen, costs))};
-  if (!parts.has(CostPart::same_stream_gaps)) gaps.same_stream_s = 0;
-  if (!parts.has(CostPart::other_stream_gaps)) gaps.other_stream_s = gaps.same_stream_s;
-  if (!parts.has(CostPart::routing_gaps)) gaps.routing_s = gaps.other_stream_s;
-  if (!parts.has(CostPart::contended_gaps)) gaps.contended_s = gaps.same_stream_s;
-  if (!parts.has(CostPart::card_queue)) gaps.queued_s = 0;
+  LaunchGaps gaps;
+  if (parts.has(CostPart::launch_gaps) && !seen.launch_gaps.empty()) {
+    gaps.launch_s = db::median(seen.launch_gaps);
+  }
+  if (parts.has(CostPart::card_queue)) gaps.queued_s = queued_s(queued_calls(seen, costs));
   return gaps;
 }
 
@@ -158,7 +91,7 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
                      CostModel& costs) {
   std::map<std::string, std::vector<Sample>> by_kind, by_class;
   for (const auto& [shape, observations] : seen.compute) {
-    const std::vector<Sample> sizes = sizes_alone(observations, parts, typical);
+    const std::vector<Sample> sizes = sizes_alone(observations, typical);
     if (sizes.empty()) continue;
     const std::string& kind = seen.kind_of.at(shape);
     const bool flops = seen.by_flops.at(kind);
@@ -184,7 +117,7 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
 /// Fits of collectives that moved alone.
 void fit_calls(const Observations& seen, const CostParts& parts, CostModel& costs) {
   for (const auto& [key, observations] : seen.calls) {
-    const std::vector<Sample> sizes = sizes_alone(observations, parts);
+    const std::vector<Sample> sizes = sizes_alone(observations);
     if (sizes.empty()) continue;
     costs.fits[key] = parts.has(CostPart::call_outliers)
                           ? fit_line_without_outliers(sizes, "byte", kLeastOutlyingCall)
@@ -211,20 +144,17 @@ MessageBuffers buffers_of(const Observations& seen, const CostModel& costs) {
 /// The speeds of what ran beside other work, by the fits of what ran alone.
 Interference interference_of(const Observations& seen, const CostParts& parts,
                              const CostModel& costs) {
+  Interference interference;
+  if (!parts.has(CostPart::pairs)) return interference;
   Pairs pairs;
-  std::map<std::string, BesideByTime> of_kind;
   for (const auto& [shape, observations] : seen.compute) {
     const std::string& kind = seen.kind_of.at(shape);
     // A shape that never ran alone has none where there are lines of shapes: its speed is unknown.
     const auto fit = costs.fits.find(parts.has(CostPart::shapes) ? shape : kind);
     if (fit == costs.fits.end()) continue;
     for (const Observation& observation : observations) {
-      if (seen.copies.at(kind)) {
-        pairs.add(Occupation::copy, observation, fit->second);
-        continue;
-      }
-      pairs.add(Occupation::computation, observation, fit->second);
-      of_kind[kind].add(observation, fit->second, observation.beside.links);
+      pairs.add(seen.copies.at(kind) ? Occupation::copy : Occupation::computation, observation,
+                fit->second);
     }
   }
   for (const auto& [key, observations] : seen.calls) {
@@ -236,16 +166,7 @@ Interference interference_of(const Observations& seen, const CostParts& parts,
                 fit->second);
     }
   }
-  Interference interference;
   pairs.write(interference);
-  if (!parts.has(CostPart::pairs)) interference.speed = Interference{}.speed;
-  if (!parts.has(CostPart::beside_all)) interference.beside_all = {};
-  if (!parts.has(CostPart::kinds_beside_communication)) of_kind.clear();
-  for (const auto& [kind, beside] : of_kind) {
-    if (auto speeds = beside.speeds(); !speeds.empty()) {
-      interference.kind_beside_communication[kind] = std::move(speeds);
-    }
-  }
   return interference;
 }
 

@@ -27,17 +27,13 @@ struct MeasuredIteration {
 ///
 /// 1. Computation and copies count as alone where less than 2% of their time overlapped another
 ///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
-///    become their median. Sizes of which fewer than one execution in 20 ran alone are left out
-///    where there are others, here and in 2, because those few were exceptions; a doubling of the
-///    units is a size. A line is fitted to the rest per
-///    shape (shape_key; with factors by size, fit_sizes), per kind, and for "gemm", "gemm_bf16",
-///    "memory" and "copy".  [Lancet caches op times by shape]
+///    become their median. A line is fitted to these per shape (shape_key; with factors by size,
+///    fit_sizes), per kind, and for "gemm", "gemm_bf16", "memory" and "copy".
+///    [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
 ///    moved on their link, give one sample per call: the time from the last arrival to the last
 ///    end, and the most bytes that any rank sent or received. They are fitted per kind and link,
-///    without outliers. Of exchanges between nodes of about one size, those count whose ranks
-///    arrived within 5% of its time, where these are three or more and a tenth of all: messages of
-///    earlier ranks may have been ahead.
+///    without outliers.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
@@ -45,15 +41,12 @@ struct MeasuredIteration {
 ///    the overlap is with the other occupation of the pair, and at most 10% with two or more. Spans
 ///    with more than 10% count too where the others overlap less than 1 ms. The speed of a pair is
 ///    the median over these spans, each weighed by its o, and clamped to [0.05, 1]. Where one link
-///    was observed too little, the speed for both links is used. Computation of one kind beside
-///    communication has a speed for each doubling of the time that its ops take alone, and one for
-///    all times where no doubling overlaps 1 ms. alpha(y, all) comes from spans in which at least
-///    90% of the overlap is with two occupations or more. What no span tells is left to
-///    study/profile.h; else the pairs are multiplied.
-/// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
-///    which are rare and long, are means. The wait for a card's queue comes from calls between
-///    nodes that began while one 100 times as large moved: from how much longer than alone they
-///    took. A wait that ended with the larger call says only that the queue holds no less.
+///    was observed too little, the speed for both links is used. Beside several others the pairs
+///    are multiplied: alpha(y, all) is not looked for.
+/// 4. The launch gap is the median over all starts of the start minus the end of the last op waited
+///    for. The wait for a card's queue comes from calls between nodes that began while one 100
+///    times as large moved: from how much longer than alone they took. A wait that ended with the
+///    larger call says only that the queue holds no less.
 /// 5. What messages of exchanges need not wait for comes from how long those ranks took that came
 ///    last (message_buffers.h), in the kind of exchange that sent most bytes in all.
 ///

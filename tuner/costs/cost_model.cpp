@@ -10,7 +10,6 @@
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/program/work.h"
-#include "tuner/costs/by_size.h"
 
 namespace tuner {
 namespace {
@@ -192,13 +191,6 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
   return nullptr;
 }
 
-std::optional<double> speed_beside_communication(const Interference& interference,
-                                                 std::string_view kind, double alone_s) {
-  const auto found = interference.kind_beside_communication.find(kind);
-  if (found == interference.kind_beside_communication.end()) return std::nullopt;
-  return by_size(found->second, alone_s, &SpeedByTime::alone_s, &SpeedByTime::speed);
-}
-
 std::string to_json(const CostModel& costs) {
   using nlohmann::json;
   json fits = json::object();
@@ -226,33 +218,14 @@ std::string to_json(const CostModel& costs) {
       line["points"].push_back({point.units, point.seconds});
     }
   }
-  json slow = speeds_json(costs.interference);
-  json& kinds = slow["kinds_beside_communication"] = json::object();
-  for (const auto& [kind, speeds] : costs.interference.kind_beside_communication) {
-    for (const SpeedByTime& one : speeds) kinds[kind].push_back({one.alone_s, one.speed});
-  }
   json result{{"device", costs.device},
               {"fits", fits},
-              {"interference", slow},
-              {"gaps",
-               {{"same_stream_s", costs.gaps.same_stream_s},
-                {"other_stream_s", costs.gaps.other_stream_s},
-                {"routing_s", costs.gaps.routing_s},
-                {"contended_s", costs.gaps.contended_s},
-                {"queued_s", costs.gaps.queued_s}}},
+              {"interference", speeds_json(costs.interference)},
+              {"gaps", {{"launch_s", costs.gaps.launch_s}, {"queued_s", costs.gaps.queued_s}}},
               {"buffers",
                {{"leaving_bytes", costs.buffers.leaving_bytes},
                 {"ahead_bytes", costs.buffers.ahead_bytes}}}};
-  for (const Slowdowns& of_ranks : costs.slowdowns) {
-    json& list = result["slowdowns"].emplace_back(json::array());
-    for (const RankSlowdown& rank : of_ranks) {
-      json by_layer = json::array();
-      for (const auto& [at, slowdown] : rank.by_layer) {
-        by_layer.push_back({at.first, static_cast<int>(at.second), slowdown});
-      }
-      list.push_back({rank.by_flops, rank.by_bytes, rank.all, by_layer});
-    }
-  }
+  for (const Slowdowns& of_ranks : costs.slowdowns) result["slowdowns"].push_back(of_ranks);
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
   if (costs.drift_deviation) result["drift_deviation"] = *costs.drift_deviation;
   return result.dump();
@@ -267,7 +240,6 @@ double any_number(const moe::InputObject& object, std::string_view key) {
   return object.number(key, -kMostNumber, kMostNumber, "a number");
 }
 
-// Models that earlier versions stored have none.
 std::optional<double> deviation_if_any(const moe::InputObject& object, std::string_view key) {
   if (!object.has(key)) return std::nullopt;
   return object.number(key, 0, kMostNumber, "a deviation, 0 or more");
@@ -318,65 +290,17 @@ LinearFit read_stored_fit(const moe::InputObject& value) {
   return fit;
 }
 
-void read_interference(const moe::InputObject& json, Interference& interference) {
-  constexpr double kLeast = std::numeric_limits<double>::min();
-  read_speeds(json, kLeast, kMostNumber, "a speed above 0", interference);
-  if (!json.has("kinds_beside_communication")) {  // earlier versions stored one speed of a kind
-    const moe::InputObject kinds = json.object("kind_beside_communication");
-    for (const std::string& kind : kinds.keys()) {
-      interference.kind_beside_communication[kind] = {
-          {1, kinds.number(kind, kLeast, kMostNumber, "a speed above 0")}};
-    }
-    return;
-  }
-  const moe::InputObject kinds = json.object("kinds_beside_communication");
-  for (const std::string& kind : kinds.keys()) {
-    auto& speeds = interference.kind_beside_communication[kind];
-    for (const auto& [alone_s, speed] : pairs_if_any(kinds, kind, "seconds", "a speed above 0")) {
-      const double before_s = speeds.empty() ? 0 : speeds.back().alone_s;
-      if (!(alone_s > before_s && speed > 0)) {
-        kinds.refuse(kind, "expected ascending seconds above 0, each with a speed above 0");
-      }
-      speeds.push_back({alone_s, speed});
-    }
-    if (speeds.empty()) kinds.refuse(kind, "expected a pair or more");
-  }
-}
-
 LaunchGaps read_gaps(const moe::InputObject& json) {
-  LaunchGaps gaps;
-  gaps.same_stream_s = any_number(json, "same_stream_s");
-  gaps.other_stream_s = any_number(json, "other_stream_s");
-  gaps.routing_s = any_number(json, "routing_s");
-  gaps.contended_s = any_number(json, "contended_s");
-  if (json.has("queued_s")) gaps.queued_s = any_number(json, "queued_s");
-  return gaps;
+  return {any_number(json, "launch_s"), any_number(json, "queued_s")};
 }
 
-// Models that earlier versions stored have none.
-MessageBuffers buffers_if_any(const moe::InputObject& json) {
-  if (!json.has("buffers")) return {};
-  const moe::InputObject object = json.object("buffers");
+MessageBuffers read_buffers(const moe::InputObject& object) {
   const auto bytes = [&](std::string_view key) {
     return object.number(key, 0, kMostNumber, "bytes, 0 or more");
   };
   return {bytes("leaving_bytes"), bytes("ahead_bytes")};
 }
 
-void read_by_layer(const moe::InputValue& list, RankSlowdown& slowdown) {
-  constexpr double kLeast = std::numeric_limits<double>::min();
-  constexpr std::string_view expected = "a layer, a phase (0, 1, 2) and a number above 0";
-  for (const moe::InputValue& entry : list.list("a list of layers")) {
-    const std::vector<moe::InputValue> three = entry.list(expected);
-    if (three.size() != 3) entry.fail(expected);
-    const auto layer = three[0].integer(-1, std::numeric_limits<int>::max());
-    const auto phase = three[1].integer(0, 2);
-    slowdown.by_layer[{static_cast<int>(layer), static_cast<moe::Phase>(phase)}] =
-        three[2].number(kLeast, kMostNumber, expected);
-  }
-}
-
-// Models that earlier versions stored have none.
 std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   constexpr double kLeast = std::numeric_limits<double>::min();
   constexpr std::string_view expected = "how many times as long as the fits say, above 0";
@@ -385,14 +309,7 @@ std::vector<Slowdowns> slowdowns_if_any(const moe::InputObject& json) {
   for (const moe::InputValue& iteration : json.list("slowdowns")) {
     Slowdowns& of_ranks = slowdowns.emplace_back();
     for (const moe::InputValue& rank : iteration.list("a list of ranks")) {
-      const std::string_view parts = "three numbers and a list of layers";
-      const std::vector<moe::InputValue> read = rank.list(parts);
-      if (read.size() != 3 && read.size() != 4) rank.fail(parts);
-      RankSlowdown& slowdown =
-          of_ranks.emplace_back(RankSlowdown{read[0].number(kLeast, kMostNumber, expected),
-                                             read[1].number(kLeast, kMostNumber, expected),
-                                             read[2].number(kLeast, kMostNumber, expected)});
-      if (read.size() == 4) read_by_layer(read[3], slowdown);
+      of_ranks.push_back(rank.number(kLeast, kMostNumber, expected));
     }
     if (of_ranks.size() != slowdowns.front().size()) iteration.fail("as many ranks as the first");
   }
@@ -411,9 +328,10 @@ CostModel cost_model_from_json(std::string_view text) {
   const moe::InputObject fits = json.object("fits");
   for (const std::string& key : fits.keys())
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));
-  read_interference(json.object("interference"), costs.interference);
+  read_speeds(json.object("interference"), std::numeric_limits<double>::min(), kMostNumber,
+              "a speed above 0", costs.interference);
   costs.gaps = read_gaps(json.object("gaps"));
-  costs.buffers = buffers_if_any(json);
+  costs.buffers = read_buffers(json.object("buffers"));
   costs.slowdowns = slowdowns_if_any(json);
   document.no_other_keys();
   return costs;

@@ -17,15 +17,11 @@
 
 namespace tuner {
 
-/// The time between the moment when an op may start and its start, for issuing it and for waking
-/// the thread of its stream.
+/// What passes before an op begins that nothing else holds up.
 struct LaunchGaps {
-  double same_stream_s = 0;   ///< after an op of the same stream
-  double other_stream_s = 0;  ///< after an op of another stream
-  double routing_s = 0;       ///< after the exchange of counts, to work out sizes and messages
-  /// Before a collective, after another of its stream whose end has also let computation go on: the
-  /// host threads of the rank share its cores, and the one that computes runs first.
-  double contended_s = 0;
+  /// Between the moment when an op may start and its start, for issuing it and for waking the
+  /// thread of its stream.
+  double launch_s = 0;
   /// Between nodes, before the first message of a collective that begins while another is sending
   /// through the same network card. Its messages wait for those that the card was given before.
   double queued_s = 0;
@@ -44,18 +40,8 @@ struct MessageBuffers {
   bool any() const { return leaving_bytes > 0 || ahead_bytes > 0; }
 };
 
-/// How many times as long computation took on one rank as the fits say.
-struct RankSlowdown {
-  double by_flops = 1;  ///< matrix products and attention
-  double by_bytes = 1;  ///< what memory limits
-  double all = 1;       ///< all computation together
-  /// How many times as long again in one layer and phase (Op::layer): a rank is slower than the
-  /// others for some milliseconds, and then another one is. 1 where there is none.
-  std::map<std::pair<int, moe::Phase>, double> by_layer = {};
-  friend bool operator==(const RankSlowdown&, const RankSlowdown&) = default;
-};
-/// [rank]: in one iteration.
-using Slowdowns = std::vector<RankSlowdown>;
+/// [rank]: how many times as long computation took in one iteration as the fits say.
+using Slowdowns = std::vector<double>;
 
 /// The costs of ops on one device and network: fits of their times, the interference between them,
 /// and how unequally fast ranks compute.
@@ -144,11 +130,6 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
 /// True where a fit is of arrays that pass along all ranks, or of a whole op that sends experts, so
 /// that alpha has the time in which a chain of ranks fills.
 bool is_of_chains(const CollectiveFit& fit);
-
-/// The speed of a computing op of this kind, which takes `alone_s` alone, while communication runs;
-/// where it was measured.
-std::optional<double> speed_beside_communication(const Interference& interference,
-                                                 std::string_view kind, double alone_s);
 
 std::string to_json(const CostModel& costs);
 /// Throws moe::InputError.

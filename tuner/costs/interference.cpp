@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 namespace tuner {
@@ -39,25 +40,16 @@ double speed_of(const Interference& interference, Occupation y, Occupation x) {
   return interference.speed[place_of(y)][place_of(x)];
 }
 
-double speed_beside(const Interference& interference, Occupation y, const Company& company,
-                    std::optional<double> beside_communication) {
+double speed_beside(const Interference& interference, Occupation y, const Company& company) {
   const std::size_t own = place_of(y);
   double others = 1;
   int count = 0;
-  bool communication = false;
   for (std::size_t x = 0; x < kOccupations; ++x) {
     if (!company[x] || x == own) continue;
     ++count;
-    if (is_link(Occupation(x)) && beside_communication) {
-      communication = true;
-    } else {
-      others *= interference.speed[own][x];
-    }
+    others *= interference.speed[own][x];
   }
-  if (communication) others *= *beside_communication;
-  if (count > 1 && !communication && interference.beside_all[own]) {
-    others = *interference.beside_all[own];
-  }
+  if (count > 1 && interference.beside_all[own]) others = *interference.beside_all[own];
   return company[own] ? others * interference.speed[own][own] : others;
 }
 

@@ -2,13 +2,9 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "moe/input/value.h"
 
@@ -27,26 +23,16 @@ constexpr bool is_link(Occupation occupation) {
 /// [occupation]: true where the rank does work of that kind while an op runs.
 using Company = std::array<bool, kOccupations>;
 
-/// The speed of ops that take so long alone.
-struct SpeedByTime {
-  double alone_s = 0;
-  double speed = 1;
-  friend bool operator==(const SpeedByTime&, const SpeedByTime&) = default;
-};
-
 /// The speed of y while x runs on the same rank, in (0, 1], relative to y alone.
 ///   speed[y][x] = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
-/// Measured by `moe-bench interference` or by calibrate(); 1 where nothing is known. It is 1 for
-/// two communications of one link, since the simulation shares the link between them.
+/// Measured by `moe-bench interference` or, but for alpha(y, all), by calibrate(); 1 where nothing
+/// is known. It is 1 for two communications of one link, since the simulation shares the link
+/// between them.
 struct Interference {
   std::array<std::array<double, kOccupations>, kOccupations> speed;
   /// The speed of y while two or more others run: MPMoE's alpha(y, all). None: the product of the
   /// pairs.
   std::array<std::optional<double>, kOccupations> beside_all;
-  /// The speed of op kinds, by name, while communication runs, where it was measured: by ascending
-  /// time (by_size.h). Many short ops beside many short messages are slowed down more: with one
-  /// core a rank, products that took 58 ms alone took 69 in 2 chunks and 86 in 6.
-  std::map<std::string, std::vector<SpeedByTime>, std::less<>> kind_beside_communication;
 
   Interference();
 };
@@ -54,16 +40,14 @@ struct Interference {
 double& speed_of(Interference& interference, Occupation y, Occupation x);
 double speed_of(const Interference& interference, Occupation y, Occupation x);
 
-/// The speed of y while `company` runs. `beside_communication`: the speed of y's own op kind while
-/// communication runs, where it was measured.
+/// The speed of y while `company` runs.
 ///
 /// With one other occupation it is the speed of the pair. With several it is alpha(y, all) where
 /// that was measured, because the product of the pairs is wrong where one pair leaves a core idle
 /// that the other needs. Between two nodes of one core, communication ran at 0.93 beside
 /// computation, at 0.93 beside copies, and at 0.70 beside both (experiments/interference). More
 /// work of y's own occupation is a separate factor.
-double speed_beside(const Interference& interference, Occupation y, const Company& company,
-                    std::optional<double> beside_communication = std::nullopt);
+double speed_beside(const Interference& interference, Occupation y, const Company& company);
 
 /// Sets the speed that a key Y_beside_X names, at most 1. Y is "computation", "inter_node",
 /// "intra_node" or "copy"; X is one of these or "all". False where the key is not of this form.

@@ -1,9 +1,10 @@
 #include "tuner/costs/observe.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <optional>
-#include <utility>
+#include <limits>
+#include <map>
 
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
@@ -54,71 +55,20 @@ std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& 
   return op_costs(program, groups, bindings, any, links);
 }
 
-/// An op, and when it ended.
-struct EndedOp {
-  int op = 0;
-  double end_s = 0;
-};
-
-/// The ops that an op waited for last: before it on its own stream, and on others.
-struct LastWait {
-  std::optional<EndedOp> before, other;
-
-  double same_s() const { return before ? before->end_s : 0; }
-  double ready_s() const { return other ? std::max(same_s(), other->end_s) : same_s(); }
-  /// The op of another stream that it waited for after its own stream was free; none where there is
-  /// none.
-  std::optional<int> woken_by() const {
-    return other && other->end_s > same_s() ? std::optional(other->op) : std::nullopt;
-  }
-};
-
-std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<moe::OpSpan>& spans,
-                                 const std::vector<std::vector<int>>& waits) {
-  std::vector<LastWait> result(program.ops.size());
-  std::vector<std::optional<int>> last_of_stream(moe::kStreamCount);
-  const auto end_of = [&](int op) { return interval_of(spans[op]).end_s; };
-  for (std::size_t op = 0; op < program.ops.size(); ++op) {
-    if (!has_run(spans[op])) continue;
-    LastWait& last = result[op];
-    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
-    const auto before = std::exchange(last_of_stream[stream], static_cast<int>(op));
-    if (before) last.before = {*before, end_of(*before)};
-    for (const int earlier : waits[op]) {
-      if (program.ops[earlier].stream == program.ops[op].stream) continue;
-      if (!has_run(spans[earlier])) continue;
-      if (!last.other || end_of(earlier) > last.other->end_s) {
-        last.other = {earlier, end_of(earlier)};
-      }
-    }
-  }
-  return result;
-}
-
 void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vector<int>>& waits,
                   Observations& seen) {
   const moe::Program& program = *iteration.program;
   for (const auto& spans : iteration.timeline.ranks) {
-    const std::vector<LastWait> lasts = last_waits(program, spans, waits);
-    std::vector<bool> woke_computation(program.ops.size());
-    for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      if (!has_run(spans[op]) || moe::is_communication(program.ops[op])) continue;
-      if (const auto woke = lasts[op].woken_by()) woke_computation[*woke] = true;
-    }
+    std::array<double, moe::kStreamCount> free_at_s{};
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (!has_run(spans[op])) continue;
-      const LastWait& last = lasts[op];
-      const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
-      if (const auto woke = last.woken_by()) {
-        const bool routing = moe::binds_routing(program.ops[*woke]);
-        (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
-      } else if (last.before && moe::is_communication(program.ops[op]) &&
-                 moe::is_communication(program.ops[last.before->op]) &&
-                 woke_computation[last.before->op]) {
-        seen.contended_gaps.push_back(gap);
-      } else {
-        seen.same_stream_gaps.push_back(gap);
+      double& stream_free_s = free_at_s[static_cast<std::size_t>(program.ops[op].stream)];
+      double ready_s = stream_free_s;
+      for (const int earlier : waits[op]) {
+        if (has_run(spans[earlier])) ready_s = std::max(ready_s, interval_of(spans[earlier]).end_s);
       }
+      seen.launch_gaps.push_back(std::max(spans[op].start_s - ready_s, 0.0));
+      stream_free_s = interval_of(spans[op]).end_s;
     }
   }
 }
@@ -252,7 +202,7 @@ class ObservedIteration {
       // The overlap is the same share of the processor time that the op had as of its span.
       seen.compute[key].push_back(
           {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s),
-           static_cast<int>(rank), entry.layer, entry.phase});
+           static_cast<int>(rank)});
     }
   }
 
@@ -300,34 +250,30 @@ class ObservedIteration {
     const std::string key = link_key(collective_name(entry), between ? "inter_node" : "intra_node");
     const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
     const bool apart = between && sends_messages_apart(entry);
-    const Arrivals arrivals = arrivals_at(op, call);
     if (between) {
       // Ranks that came first may have sent inside their node before the last one came.
       double& least = seen.least_intra_node_bytes_per_s;
-      least = std::max(least, bytes.intra / (end - begin + arrivals.apart_s));
+      least = std::max(least, bytes.intra / (end - first_start_s(op, call)));
     }
-    Observation observation{sample, beside};
-    if (apart) observation.arrivals_apart_s = arrivals.apart_s;
+    const Observation observation{sample, beside};
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
     if (apart && moe::exchanges_rows(entry) && is_alone(observation)) {
-      seen.last_to_come[key].push_back(last_to_come(op, call, arrivals.last_rank));
+      seen.last_to_come[key].push_back(last_to_come(op, call, last_rank(op, call)));
     }
   }
 
-  /// When the members of a call came to it.
-  struct Arrivals {
-    int last_rank = 0;
-    double apart_s = 0;  ///< the first and the last
-  };
-  Arrivals arrivals_at(std::size_t op, const GroupCall& call) const {
-    Arrivals arrivals;
-    for (const int rank : call.ranks) {
-      const double before_s = arrivals_[op][rank] - span_of(rank, op).start_s;
-      if (before_s <= 0) arrivals.last_rank = rank;
-      arrivals.apart_s = std::max(arrivals.apart_s, before_s);
-    }
-    return arrivals;
+  /// When the first member came to a call.
+  double first_start_s(std::size_t op, const GroupCall& call) const {
+    double first_s = std::numeric_limits<double>::infinity();
+    for (const int rank : call.ranks) first_s = std::min(first_s, span_of(rank, op).start_s);
+    return first_s;
+  }
+
+  /// The last member that came to a call.
+  int last_rank(std::size_t op, const GroupCall& call) const {
+    return *std::ranges::max_element(call.ranks, {},
+                                     [&](int rank) { return span_of(rank, op).start_s; });
   }
 
   LastToCome last_to_come(std::size_t op, const GroupCall& call, int last_rank) const {

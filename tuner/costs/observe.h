@@ -32,7 +32,7 @@ struct Observations {
   /// The largest of a rank inside its node, in calls that cross nodes too: such a link has at least
   /// this rate. 0 where there was none.
   double least_intra_node_bytes_per_s = 0;
-  std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
+  std::vector<double> launch_gaps;  ///< from when an op might start to its start
 };
 
 /// What these iterations show, of ranks that share processors in this way. `device` is the one of

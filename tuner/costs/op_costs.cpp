@@ -189,12 +189,9 @@ bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
 }
 
 /// `seconds`: OpCost::seconds.
-OpCost computation_cost(const moe::Program& program, const moe::Op& op, const CostModel& costs,
-                        std::vector<double> seconds) {
+OpCost computation_cost(const moe::Op& op, std::vector<double> seconds) {
   OpCost cost;
   cost.activity = moe::facts_of(op).activity;
-  cost.speed_beside_communication = speed_beside_communication(
-      costs.interference, costed_kind(program, op), *std::ranges::max_element(seconds));
   cost.seconds = std::move(seconds);
   return cost;
 }
@@ -341,7 +338,7 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
       }
       of_ranks[rank] = *of_first;
     }
-    result.push_back(computation_cost(program, op, costs, std::move(of_ranks)));
+    result.push_back(computation_cost(op, std::move(of_ranks)));
   }
   return result;
 }
@@ -375,7 +372,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
             program, op, groups, known, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
       } else {
-        result.ops[i] = computation_cost(program, op, costs, sizes.seconds_of(program, op, costs));
+        result.ops[i] = computation_cost(op, sizes.seconds_of(program, op, costs));
       }
     }
   };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -77,7 +76,6 @@ struct OpCost {
   /// For computation and copies, [rank]: the time where nothing else runs; 0 in other stages. One
   /// value where all ranks that run the op take as long.
   std::vector<double> seconds;
-  std::optional<double> speed_beside_communication;  ///< for its own kind, where it was measured
   // For communication:
   std::vector<GroupCall> calls;
   std::vector<int> call_of;  ///< index into `calls`, by rank; -1 in other stages

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -19,35 +18,8 @@ namespace {
 constexpr double kLeastAlone = 0.5;
 
 struct Seconds {
-  double measured = 0;
-  double expected = 0;
-  void add(const Seconds& other) {
-    measured += other.measured;
-    expected += other.expected;
-  }
-  double ratio(double where_none) const { return expected > 0 ? measured / expected : where_none; }
+  double measured = 0, expected = 0;
 };
-
-struct SecondsByClass {
-  Seconds by_flops, by_bytes;
-  Seconds all() const {
-    Seconds sum = by_flops;
-    sum.add(by_bytes);
-    return sum;
-  }
-  /// Expected of a rank that is as slow as this in each class.
-  double expected(const RankSlowdown& slowdown) const {
-    return by_flops.expected * slowdown.by_flops + by_bytes.expected * slowdown.by_bytes;
-  }
-};
-
-struct RankSeconds {
-  SecondsByClass whole;
-  std::map<std::pair<int, moe::Phase>, SecondsByClass> by_layer;
-};
-
-/// What RankSlowdown says of a whole iteration.
-constexpr std::array kParts{&RankSlowdown::by_flops, &RankSlowdown::by_bytes, &RankSlowdown::all};
 
 const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const std::string& kind) {
   auto fit = costs.fits.find(shape);
@@ -68,24 +40,17 @@ double alone_share(const Observations& seen) {
   return all_s > 0 ? alone_s / all_s : 0;
 }
 
-/// How many times as long an op that computes took on a rank.
-double slowdown_of(const RankSlowdown& rank, const moe::Op& op) {
-  const auto of_layer = rank.by_layer.find({op.layer, op.phase});
-  return (costs_by_flops(op) ? rank.by_flops : rank.by_bytes) *
-         (of_layer == rank.by_layer.end() ? 1 : of_layer->second);
-}
-
 double mean_slowdown(const Slowdowns& slowdowns) {
   double sum = 0;
-  for (const RankSlowdown& slowdown : slowdowns) sum += slowdown.all;
+  for (const double slowdown : slowdowns) sum += slowdown;
   return sum / static_cast<double>(slowdowns.size());
 }
 
 }  // namespace
 
-std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostModel& costs,
-                                           bool ranks_share_processors) {
-  std::map<int, RankSeconds> ranks;
+std::map<int, double> rank_slowdowns(const Observations& seen, const CostModel& costs,
+                                     bool ranks_share_processors) {
+  std::map<int, Seconds> ranks;
   for (const auto& [shape, observations] : seen.compute) {
     const std::string& kind = seen.kind_of.at(shape);
     const LinearFit* fit = fit_of(costs, shape, kind);
@@ -94,23 +59,13 @@ std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostM
       const Sample& sample = observation.sample;
       const double expected = seconds_of(*fit, sample.calls, sample.units);
       if (!is_alone(observation) || !(expected > 0)) continue;
-      RankSeconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
-      for (SecondsByClass* of :
-           {&rank.whole, &rank.by_layer[{observation.layer, observation.phase}]}) {
-        (seen.by_flops.at(kind) ? of->by_flops : of->by_bytes).add({sample.seconds, expected});
-      }
+      Seconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
+      rank.measured += sample.seconds;
+      rank.expected += expected;
     }
   }
-  std::map<int, RankSlowdown> result;
-  for (const auto& [rank, seconds] : ranks) {
-    const SecondsByClass& whole = seconds.whole;
-    const double all = whole.all().ratio(1);
-    RankSlowdown& slowdown = result[rank];
-    slowdown = {whole.by_flops.ratio(all), whole.by_bytes.ratio(all), all};
-    for (const auto& [at, of_layer] : seconds.by_layer) {
-      slowdown.by_layer[at] = of_layer.all().measured / of_layer.expected(slowdown);
-    }
-  }
+  std::map<int, double> result;
+  for (const auto& [rank, seconds] : ranks) result[rank] = seconds.measured / seconds.expected;
   return result;
 }
 
@@ -124,7 +79,7 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {
     const Observations seen = observe({&iteration, 1}, groups, shared_processors, costs.device);
-    const std::map<int, RankSlowdown> ranks = rank_slowdowns(seen, costs, false);
+    const std::map<int, double> ranks = rank_slowdowns(seen, costs, false);
     if (alone_share(seen) < kLeastAlone || ranks.size() != static_cast<std::size_t>(groups.ranks)) {
       continue;
     }
@@ -140,13 +95,7 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
     const std::size_t place = i * all.size() / kept;
     const double factor = median / means[place];
     Slowdowns& slowdowns = result.emplace_back(std::move(all[place]));
-    for (RankSlowdown& slowdown : slowdowns) {
-      for (const auto part : kParts) slowdown.*part *= factor;
-      if (!parts.has(CostPart::slowdowns_by_layer)) slowdown.by_layer.clear();
-      if (!parts.has(CostPart::slowdowns_by_class)) {
-        slowdown.by_flops = slowdown.by_bytes = slowdown.all;
-      }
-    }
+    for (double& slowdown : slowdowns) slowdown *= factor;
   }
   return result;
 }
@@ -164,29 +113,26 @@ void slow_to(const Slowdowns& mean, CostModel& costs) {
     return;
   }
   for (std::size_t rank = 0; rank < mean.size(); ++rank) {
-    for (const auto part : kParts) {
-      double sum = 0;
-      for (const Slowdowns& iteration : costs.slowdowns) sum += iteration[rank].*part;
-      const double factor = mean[rank].*part * static_cast<double>(costs.slowdowns.size()) / sum;
-      for (Slowdowns& iteration : costs.slowdowns) iteration[rank].*part *= factor;
-    }
+    double sum = 0;
+    for (const Slowdowns& iteration : costs.slowdowns) sum += iteration[rank];
+    const double factor = mean[rank] * static_cast<double>(costs.slowdowns.size()) / sum;
+    for (Slowdowns& iteration : costs.slowdowns) iteration[rank] *= factor;
   }
 }
 
-void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs) {
+void set_slowdowns(const Slowdowns& slowdowns, ProgramCosts& costs) {
   if (slowdowns.size() != costs.classes.of_rank.size()) {
     throw std::invalid_argument(fmt::format("set_slowdowns: of {} ranks, the costs are of {}",
                                             slowdowns.size(), costs.classes.of_rank.size()));
   }
   const std::size_t classes = costs.classes.rank_of.size();
-  for (std::size_t i = 0; i < costs.ops.size(); ++i) {
-    OpCost& cost = costs.ops[i];
+  std::vector<double> slowest(classes, 0);
+  for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
+    double& of_class = slowest[costs.classes.of_rank[rank]];
+    of_class = std::max(of_class, slowdowns[rank]);
+  }
+  for (OpCost& cost : costs.ops) {
     if (cost.activity != moe::Activity::computation) continue;
-    std::vector<double> slowest(classes, 0);
-    for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
-      double& of_class = slowest[costs.classes.of_rank[rank]];
-      of_class = std::max(of_class, slowdown_of(slowdowns[rank], program.ops[i]));
-    }
     if (cost.seconds.size() == 1) cost.seconds.assign(classes, cost.seconds.front());
     for (std::size_t place = 0; place < classes; ++place) cost.seconds[place] *= slowest[place];
   }

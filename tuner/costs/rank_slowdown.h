@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "moe/program/program.h"
 #include "moe/rows/groups.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/cluster.h"
@@ -24,12 +23,11 @@ inline constexpr int kMostSlowdowns = 16;
 
 /// The slowdown of each rank in the observed iterations: measured over expected seconds of its
 /// computation, both in sum. Only ops with nothing beside them count, so neither interference nor
-/// the schedule matters. A class of ops without observations has the slowdown of all. Where ranks
-/// share processors (calibrate.h) single ops get more or less than their share: all ranks count
-/// together, as rank 0. Ranks without an op that was alone are absent, and a layer and phase
-/// without one has no slowdown of its own.
-std::map<int, RankSlowdown> rank_slowdowns(const Observations& seen, const CostModel& costs,
-                                           bool ranks_share_processors);
+/// the schedule matters. Where ranks share processors (calibrate.h) single ops get more or less
+/// than their share: all ranks count together, as rank 0. Ranks without an op that was alone are
+/// absent.
+std::map<int, double> rank_slowdowns(const Observations& seen, const CostModel& costs,
+                                     bool ranks_share_processors);
 
 /// The slowdowns of measured iterations, for predictions of others with `costs`. Iterations count
 /// in which most computation ran alone, at most kMostSlowdowns of them, evenly spread. All are
@@ -46,13 +44,13 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
 std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks);
 
 /// Makes each rank as slow on the average of `costs.slowdowns` as in `mean`. How the iterations
-/// differ from each other, and the layers in them, stays. Where the costs have no slowdowns of as
-/// many ranks, `mean` becomes the only ones.
+/// differ from each other stays. Where the costs have no slowdowns of as many ranks, `mean` becomes
+/// the only ones.
 void slow_to(const Slowdowns& mean, CostModel& costs);
 
-/// Multiplies the times of computation by the slowdowns of the ranks, each op by that of its layer
-/// and phase. A class of ranks has that of its slowest. Copies and collectives stay. Throws
-/// std::invalid_argument unless `slowdowns` are of as many ranks as the costs.
-void set_slowdowns(const moe::Program& program, const Slowdowns& slowdowns, ProgramCosts& costs);
+/// Multiplies the times of computation by the slowdowns of the ranks. A class of ranks has that of
+/// its slowest. Copies and collectives stay. Throws std::invalid_argument unless `slowdowns` are of
+/// as many ranks as the costs.
+void set_slowdowns(const Slowdowns& slowdowns, ProgramCosts& costs);
 
 }  // namespace tuner

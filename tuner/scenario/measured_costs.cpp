@@ -68,6 +68,16 @@ std::vector<db::Study> studies_of_place(const db::Connection& connection,
   return found;
 }
 
+/// Throws moe::InputError where another build has stored them in another form.
+CostModel stored_costs_of(const db::Study& study) try {
+  return cost_model_from_json(study.cost_model_json);
+} catch (const moe::InputError&) {
+  throw moe::InputError(
+      fmt::format("study \"{0}\": its costs were stored by another build in another form: moe-tune "
+                  "study {0} --resume works them out again",
+                  study.name));
+}
+
 /// Costs and machine of the newest study of this model, of the same layout where there is one.
 std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
                                             const CostsWanted& wanted, const MeasuredPlace& here) {
@@ -79,8 +89,7 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
   });
   const bool has_layout = same_layout != studies.end();
   const db::Study& chosen = has_layout ? *same_layout : studies.front();
-  MeasuredCosts measured{
-      {cluster_from_json(chosen.cluster_json), cost_model_from_json(chosen.cost_model_json)}, {}};
+  MeasuredCosts measured{{cluster_from_json(chosen.cluster_json), stored_costs_of(chosen)}, {}};
   const std::string whose = fmt::format("costs are those of study \"{}\",", chosen.name);
   if (!has_layout && !chosen.layout.empty()) {
     measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, chosen.layout));

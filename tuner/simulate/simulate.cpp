@@ -19,9 +19,6 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The op that an op waited for last.
-enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
-
 struct Queue {
   int next = 0;         ///< place in the stream's list of ops
   int running = -1;     ///< op, -1 when idle
@@ -78,8 +75,6 @@ struct Simulation::State {
   /// The facts that all ranks of one pipeline stage share.
   struct Stage {
     std::array<std::vector<int>, moe::kStreamCount> queues;
-    /// [op]: the ops of other streams that wait for it, where it communicates.
-    std::vector<std::vector<int>> successors;
     /// [op]: how many ops of each stream must have ended.
     std::vector<moe::StreamProgress> after;
     std::vector<int> place;  ///< [op]: among the ops of the stage
@@ -129,14 +124,13 @@ struct Simulation::State {
       spans[rank].resize(stage(static_cast<int>(rank)).ops, {-1, 0, 0});
       all_ops += stage(static_cast<int>(rank)).ops;
       for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) {
-        issue(static_cast<int>(rank), stream, Trigger::same_stream);
+        issue(static_cast<int>(rank), stream);
       }
     }
   }
 
   Stage stage_of(const std::vector<std::vector<int>>& waits, int number) const {
     Stage result;
-    result.successors.resize(program.ops.size());
     result.after.resize(program.ops.size());
     result.place.resize(program.ops.size(), -1);
     std::vector<int> in_queue(program.ops.size());
@@ -152,9 +146,6 @@ struct Simulation::State {
         if (!moe::runs_in(program.ops[earlier], number)) continue;
         int& after = result.after[op][other];
         after = std::max(after, in_queue[earlier] + 1);
-        if (other != stream && costs[earlier].activity == moe::Activity::communication) {
-          result.successors[earlier].push_back(static_cast<int>(op));
-        }
       }
     }
     return result;
@@ -166,19 +157,6 @@ struct Simulation::State {
   Queue& queue_of(int rank, int op) {
     return at(rank)
         .queues[static_cast<std::size_t>(program.ops[static_cast<std::size_t>(op)].stream)];
-  }
-  double gap_after(Trigger trigger) const {
-    switch (trigger) {
-      case Trigger::same_stream:
-        return model.gaps.same_stream_s;
-      case Trigger::other_stream:
-        return model.gaps.other_stream_s;
-      case Trigger::routing:
-        return model.gaps.routing_s;
-      case Trigger::contended:
-        return model.gaps.contended_s;
-    }
-    throw std::logic_error("simulate: unknown trigger");
   }
   void touch(int rank) {
     if (at(rank).changed) return;
@@ -216,15 +194,14 @@ struct Simulation::State {
     return true;
   }
 
-  /// `trigger`: the op that has just ended, and that the next op may have waited for last.
-  void issue(int rank, std::size_t stream, Trigger trigger) {
+  void issue(int rank, std::size_t stream) {
     Queue& queue = at(rank).queues[stream];
     const auto& ops = stage(rank).queues[stream];
     if (queue.issued || queue.running >= 0 || queue.next >= static_cast<int>(ops.size())) return;
     const int op = ops[queue.next];
     if (!is_ready(rank, op)) return;
     queue.issued = true;
-    events.push(now + gap_after(trigger), op, EventKind::start, {rank, 0});
+    events.push(now + model.gaps.launch_s, op, EventKind::start, {rank, 0});
   }
 
   void start(int rank, int op) {
@@ -278,18 +255,7 @@ struct Simulation::State {
     moe::OpSpan& span = spans[rank][stage(rank).place[op]];
     span.duration_s = now - span.start_s;
     ended_ops += 1;
-    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
-    const bool communication = cost(op).activity == moe::Activity::communication;
-    const bool routing = moe::binds_routing(program.ops[op]);
-    // A queue whose first op is not issued while its stream is idle waited for this op alone.
-    for (std::size_t other = 0; other < moe::kStreamCount; ++other) {
-      if (other != stream) issue(rank, other, routing ? Trigger::routing : Trigger::other_stream);
-    }
-    const bool computation_goes_on =
-        communication && std::ranges::any_of(stage(rank).successors[op], [&](int later) {
-          return queue_of(rank, later).issued && is_ready(rank, later);
-        });
-    issue(rank, stream, computation_goes_on ? Trigger::contended : Trigger::same_stream);
+    for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) issue(rank, stream);
   }
 
   void computed(int rank, int op) {
@@ -308,8 +274,7 @@ struct Simulation::State {
       const OpCost& running = cost(queue.running);
       const Occupation own = occupation_of(running);
       const double rate =
-          processor_share(state) * speed_beside(model.interference, own, state.company_of(own),
-                                                running.speed_beside_communication);
+          processor_share(state) * speed_beside(model.interference, own, state.company_of(own));
       if (rate == queue.rate) continue;
       queue.work_left -= queue.rate * (now - queue.since);
       queue.since = now;

@@ -26,8 +26,7 @@ namespace tuner {
 /// and X the set of occupations of the other streams of its rank: computation, communication
 /// between nodes, communication inside a node, copies. With one x in X the speed is MPMoE's
 /// alpha(y, x); with several it is the measured alpha(y, all), or the product of the pairs where
-/// that is not known (costs/interference.h gives the reason). For a computing op, the slowdown of
-/// its own kind by communication is used where it was measured. A collective occupies a rank from
+/// that is not known (costs/interference.h gives the reason). A collective occupies a rank from
 /// the arrival of its last participant until it ends there, so ranks that wait for others slow
 /// nothing down. Rates are constant between events, so from one event at t to the next at t'
 ///     w(t') = w(t) - rate (t' - t),   and with no further event the op ends at   t + w(t) / rate.

@@ -5,6 +5,7 @@
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -76,9 +77,11 @@ double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
   return std::sqrt(squares / schedules * (1 + 1 / schedules));
 }
 
-std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int moments_of_pace) {
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs) {
   std::map<std::int64_t, std::map<int, std::vector<double>>> ratios;  // by schedule and moment
+  std::set<int> moments;
   for (const RunErrors& run : runs) {
+    moments.insert(run.moment);
     for (const double error : run.errors) ratios[run.schedule][run.moment].push_back(1 + error);
   }
   std::vector<Repeats> schedules;
@@ -98,7 +101,7 @@ std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int mo
   constexpr double kOneDeviation = 0.6827;  // the share of a normal distribution within it
   constexpr double kTrialMoments = 2;       // every trial is trained at least twice (rounds.h)
   return db::student_t(degrees, kOneDeviation) * std::sqrt(squares / degrees) *
-         std::sqrt(variance_of_median(moments_of_pace) + 1 / kTrialMoments);
+         std::sqrt(variance_of_median(static_cast<int>(moments.size())) + 1 / kTrialMoments);
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

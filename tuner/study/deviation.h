@@ -50,8 +50,8 @@ struct RunErrors {
 };
 
 /// The relative deviation by which a trial that is trained at two other moments takes longer or
-/// shorter than these runs because the machine changed. Predictions are at the median of
-/// `moments_of_pace` moments.
+/// shorter than these runs because the machine changed. Costs are medians over the moments of these
+/// runs.
 ///
 /// The logarithm of predicted over measured of a run is the sum of a term of its schedule, a term
 /// of its moment, and noise (ties.h). With d the standard deviation of the moments' terms, it is
@@ -59,7 +59,7 @@ struct RunErrors {
 /// where v is the variance of a median of so many values, over that of one, and t the limit within
 /// which 68.3% of Student's distribution lie: few moments do not tell d well. None where no
 /// schedule was trained at two moments.
-std::optional<double> deviation_of_drift(std::span<const RunErrors> runs, int moments_of_pace);
+std::optional<double> deviation_of_drift(std::span<const RunErrors> runs);
 
 /// The a of every fit on a path over classes of ranks.
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

@@ -14,7 +14,6 @@
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/measured_turns.h"
-#include "tuner/study/micro_profiles.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/study_situation.h"
@@ -58,9 +57,9 @@ JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
 Judgement JudgedStudy::judge(const CostParts& parts) const {
   const StudyOptions options = options_of(study_);
   StudySituation planned(options);
-  planned.take(profile_from_runs(
-      connection_, options.model, study_.layout, db::profile_runs(study_).value(),
-      {micro_profile_runs(connection_, study_), {}}, {.parts = parts, .with_errors = false}));
+  planned.take(profile_from_runs(connection_, options.model, study_.layout,
+                                 db::profile_runs(study_).value(), {},
+                                 {.parts = parts, .with_errors = false}));
   const Situation situation = planned.situation();
   std::vector<PredictedTrial> predicted;
   for (const Trial& trial : trials_) {

@@ -121,18 +121,4 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   return seconds_measured(row);
 }
 
-std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
-                                             const db::Study& study) {
-  std::vector<std::int64_t> runs;
-  for (const auto& [row, parameters] : micro_profiles_of(connection, study.name)) {
-    if (parameters.contains("run")) runs.push_back(parameters.at("run").get<std::int64_t>());
-  }
-  for (const db::Trial& trial : db::load_trials(connection, study.id)) {
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
-      if (repeat.run_id) std::erase_if(runs, [&](auto run) { return run > *repeat.run_id; });
-    }
-  }
-  return runs;
-}
-
 }  // namespace tuner

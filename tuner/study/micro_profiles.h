@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "db/connection.h"
 #include "db/records.h"
@@ -53,10 +52,5 @@ class MicroProfiles {
   MicroProfileOptions options_;
   std::map<std::int64_t, double> known_;  ///< by schedule
 };
-
-/// The training runs of a study's micro-profiles that did not fail, from before any of its trials,
-/// oldest first.
-std::vector<std::int64_t> micro_profile_runs(const db::Connection& connection,
-                                             const db::Study& study);
 
 }  // namespace tuner

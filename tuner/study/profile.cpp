@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
@@ -20,10 +18,8 @@
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/costs/observe.h"
-#include "tuner/costs/pace.h"
 #include "tuner/costs/rank_slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/scenario/measured_place.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/study/deviation.h"
 #include "tuner/study/measured_runs.h"
@@ -55,54 +51,6 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
                                   program, groups)));
   }
   return routings;
-}
-
-/// How much another network's rate may differ from what training saw, for its interference to speak
-/// of this one: a card half as fast leaves a core about twice the time.
-constexpr double kSameRate = 1.25;
-
-/// True where a message between nodes took alone, in this measurement, what these costs say: the
-/// same network. True too where the measurement is of none, or the costs know of none.
-bool is_same_network(const db::Measurement& row, const CostModel& costs, int nodes) {
-  const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
-  if (!parameters.is_object() || parameters.value("activity", "") != "inter_node") return true;
-  const auto fit = costs.fits.find(link_key("all_to_all", "inter_node"));
-  if (fit == costs.fits.end() || row.bytes == 0) return true;
-  const double bytes = *wire_bytes("all_to_all", static_cast<double>(row.bytes), nodes);
-  const double ratio = parameters.value("alone_s", 0.0) / seconds_of(fit->second, 1, bytes);
-  return ratio < kSameRate && ratio > 1 / kSameRate;
-}
-
-/// What `moe-bench interference` has measured on nodes and a network like those of a run of the
-/// same computer, for what timelines do not tell: few trainings do so much at a time.
-void set_unknown_speeds_beside_all(const db::Connection& connection, const db::Run& like,
-                                   const std::vector<int>& nodes, int node_count,
-                                   CostModel& costs) {
-  auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
-  std::map<std::int64_t, bool> is_like;  // by run
-  for (const db::Measurement& row : rows) {
-    const auto [known, is_new] = is_like.try_emplace(row.run_id, true);
-    if (is_new) {
-      known->second =
-          row.ranks == like.ranks &&
-          db::load_run(connection, row.run_id).machine_id == like.machine_id &&
-          nodes_of(db::load_run_ranks(connection, row.run_id)) == nodes &&
-          differences(place_of_run(connection, row.run_id), place_of_run(connection, like.id))
-              .empty();
-    }
-    known->second = known->second && is_same_network(row, costs, node_count);
-  }
-  std::erase_if(rows, [&](const db::Measurement& row) { return !is_like.at(row.run_id); });
-  Interference measured;
-  for (const db::Fit& fit : fit_measurements(rows, {})) {
-    if (fit.op.ends_with("_beside_all")) {
-      set_speed(measured, fit.op, 1 / fit.beta_s_per_unit);
-    }
-  }
-  for (std::size_t y = 0; y < kOccupations; ++y) {
-    auto& known = costs.interference.beside_all[y];
-    if (!known) known = measured.beside_all[y];
-  }
 }
 
 }  // namespace
@@ -223,23 +171,6 @@ class StoredRuns {
     return observe(measured_.iterations, groups_, shared, first_.device);
   }
 
-  /// How many times as long computation took as these costs say, at each moment of the runs from
-  /// this one on. Moments in which no op ran alone are left out.
-  std::vector<RankSlowdown> paces(const std::vector<SharedProcessors>& shared,
-                                  const CostModel& costs, std::size_t from_run) const {
-    std::map<int, std::vector<Observations>> by_moment;  // of their iterations
-    for (std::size_t i = 0; i < measured_.iterations.size(); ++i) {
-      if (measured_.runs[i] < from_run) continue;
-      by_moment[moments_[measured_.runs[i]]].push_back(
-          observe({&measured_.iterations[i], 1}, groups_, shared, first_.device));
-    }
-    std::vector<RankSlowdown> result;
-    for (const auto& [moment, iterations] : by_moment) {
-      if (const auto pace = pace_of(iterations, costs)) result.push_back(*pace);
-    }
-    return result;
-  }
-
   /// Of each run from this one on, given the errors of all.
   std::vector<RunErrors> errors(const std::vector<std::vector<double>>& all,
                                 std::size_t from_run) const {
@@ -265,8 +196,7 @@ class StoredRuns {
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later, const CostsAsked& asked) {
-  const CostParts& parts = asked.parts;
+                          const std::vector<std::int64_t>& trials, const CostsAsked& asked) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
@@ -288,37 +218,20 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
 
   StoredRuns fitted(connection, profile.groups, whole, first);
   for (const std::int64_t id : run_ids) fitted.add(id);
-  for (const std::int64_t id : later.trials) fitted.add(id);
+  for (const std::int64_t id : trials) fitted.add(id);
   const std::vector<MeasuredIteration>& iterations = fitted.measured().iterations;
-  CostModel costs = calibrate(iterations, profile.groups, first.device, shared, parts);
+  CostModel costs = calibrate(iterations, profile.groups, first.device, shared, asked.parts);
+  costs.slowdowns = slowdowns_of(iterations, profile.groups, costs, shared, asked.parts);
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
-  if (parts.has(CostPart::beside_all)) {
-    set_unknown_speeds_beside_all(connection, first, nodes, node_count, costs);
-  }
-  costs.slowdowns = slowdowns_of(iterations, profile.groups, costs, shared, parts);
-
-  const Observations seen = fitted.seen(shared);
-  const bool has_trials = !later.trials.empty();
-  const std::size_t judged_from = has_trials ? run_ids.size() : 0;  // run
-  std::vector<RankSlowdown> paces;
-  if (parts.has(CostPart::pace)) paces = fitted.paces(shared, costs, judged_from);
-  if (has_trials) profile.pace = set_pace(paces, seen, costs);
-  profile.machine = machine_of_profile(costs, first, node_count, shared, seen);
+  profile.machine = machine_of_profile(costs, first, node_count, shared, fitted.seen(shared));
   profile.remark = remark_on_links(profile.machine);
-  if (asked.with_errors) profile.errors = errors_of_profile(fitted.measured(), profile);
-  if (!has_trials && parts.has(CostPart::pace)) {
-    StoredRuns micro_profiles(connection, profile.groups, whole, first);
-    for (const std::int64_t id : later.micro_profiles) {
-      if (has_measured_timeline(connection, id)) micro_profiles.add(id);
-    }
-    std::ranges::move(micro_profiles.paces(shared, costs, 0), std::back_inserter(paces));
-    profile.pace = set_pace(paces, seen, profile.machine.costs);
-  }
   if (!asked.with_errors) return profile;
+  profile.errors = errors_of_profile(fitted.measured(), profile);
+  const std::size_t judged_from = trials.empty() ? 0 : run_ids.size();  // run
   const std::vector<RunErrors> judged = fitted.errors(profile.errors, judged_from);
   CostModel& stated = profile.machine.costs;
   stated.profile_deviation = deviation_of_profile(by_schedule(judged));
-  stated.drift_deviation = deviation_of_drift(judged, std::max(static_cast<int>(paces.size()), 1));
+  stated.drift_deviation = deviation_of_drift(judged);
   return profile;
 }
 

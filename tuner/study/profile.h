@@ -18,12 +18,8 @@ namespace tuner {
 struct Profile {
   CostedCluster machine;
   moe::Groups groups;
-  /// (predicted - measured) / measured, by run and profiled iteration. With trials, all runs are
-  /// predicted at the pace of these; else at the pace of the profile.
+  /// (predicted - measured) / measured, by run and profiled iteration.
   std::vector<std::vector<double>> errors;
-  /// How many times as long computation takes in predictions as in the runs that costs were fitted
-  /// to.
-  double pace = 1;
   std::string remark;                  ///< what a person should know of the costs, or ""
   std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
@@ -31,12 +27,6 @@ struct Profile {
 /// The ranks of a run that compute on the same cores, and how many of them have enough cores for
 /// their threads at once. Empty for ranks on GPUs, and for runs that did not store it.
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
-
-/// The runs that a study has trained since its profile.
-struct LaterRuns {
-  std::vector<std::int64_t> micro_profiles;  ///< of micro_profiles.h; without a timeline: left out
-  std::vector<std::int64_t> trials;
-};
 
 /// Which costs profile_from_runs() works out.
 struct CostsAsked {
@@ -46,20 +36,15 @@ struct CostsAsked {
 };
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
-/// warm-up iterations where there are others. Trials count as much.
+/// warm-up iterations where there are others. The runs of `trials` count as much; where there are
+/// any, both deviations are of their errors alone.
 ///
-/// Computation takes as long as at the median of the moments that runs were trained at
-/// (costs/pace.h): with trials, of their moments; else of those of the profile and the
-/// micro-profiles. Runs that took turns in one training are one moment. Micro-profiles count for
-/// nothing else. With trials, both deviations are of their errors alone.
-///
-/// alpha(y, all) that the timelines do not tell is taken from `moe-bench interference`, where it
-/// has measured on this computer and device with ranks on nodes in the same way and with an equally
-/// fast network. Gives at most 16 routings, evenly spread over the run. Throws db::Error where a
-/// run or its timelines are missing, and moe::InputError where the runs differ in ranks.
+/// Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run or its
+/// timelines are missing, and moe::InputError where the runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const LaterRuns& later = {}, const CostsAsked& asked = {});
+                          const std::vector<std::int64_t>& trials = {},
+                          const CostsAsked& asked = {});
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

@@ -25,10 +25,10 @@ namespace {
 
 /// Of the ranks of these runs, at least one, from all spans that are stored of them
 /// (rank_slowdown.h). All have the processors of the first.
-std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
-                                              const std::vector<std::int64_t>& run_ids,
-                                              const Situation& profiled,
-                                              const std::function<void()>& go_on) {
+std::map<int, double> slowdowns_of_runs(const db::Connection& connection,
+                                        const std::vector<std::int64_t>& run_ids,
+                                        const Situation& profiled,
+                                        const std::function<void()>& go_on) {
   const moe::Groups& groups = profiled.groups;
   MeasuredRuns measured;
   for (const std::int64_t id : run_ids) {
@@ -46,7 +46,7 @@ std::map<int, RankSlowdown> slowdowns_of_runs(const db::Connection& connection,
 struct Comparison {
   const db::Connection& connection;
   const Situation& profiled;
-  std::map<int, RankSlowdown> profile;  ///< of its runs
+  std::map<int, double> profile;  ///< of its runs
 };
 
 /// A run that was slowed, and the costs of ranks with its slowdowns.
@@ -56,7 +56,7 @@ struct SlowedRun {
 };
 
 /// Of every rank; one without an op that was alone has that of the first that has one.
-Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
+Slowdowns by_rank(const std::map<int, double>& known, int ranks) {
   Slowdowns slowdowns(static_cast<std::size_t>(ranks), known.begin()->second);
   for (const auto& [rank, slowdown] : known) slowdowns[rank] = slowdown;
   return slowdowns;
@@ -64,7 +64,7 @@ Slowdowns by_rank(const std::map<int, RankSlowdown>& known, int ranks) {
 
 std::optional<SlowedRun> slowed_run(const Comparison& with, std::int64_t run_id,
                                     const std::function<void()>& go_on) {
-  const std::map<int, RankSlowdown> slowdowns =
+  const std::map<int, double> slowdowns =
       slowdowns_of_runs(with.connection, {run_id}, with.profiled, go_on);
   const auto slowdown = compute_slowdown(slowdowns, with.profile);
   if (!slowdown) return std::nullopt;

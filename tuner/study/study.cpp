@@ -125,7 +125,6 @@ class StudyRun {
  private:
   void train_all() {
     profile();
-    micro_profile();
     predictions_.adopt_costs();
     predictions_.predict_all();
     measure();
@@ -274,35 +273,14 @@ class StudyRun {
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
     open_.warn(profile_warning(qualities));
     open_.warn(profile.remark);
-    planned_.take(profile);
+    const std::vector<std::int64_t> refined = last_refinement(open_.study);
+    planned_.take(refined.empty() ? profile : profile_with(refined));
   }
 
-  /// The costs of the profile and of what was trained since.
-  Profile profile_with(const LaterRuns& later) const {
+  /// The costs of the profile and of these runs of trials.
+  Profile profile_with(const std::vector<std::int64_t>& trials) const {
     return profile_from_runs(connection_, options_.model, to_text(planned_.groups.layout),
-                             profile_runs_, later);
-  }
-
-  /// Runs the micro-profiles that planners ask for, so that predictions are at their pace too.
-  /// After a refinement they are at the pace of the trials.
-  void micro_profile() {
-    if (const auto refined = last_refinement(open_.study); !refined.empty()) {
-      planned_.take(profile_with({{}, refined}));
-      return;
-    }
-    std::vector<std::int64_t> known;
-    for (auto runs = predictions_.micro_profiled(); runs != known;
-         runs = predictions_.micro_profiled()) {
-      const Profile profile = profile_with({runs, {}});
-      if (known.empty()) {
-        options_.say(fmt::format(
-            "at the median of the profile's rounds and {} micro-profiles computation takes {:.2f} "
-            "times as long as in the profile: predictions are for that pace",
-            runs.size(), profile.pace));
-      }
-      planned_.take(profile);
-      known = std::move(runs);  // at another pace a planner may ask for more
-    }
+                             profile_runs_, trials);
   }
 
   // --- 2. measure ---------------------------------------------------------------------------
@@ -341,7 +319,7 @@ class StudyRun {
     const std::string before = predicted_within(db::load_trials(connection_, open_.study.id));
     add_refinement(open_.study, runs);
     db::update_study(connection_, open_.study);
-    planned_.take(profile_with({{}, runs}));
+    planned_.take(profile_with(runs));
     predictions_.adopt_costs();
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "

@@ -78,11 +78,12 @@ struct StudyEnd {
 };
 
 /// Runs a tuning study in five steps. Each step stores its result in the database before the next:
-///   1. profile: moe-train trains a few steps of schedules_to_profile(), then the micro-profiles
-///      that planners ask for; calibrate() works out the costs;
-///   2. predict: every planner's candidates, without and with the given decisions and each schedule
-///      once, get the closed form, simulation, lower bound, peak memory and predicted timeline. A
-///      candidate over the memory limit is "infeasible";
+///   1. profile: moe-train trains a few steps of schedules_to_profile(); calibrate() works out the
+///      costs;
+///   2. predict: every planner's candidates, for which it may ask for micro-profiles, without and
+///      with the given decisions and each schedule once, get the closed form, simulation, lower
+///      bound, peak memory and predicted timeline. A candidate over the memory limit is
+///      "infeasible";
 ///   3. measure: sequential and the `top` best by simulation (of all, or of each planner) are
 ///      trained, in turns (A B C A B C), so that slow changes of the machine affect all alike;
 ///   4. each trial row then holds the median, the peak and the status;

@@ -12,6 +12,7 @@
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/errors.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
@@ -24,19 +25,14 @@ constexpr double kLeastTrialLimit_s = 120;
 /// a trial that takes so many times its prediction counts as hanging
 constexpr double kSlack = 10;
 
-}  // namespace
-
-std::vector<std::int64_t> StudyPredictions::micro_profiled() {
-  const Situation simulated = planned_.situation();
-  MicroProfiles micro_profiles = make_micro_profiles(simulated);
-  const Situation measured = measuring(simulated, micro_profiles);
-  for (const PlannerRequest& request : options_.planners) {
-    if (chooses_by_micro_profiles(request)) {
-      candidates(measured, request, [](const auto&) {});
-    }
-  }
-  return micro_profile_runs(connection_, open_.study);
+/// None where the study has none, or another build has stored them in another form.
+CostModel stored_costs(const db::Study& study) try {
+  return study.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study.cost_model_json);
+} catch (const moe::InputError&) {
+  return {};
 }
+
+}  // namespace
 
 PredictedBy StudyPredictions::predicted_by(const Situation& situation) const {
   return {situation, open_.study.id, open_.run_id};
@@ -45,9 +41,7 @@ PredictedBy StudyPredictions::predicted_by(const Situation& situation) const {
 void StudyPredictions::adopt_costs() {
   const std::string costs = to_json(planned_.machine.costs);
   if (open_.study.cost_model_json == costs) return;
-  const CostModel before = open_.study.cost_model_json.empty()
-                               ? CostModel{}
-                               : cost_model_from_json(open_.study.cost_model_json);
+  const CostModel before = stored_costs(open_.study);
   open_.study.cost_model_json.clear();
   db::update_study(connection_, open_.study);
   CostModel costs_without_drift = planned_.machine.costs;  // for trials that they were fitted to

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
@@ -26,9 +25,6 @@ class StudyPredictions {
         planned_(planned),
         open_(open),
         budget_(budget) {}
-
-  /// The runs of micro-profiles from before any trial, those that planners ask for now among them.
-  std::vector<std::int64_t> micro_profiled();
 
   /// Predicts the known trials of a resumed study again where costs have changed: it may have
   /// profiled more (copies, given files), and predictions by different costs cannot be ranked.

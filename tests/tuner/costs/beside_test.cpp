@@ -1,15 +1,9 @@
 #include "tuner/costs/beside.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tuner::beside_test {
 namespace {
-
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-
-constexpr double kSpeed = 0.5;
 
 /// The fit of ops that take as many seconds as they have units.
 LinearFit seconds_are_units() {
@@ -18,49 +12,42 @@ LinearFit seconds_are_units() {
   return fit;
 }
 
-/// An op that takes `alone_s` alone, and ran at half its speed for the first `beside_s`.
-Observation slowed(double alone_s, double beside_s) {
+/// An op that takes `alone_s` alone, and ran at this speed for `beside_s`, for `several_s` of these
+/// beside two others or more.
+Observation slowed(double alone_s, double beside_s, double speed, double several_s = 0) {
   Observation observation;
-  observation.sample = {1, alone_s, alone_s + (1 - kSpeed) * beside_s};
-  observation.beside.links = observation.beside.any = beside_s;
+  observation.sample = {1, alone_s, alone_s + (1 - speed) * beside_s};
+  observation.beside.any = beside_s;
+  observation.beside.several = several_s;
   return observation;
 }
 
-void add(BesideByTime& beside, double alone_s, double beside_s) {
-  beside.add(slowed(alone_s, beside_s), seconds_are_units(), beside_s);
+void add(BesideOne& beside, const Observation& observation) {
+  beside.add(observation, seconds_are_units(), observation.beside.any);
 }
 
-TEST(BesideByTime, HasASpeedForEachDoublingThatOverlapsEnough) {
-  BesideByTime beside;
-  add(beside, 0.0021, 0.0015);
-  add(beside, 0.0022, 0.0015);
-  add(beside, 0.0090, 0.0050);
-  add(beside, 0.0400, 0.0009);  // less than kEnoughOverlap_s
-  const std::vector<SpeedByTime> speeds = beside.speeds();
-  ASSERT_THAT(speeds, SizeIs(2));
-  EXPECT_NEAR(speeds[0].alone_s, 0.0021, 1e-9);
-  EXPECT_NEAR(speeds[0].speed, kSpeed, 1e-9);
-  EXPECT_NEAR(speeds[1].alone_s, 0.0090, 1e-9);
+TEST(BesideOne, HasASpeedWhereObservationsOverlapEnoughTogether) {
+  BesideOne beside;
+  add(beside, slowed(0.0010, 0.0004, 0.5));
+  add(beside, slowed(0.0030, 0.0004, 0.5));
+  EXPECT_FALSE(beside.speed());
+  add(beside, slowed(0.0090, 0.0004, 0.5));
+  EXPECT_NEAR(beside.speed().value(), 0.5, 1e-9);
 }
 
-TEST(BesideByTime, HasOneSpeedWhereOnlyAllTimesTogetherOverlapEnough) {
-  BesideByTime beside;
-  add(beside, 0.0010, 0.0004);
-  add(beside, 0.0030, 0.0004);
-  EXPECT_THAT(beside.speeds(), IsEmpty());
-  add(beside, 0.0090, 0.0004);
-  const std::vector<SpeedByTime> speeds = beside.speeds();
-  ASSERT_THAT(speeds, SizeIs(1));
-  EXPECT_NEAR(speeds[0].speed, kSpeed, 1e-9);
-  EXPECT_NEAR(speeds[0].alone_s, 0.0030, 1e-9);
+TEST(BesideOne, CountsObservationsWithoutAThirdWhereThereAreEnough) {
+  BesideOne beside;
+  for (int i = 0; i < 3; ++i) add(beside, slowed(0.0090, 0.0050, 0.25, 0.0040));
+  EXPECT_NEAR(beside.speed().value(), 0.25, 1e-9) << "there are no others";
+  add(beside, slowed(0.0090, 0.0015, 0.75));
+  EXPECT_NEAR(beside.speed().value(), 0.75, 1e-9);
 }
 
-TEST(BesideByTime, PlacesASpeedByExecutionsThatCount) {
-  BesideByTime beside;
-  for (int i = 0; i < 5; ++i) add(beside, 0.0039, 0);  // alone
-  add(beside, 0.0021, 0.0015);
-  ASSERT_THAT(beside.speeds(), SizeIs(1));
-  EXPECT_NEAR(beside.speeds()[0].alone_s, 0.0021, 1e-9);
+TEST(BesideOne, LeavesOutWhatRanBesideSomethingElse) {
+  BesideOne beside;
+  const Observation observation = slowed(0.0090, 0.0050, 0.5);
+  beside.add(observation, seconds_are_units(), 0.5 * observation.beside.any);
+  EXPECT_FALSE(beside.speed());
 }
 
 }  // namespace

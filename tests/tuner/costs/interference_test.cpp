@@ -17,8 +17,8 @@ Interference measured() {
   return slow;
 }
 
-double computing(const Interference& slow, Company company, std::optional<double> kind = {}) {
-  return speed_beside(slow, kComputation, company, kind);
+double computing(const Interference& slow, Company company) {
+  return speed_beside(slow, kComputation, company);
 }
 
 TEST(Interference, NothingSlowsDownWhereNothingIsKnown) {
@@ -44,15 +44,6 @@ TEST(Interference, BesideSeveralWhatWasMeasuredCountsElseTheProduct) {
   EXPECT_DOUBLE_EQ(computing(slow, {true, true, false, true}), 0.45 * 0.6)
       << "a second computation is a factor of its own";
   EXPECT_EQ(computing(slow, {true, true, false, false}), 0.8 * 0.6);
-}
-
-TEST(Interference, AKindsOwnSpeedStandsForBothLinksOnce) {
-  Interference slow = measured();
-  set_speed(slow, "computation_beside_all", 0.45);
-  EXPECT_EQ(computing(slow, {false, true, false, false}, 0.7), 0.7);
-  EXPECT_EQ(computing(slow, {false, true, true, false}, 0.7), 0.7);
-  EXPECT_DOUBLE_EQ(computing(slow, {false, true, false, true}, 0.7), 0.7 * 0.5);
-  EXPECT_EQ(computing(slow, {false, false, false, true}, 0.7), 0.5);
 }
 
 TEST(Interference, KeysNameOnePairBothLinksOrAll) {

@@ -57,52 +57,17 @@ TEST_F(RankSlowdownsTest, AreMeasuredOverExpectedSecondsOfComputationAlone) {
   seen.compute["fetch_rows[8]"] = {alone(1, 1000)};
   const auto ranks = rank_slowdowns(seen, costs, false);
   ASSERT_EQ(ranks.size(), 1u);
-  EXPECT_DOUBLE_EQ(ranks.at(0).by_flops, 28 / 20.0) << "without the op beside another";
-  EXPECT_DOUBLE_EQ(ranks.at(0).by_bytes, 1);
-  EXPECT_DOUBLE_EQ(ranks.at(0).all, 38 / 30.0) << "copies are no computation";
+  EXPECT_DOUBLE_EQ(ranks.at(0), 38 / 30.0) << "without copies and without the op beside another";
 }
 
 TEST_F(RankSlowdownsTest, CountAllRanksTogetherWhereTheyShareProcessors) {
   seen.compute["linear[4x4]"] = {alone(10, 11, 0), alone(10, 14, 1)};
   const auto apart = rank_slowdowns(seen, costs, false);
-  EXPECT_DOUBLE_EQ(apart.at(0).all, 1.1);
-  EXPECT_DOUBLE_EQ(apart.at(1).all, 1.4);
+  EXPECT_DOUBLE_EQ(apart.at(0), 1.1);
+  EXPECT_DOUBLE_EQ(apart.at(1), 1.4);
   const auto together = rank_slowdowns(seen, costs, true);
   EXPECT_EQ(together.size(), 1u);
-  EXPECT_DOUBLE_EQ(together.at(0).all, 1.25);
-  EXPECT_DOUBLE_EQ(together.at(0).by_bytes, 1.25) << "none of its own";
-}
-
-TEST_F(RankSlowdownsTest, KnowInWhichLayerAndPhaseTheRankWasSlow) {
-  const auto in = [](int layer, moe::Phase phase, double seconds) {
-    Observation observation = alone(10, seconds);
-    observation.layer = layer;
-    observation.phase = phase;
-    return observation;
-  };
-  seen.compute["linear[4x4]"] = {in(0, moe::Phase::forward, 10), in(1, moe::Phase::forward, 18),
-                                 in(1, moe::Phase::backward, 8), in(1, moe::Phase::backward, 12)};
-  const RankSlowdown slowdown = rank_slowdowns(seen, costs, false).at(0);
-  EXPECT_DOUBLE_EQ(slowdown.all, 1.2);
-  ASSERT_EQ(slowdown.by_layer.size(), 3u);
-  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({0, moe::Phase::forward}), 1 / 1.2);
-  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({1, moe::Phase::forward}), 1.8 / 1.2);
-  EXPECT_DOUBLE_EQ(slowdown.by_layer.at({1, moe::Phase::backward}), 1 / 1.2);
-}
-
-TEST_F(RankSlowdownsTest, CountNoClassOfOpsTwice) {
-  // All by bytes takes 2 times as long, and all by flops as long as expected, in each phase.
-  const auto in = [](moe::Phase phase, double units, double seconds) {
-    Observation observation = alone(units, seconds);
-    observation.phase = phase;
-    return observation;
-  };
-  seen.compute["linear[4x4]"] = {in(moe::Phase::forward, 90, 90)};
-  seen.compute["gelu[8]"] = {in(moe::Phase::forward, 2, 2), in(moe::Phase::update, 18, 18)};
-  const RankSlowdown slowdown = rank_slowdowns(seen, costs, false).at(0);
-  EXPECT_DOUBLE_EQ(slowdown.by_flops, 1);
-  EXPECT_DOUBLE_EQ(slowdown.by_bytes, 2);
-  for (const auto& [at, of_layer] : slowdown.by_layer) EXPECT_DOUBLE_EQ(of_layer, 1);
+  EXPECT_DOUBLE_EQ(together.at(0), 1.25);
 }
 
 TEST_F(RankSlowdownsTest, AreAbsentWhereNoOpWasAlone) {
@@ -120,7 +85,7 @@ struct SlowdownsTest : ::testing::Test {
 
   moe::Timeline at(const moe::Program& program, const Slowdowns& slowdowns) const {
     ProgramCosts of_ranks = program_costs(program, groups, routing, costs, cluster);
-    set_slowdowns(program, slowdowns, of_ranks);
+    set_slowdowns(slowdowns, of_ranks);
     return simulate(program, of_ranks, costs, cluster);
   }
   std::vector<Slowdowns> found(const std::vector<Slowdowns>& truth,
@@ -135,68 +100,38 @@ struct SlowdownsTest : ::testing::Test {
 };
 
 TEST_F(SlowdownsTest, TheSlowerRankIsWaitedFor) {
-  const double even_s = at(layer.program, {{1, 1, 1}, {1, 1, 1}}).duration_s;
-  // Permute 1 s, experts 2 s and combine 0.5 s, all of them by bytes.
-  for (const Slowdowns& slowdowns :
-       {Slowdowns{{1, 1.2, 1}, {1, 1, 1}}, Slowdowns{{1, 1, 1}, {1, 1.2, 1}}}) {
+  const double even_s = at(layer.program, {1, 1}).duration_s;
+  // Permute 1 s, experts 2 s and combine 0.5 s.
+  for (const Slowdowns& slowdowns : {Slowdowns{1.2, 1}, Slowdowns{1, 1.2}}) {
     EXPECT_NEAR(at(layer.program, slowdowns).duration_s, even_s + 0.2 * 3.5, 1e-9);
   }
-  EXPECT_NEAR(at(layer.program, {{1.2, 1, 1}, {1, 1, 1}}).duration_s, even_s, 1e-9)
-      << "nothing is by flops";
 }
 
 TEST_F(SlowdownsTest, AreFoundInMeasuredIterations) {
-  const std::vector<Slowdowns> slowdowns =
-      found({{{1, 1.25, 1}, {1, 0.75, 1}}, {{1, 0.9, 1}, {1, 1.1, 1}}});
+  const std::vector<Slowdowns> slowdowns = found({{1.25, 0.75}, {0.9, 1.1}});
   ASSERT_EQ(slowdowns.size(), 2u);
-  EXPECT_NEAR(slowdowns[0][0].by_bytes, 1.25, 1e-9);
-  EXPECT_NEAR(slowdowns[0][1].by_bytes, 0.75, 1e-9);
-  EXPECT_NEAR(slowdowns[1][1].by_bytes, 1.1, 1e-9);
-}
-
-TEST_F(SlowdownsTest, RanksThatAreSlowByTurnsWaitForEachOther) {
-  // The same means. One of the two is 1.5 times as slow in a forward layer and 0.5 in its backward.
-  const moe::Groups& of_two = groups;
-  moe::Model model;
-  model.experts = 2;
-  model.blocks = 2;
-  model.moe_every = 1;
-  model.global_batch = 4;
-  const moe::Program program = moe::build_iteration(model, of_two, 0);
-  const moe::Routing even = make_routing("uniform", program, of_two, 1);
-  const CostModel plain = plain_costs();
-  const auto seconds = [&](const Slowdowns& slowdowns) {
-    ProgramCosts of_ranks = program_costs(program, of_two, even, plain, cluster);
-    set_slowdowns(program, slowdowns, of_ranks);
-    return simulate(program, of_ranks, plain, cluster).duration_s;
-  };
-  Slowdowns by_turns(2);
-  by_turns[0].by_layer = {{{0, moe::Phase::forward}, 1.5}, {{1, moe::Phase::forward}, 0.5}};
-  by_turns[1].by_layer = {{{0, moe::Phase::forward}, 0.5}, {{1, moe::Phase::forward}, 1.5}};
-  EXPECT_GT(seconds(by_turns), seconds(Slowdowns(2)));
-  Slowdowns together(2);
-  together[0].by_layer = together[1].by_layer = by_turns[0].by_layer;
-  EXPECT_LT(seconds(together), seconds(by_turns)) << "nobody waits";
+  EXPECT_NEAR(slowdowns[0][0], 1.25, 1e-9);
+  EXPECT_NEAR(slowdowns[0][1], 0.75, 1e-9);
+  EXPECT_NEAR(slowdowns[1][1], 1.1, 1e-9);
 }
 
 TEST_F(SlowdownsTest, LeaveOutHowFastAllRanksWereTogether) {
   // As unequal as each other, and together at 0.5, 1.1 and 2 times the time of the fits.
-  const std::vector<Slowdowns> slowdowns =
-      found({{{1, 0.6, 1}, {1, 0.4, 1}}, {{1, 1.32, 1}, {1, 0.88, 1}}, {{1, 2.4, 1}, {1, 1.6, 1}}});
+  const std::vector<Slowdowns> slowdowns = found({{0.6, 0.4}, {1.32, 0.88}, {2.4, 1.6}});
   ASSERT_EQ(slowdowns.size(), 3u);
   for (const Slowdowns& of_ranks : slowdowns) {
-    EXPECT_NEAR(of_ranks[0].by_bytes, 1.32, 1e-9) << "of the median iteration";
-    EXPECT_NEAR(of_ranks[1].by_bytes, 0.88, 1e-9);
+    EXPECT_NEAR(of_ranks[0], 1.32, 1e-9) << "of the median iteration";
+    EXPECT_NEAR(of_ranks[1], 0.88, 1e-9);
   }
 }
 
 TEST_F(SlowdownsTest, AreAtMostSixteenSpreadOverAllIterations) {
   std::vector<Slowdowns> truth;
-  for (int i = 0; i < 40; ++i) truth.push_back({{1, 1 + i / 100.0, 1}, {1, 1 - i / 100.0, 1}});
+  for (int i = 0; i < 40; ++i) truth.push_back({1 + i / 100.0, 1 - i / 100.0});
   const std::vector<Slowdowns> slowdowns = found(truth);
   ASSERT_EQ(slowdowns.size(), 16u);
-  EXPECT_NEAR(slowdowns.front()[0].by_bytes, 1, 1e-9);
-  EXPECT_NEAR(slowdowns.back()[0].by_bytes, 1.37, 1e-9);
+  EXPECT_NEAR(slowdowns.front()[0], 1, 1e-9);
+  EXPECT_NEAR(slowdowns.back()[0], 1.37, 1e-9);
 }
 
 TEST_F(SlowdownsTest, AreOfIterationsInWhichMostComputationRanAlone) {
@@ -206,13 +141,13 @@ TEST_F(SlowdownsTest, AreOfIterationsInWhichMostComputationRanAlone) {
     if (op.name == "unrelated") op.stream = moe::Stream::intra_node;
   }
   const MeasuredIteration beside{&overlapped.program, bind_all(overlapped.program, groups, routing),
-                                 at(overlapped.program, {{1, 1.5, 1}, {1, 1, 1}})};
+                                 at(overlapped.program, {1.5, 1})};
   EXPECT_TRUE(slowdowns_of(std::vector{beside}, groups, costs, {}).empty());
   const MeasuredIteration alone{&layer.program, bind_all(layer.program, groups, routing),
-                                at(layer.program, {{1, 1.2, 1}, {1, 0.8, 1}})};
+                                at(layer.program, {1.2, 0.8})};
   const auto found = slowdowns_of(std::vector{beside, alone, beside}, groups, costs, {});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_NEAR(found[0][0].by_bytes, 1.2, 1e-9);
+  EXPECT_NEAR(found[0][0], 1.2, 1e-9);
 }
 
 TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
@@ -226,29 +161,27 @@ TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
 }
 
 TEST_F(SlowdownsTest, AreMovedToAnotherMeanAsTheyAre) {
-  costs.slowdowns = {{{1, 1.5, 1}, {1, 1, 1}}, {{1, 0.5, 1}, {1, 1, 1}}};
-  costs.slowdowns[0][0].by_layer = {{{0, moe::Phase::forward}, 1.25}};
-  slow_to({{1, 2, 1}, {3, 1, 1}}, costs);
+  costs.slowdowns = {{1.5, 1}, {0.5, 1}};
+  slow_to({2, 3}, costs);
   ASSERT_EQ(costs.slowdowns.size(), 2u);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[0][0].by_bytes, 3);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[1][0].by_bytes, 1);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[1][1].by_flops, 3);
-  EXPECT_EQ(costs.slowdowns[0][0].by_layer.size(), 1u);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[0][0], 3);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[1][0], 1);
+  EXPECT_DOUBLE_EQ(costs.slowdowns[1][1], 3);
   costs.slowdowns = {};
-  slow_to({{1, 2, 1}, {3, 1, 1}}, costs);
-  EXPECT_EQ(costs.slowdowns, (std::vector<Slowdowns>{{{1, 2, 1}, {3, 1, 1}}}));
+  slow_to({2, 3}, costs);
+  EXPECT_EQ(costs.slowdowns, (std::vector<Slowdowns>{{2, 3}}));
 }
 
 TEST_F(SlowdownsTest, OfOtherRanksThanTheCostsAreABug) {
   ProgramCosts of_ranks = program_costs(layer.program, groups, routing, costs, cluster);
   for (const std::size_t ranks : {0u, 1u, 3u}) {
-    EXPECT_THROW(set_slowdowns(layer.program, Slowdowns(ranks), of_ranks), std::invalid_argument);
+    EXPECT_THROW(set_slowdowns(Slowdowns(ranks, 1), of_ranks), std::invalid_argument);
   }
 }
 
 TEST_F(SlowdownsTest, AreNoneWhereRanksShareProcessors) {
   const SharedProcessors one_core{.seats = 1, .ranks = {0, 1}};
-  EXPECT_TRUE(found({{{1, 1.2, 1}, {1, 0.8, 1}}}, {one_core}).empty());
+  EXPECT_TRUE(found({{1.2, 0.8}}, {one_core}).empty());
 }
 
 TEST(SetSlowdowns, OfAClassOfRanksAreThoseOfItsSlowest) {
@@ -264,10 +197,7 @@ TEST(SetSlowdowns, OfAClassOfRanksAreThoseOfItsSlowest) {
   ASSERT_EQ(folded.classes.rank_of.size(), 1u);
   const auto product = std::ranges::find_if(program.ops, costs_by_flops) - program.ops.begin();
   const double before_s = seconds_on(folded.ops[product], 0);
-  Slowdowns slowdowns(4);
-  slowdowns[2].by_flops = 1.5;
-  slowdowns[3].by_flops = 0.5;
-  set_slowdowns(program, slowdowns, folded);
+  set_slowdowns({1, 1, 1.5, 0.5}, folded);
   EXPECT_DOUBLE_EQ(seconds_on(folded.ops[product], 0), 1.5 * before_s);
 }
 

@@ -1,5 +1,6 @@
 #include "tuner/scenario/scenario.h"
 
+#include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -202,6 +203,16 @@ TEST_F(MeasuredTest, IsTheNewestProfileOfThisModelAndNumberOfRanks) {
   EXPECT_EQ(gemm(load_scenario(measured(4))), 4e-3);
   EXPECT_EQ(gemm(load_scenario(measured())), 4e-3) << "the newest of any number of ranks";
   EXPECT_EQ(load_scenario(measured()).groups.ranks, 4);
+}
+
+TEST_F(MeasuredTest, RefusesCostsThatAnotherBuildStoredInAnotherForm) {
+  study("x", tiny, 2, 1e-3);
+  connection.database().exec(
+      "UPDATE study SET cost_model_json = "
+      "json_set(cost_model_json, '$.gaps', json('{\"same_stream_s\": 0}'))");
+  EXPECT_EQ(refusal(measured(2)),
+            "study \"x\": its costs were stored by another build in another form: "
+            "moe-tune study x --resume works them out again");
 }
 
 TEST_F(MeasuredTest, OfStudiesOnTwoNetworksOneIsToBeNamed) {

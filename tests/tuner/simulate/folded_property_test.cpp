@@ -82,7 +82,7 @@ RandomCase random_case(unsigned seed) {
   if (random() % 3 == 0) {
     set_speed(c.costs.interference, "communication_beside_computation", between(0.5, 1));
   }
-  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-5)};
+  c.costs.gaps.launch_s = between(0, 1e-5);
   return c;
 }
 

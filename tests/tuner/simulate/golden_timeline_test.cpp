@@ -48,7 +48,7 @@ TEST(GoldenTimeline, UnevenRoutingWithInterference) {
   auto costs = small_costs();
   set_speed(costs.interference, "computation_beside_communication", 0.5);
   set_speed(costs.interference, "communication_beside_computation", 0.8);
-  costs.gaps = {0.001, 0.002, 0.003, 0.004};
+  costs.gaps.launch_s = 0.002;
   costs.fits["all_to_all/inter_node"].alpha_s = 0.01;
   costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1.25e-6;
   expect_golden(

@@ -96,7 +96,7 @@ RandomCase random_case(unsigned seed, int largest = 6) {
   }
   if (random() % 2) set_speed(c.costs.interference, "computation_beside_all", between(0.1, 1));
   if (random() % 2) set_speed(c.costs.interference, "inter_node_beside_all", between(0.1, 1));
-  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-4)};
+  c.costs.gaps.launch_s = between(0, 1e-4);
   if (random() % 2) c.costs.buffers.leaving_bytes = between(0, 1e5);
   if (random() % 2) c.costs.buffers.ahead_bytes = between(0, 1e5);
   if (random() % 4 == 0) c.costs.gaps.queued_s = between(0, 1e-3);

@@ -66,14 +66,13 @@ TEST(Deviation, OfDriftIsThatOfMomentsWithoutSchedulesAndNoise) {
   }
   const double three = 0.02 * db::student_t(2, 0.6827);  // moments
   constexpr double kHalfPi = std::numbers::pi / 2;
-  EXPECT_NEAR(deviation_of_drift(runs, 3).value(), three * std::sqrt(kHalfPi / 3 + 0.5), 1e-9);
-  EXPECT_NEAR(deviation_of_drift(runs, 9).value(), three * std::sqrt(kHalfPi / 9 + 0.5), 1e-9);
-  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), three, 1e-9);
+  EXPECT_NEAR(deviation_of_drift(runs).value(), three * std::sqrt(kHalfPi / 3 + 0.5), 1e-9);
   runs.push_back({3, 3, {0.5}});  // nothing tells its schedule from its moment
-  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), three, 1e-9);
+  EXPECT_NEAR(deviation_of_drift(runs).value(), three * std::sqrt(kHalfPi / 4 + 0.5), 1e-9)
+      << "costs are medians over that moment too";
   runs.erase(runs.begin() + 2, runs.end() - 1);
-  EXPECT_EQ(deviation_of_drift(runs, 1), std::nullopt) << "no schedule at two moments";
-  EXPECT_EQ(deviation_of_drift({}, 1), std::nullopt);
+  EXPECT_EQ(deviation_of_drift(runs), std::nullopt) << "no schedule at two moments";
+  EXPECT_EQ(deviation_of_drift({}), std::nullopt);
 }
 
 TEST(Deviation, OfDriftCountsSchedulesThatWereTrainedAlone) {
@@ -83,7 +82,9 @@ TEST(Deviation, OfDriftCountsSchedulesThatWereTrainedAlone) {
     runs.push_back({moment % 4, moment, {std::exp(moment < 4 ? -0.02 : 0.02) - 1}});
   }
   const double d = std::sqrt(8 * 0.02 * 0.02 / 4);  // of 8 terms in 4 groups
-  EXPECT_NEAR(deviation_of_drift(runs, 2).value(), d * db::student_t(4, 0.6827), 1e-9);
+  const double of_median = std::numbers::pi / 2 / 8;
+  EXPECT_NEAR(deviation_of_drift(runs).value(),
+              d * db::student_t(4, 0.6827) * std::sqrt(of_median + 0.5), 1e-9);
 }
 
 /// The share of many draws in which the truth lies within `times` of the stated deviation.
@@ -187,7 +188,7 @@ TEST(Deviation, OfAMachineThatDriftsCoversLaterTrialsAsOftenAsItClaims) {
       const double measured = (of_moment(random) + of_moment(random)) / 2 + of_schedule(random);
       coverage.add(1, std::exp(measured - predicted),
                    deviation_of_prediction(1, {}, deviation_of_profile(by_schedule),
-                                           deviation_of_drift(runs, moments)));
+                                           deviation_of_drift(runs)));
     }
     // Few moments make the tails longer than those of a normal distribution.
     coverage.expect_within(0.69, moments == 2 ? 0.86 : 0.92);

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "db/identity.h"
 #include "db/load.h"
@@ -51,12 +49,6 @@ struct MicroProfilesTest : ::testing::Test {
   }
 };
 
-db::Study study_named(const std::string& name) {
-  db::Study study;
-  study.name = name;
-  return study;
-}
-
 TEST_F(MicroProfilesTest, AreRunOnceAndStoredWithTheirRun) {
   db::Connection connection = open();
   const moe::Schedule cut{"any", {moe::PipelineSplit{1, moe::Phase::forward, 2}}};
@@ -72,14 +64,10 @@ TEST_F(MicroProfilesTest, AreRunOnceAndStoredWithTheirRun) {
   EXPECT_EQ(rows[0].time_s, seconds);
   const auto parameters = nlohmann::json::parse(rows[0].parameters_json);
   EXPECT_EQ(db::load_run(connection, parameters.at("run")).planner, "micro-profile");
-  const std::vector<std::int64_t> runs = micro_profile_runs(connection, study_named(options.study));
-  EXPECT_EQ(runs, (std::vector<std::int64_t>{parameters.at("run")}));
 
   options.study = "another";
-  EXPECT_TRUE(micro_profile_runs(connection, study_named("another")).empty());
   MicroProfiles(connection, options).seconds(cut);
   EXPECT_EQ(db::load_measurements(connection, {.op = "micro_profile"}).size(), 2u);
-  EXPECT_EQ(micro_profile_runs(connection, study_named("another")).size(), 1u);
 
   ++options.iterations;  // than are known
   const double longer = MicroProfiles(connection, options).seconds(cut);
@@ -98,7 +86,6 @@ TEST_F(MicroProfilesTest, OfWhatFailsAreInfiniteAndRememberWhy) {
   const auto rows = db::load_measurements(connection, {.op = "micro_profile"});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].samples, 0);
-  EXPECT_TRUE(micro_profile_runs(connection, study_named(options.study)).empty());
   EXPECT_THAT(rows[0].parameters_json, HasSubstr("of arena"));
 }
 

@@ -45,10 +45,10 @@ TEST_F(PredictionTest, OfManyRoutingsTheTimelineIsTheMedianOneAndThePeakTheHighe
 
 TEST_F(PredictionTest, OfUnequalRanksIsTheMedianOverTheirSlowdowns) {
   const double even_s = of({rows(2)}).timeline.duration_s;
-  costs.slowdowns = {{{1, 1.5, 1}, {1, 0.5, 1}}};
+  costs.slowdowns = {{1.5, 0.5}};
   const double unequal_s = of({rows(2)}).timeline.duration_s;
   EXPECT_GT(unequal_s, 1.01 * even_s) << "the other rank waits";
-  costs.slowdowns = {costs.slowdowns[0], {{1, 1, 1}, {1, 1, 1}}, {{1, 9, 1}, {1, 1, 1}}};
+  costs.slowdowns = {costs.slowdowns[0], {1, 1}, {9, 1}};
   EXPECT_EQ(of({rows(2)}).timeline.duration_s, unequal_s);
   // Each of more routings is judged with one of them.
   costs.slowdowns.resize(1);
@@ -57,7 +57,7 @@ TEST_F(PredictionTest, OfUnequalRanksIsTheMedianOverTheirSlowdowns) {
   EXPECT_GT(nine.bound.seconds(), 0);
   EXPECT_LE(nine.bound.seconds(), nine.timeline.duration_s);
   // The slowdowns of three ranks say nothing about two.
-  costs.slowdowns = {{{1, 2, 1}, {1, 2, 1}, {1, 2, 1}}};
+  costs.slowdowns = {{2, 2, 2}};
   EXPECT_EQ(of({rows(2)}).timeline.duration_s, even_s);
 }
 

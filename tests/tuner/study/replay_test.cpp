@@ -60,7 +60,7 @@ TEST_F(ReplayTest, TakesTheSlowdownsOfEachIterationInTurn) {
   ASSERT_EQ(routings.size(), 7u);
   const double even_s = replayed(1).prediction.timeline.duration_s;
   const auto ranks = static_cast<std::size_t>(skewed.groups.ranks);
-  const Slowdowns slow(ranks, {3, 3, 3});
+  const Slowdowns slow(ranks, 3);
   const auto replayed_s = [&](std::vector<Slowdowns> slowdowns) {
     CostModel costs = skewed.situation.costs;
     costs.slowdowns = std::move(slowdowns);
@@ -75,9 +75,9 @@ TEST_F(ReplayTest, TakesTheSlowdownsOfEachIterationInTurn) {
         .prediction.timeline.duration_s;
   };
   // Iterations 1, 2, 4 and 5 of 1 to 6 are slow: so is the median.
-  EXPECT_GT(replayed_s({Slowdowns(ranks), slow, slow}), 1.4 * even_s);
+  EXPECT_GT(replayed_s({Slowdowns(ranks, 1), slow, slow}), 1.4 * even_s);
   // Iterations 1 and 4 of 1 to 6 are slow.
-  EXPECT_LT(replayed_s({Slowdowns(ranks), slow, Slowdowns(ranks)}), 1.2 * even_s);
+  EXPECT_LT(replayed_s({Slowdowns(ranks, 1), slow, Slowdowns(ranks, 1)}), 1.2 * even_s);
 }
 
 TEST_F(ReplayTest, OfPlansFromOldLoadsIsNoFaster) {

@@ -40,7 +40,7 @@ struct SimulatedRuns {
   /// When runs that are stored from now on began, if they take turns in one training.
   std::optional<double> began_at;
 
-  explicit SimulatedRuns(bool micro_batches_apart, Slowdowns of_ranks = Slowdowns(2))
+  explicit SimulatedRuns(bool micro_batches_apart, Slowdowns of_ranks = Slowdowns(2, 1))
       : slowdowns(std::move(of_ranks)) {
     cluster.nodes = 2;
     cluster.inter_node = {2.5e8, 0};
@@ -73,7 +73,7 @@ struct SimulatedRuns {
         }
       }
       ProgramCosts costs = program_costs(scheduled, groups, routing, truth, cluster);
-      set_slowdowns(scheduled, slowdowns, costs);
+      set_slowdowns(slowdowns, costs);
       const moe::Timeline timeline = simulate(scheduled, costs, truth, cluster);
       moe::TimelineRows rows = moe::timeline_rows(scheduled, timeline, routing, groups);
       rows.timeline.run_id = ids.back();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -139,6 +140,31 @@ TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   run_study(o);
   EXPECT_EQ(trials().front().predicted_s.value(), right_s);
   EXPECT_EQ(costs(), right);
+}
+
+TEST_F(StudyTest, CostsThatAnotherBuildStoredInAnotherFormAreWorkedOutAgain) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  const double right_s = trials().front().predicted_s.value();
+  const auto costs = [&] {
+    return db::find_study(db::open_reader(database), o.name)->cost_model_json;
+  };
+  const std::string right = costs();
+  {
+    auto connection = db::open_writer(database);
+    auto study = db::find_study(connection, o.name).value();
+    nlohmann::json other = nlohmann::json::parse(right);
+    other["gaps"] = {{"same_stream_s", 0}, {"other_stream_s", 0}};
+    study.cost_model_json = other.dump();
+    db::update_study(connection, study);
+    connection.database().exec("UPDATE trial SET predicted_s = 1");
+  }
+  o.resume = true;
+  run_study(o);
+  EXPECT_EQ(costs(), right);
+  EXPECT_EQ(trials().front().predicted_s.value(), right_s);
 }
 
 TEST_F(StudyTest, RefinesItsCostsByWhatItMeasuredAndMeasuresWhatIsThenAmongTheBest) {

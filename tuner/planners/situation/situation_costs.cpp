@@ -76,8 +76,7 @@ std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Pr
   const std::size_t routings = costs.size();
   while (costs.size() < iterations.size()) costs.push_back(costs[costs.size() % routings]);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (iterations[i].slowdowns != nullptr)
-      set_slowdowns(scheduled, *iterations[i].slowdowns, costs[i]);
+    if (iterations[i].slowdowns != nullptr) set_slowdowns(*iterations[i].slowdowns, costs[i]);
   }
   return costs;
 }
