@@ -239,8 +239,11 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered,
     request.chosen.push_back({benchmark, common});
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) {
-    if (a.against) expect_benchmark_run(db::open_reader(a.database), *a.against, a.what);
-    moe::tell_ranks(db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s}));
+    // Opened for writing, which brings a file of an older version up to date.
+    const auto connection = db::open_writer(
+        a.database, {.busy_timeout_s = a.time_limit_s, .create = !a.against.has_value()});
+    if (a.against) expect_benchmark_run(connection, *a.against, a.what);
+    moe::tell_ranks(connection);
   }
   return request;
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kDeviationOfRatios = 1.4826;  ///< standard deviation over the median deviation
 constexpr double kLeastNoise = 0.001;
+constexpr double kMostLimit = 9;  ///< ten times as long is never called noise
 
 using CaseKey =
     std::tuple<std::string, std::string, std::string, int, std::int64_t, double, std::string>;
@@ -131,7 +132,7 @@ Comparison compare(const std::vector<db::SampledMeasurement>& before,
   for (std::size_t i = 0; i < result.cases.size(); ++i) {
     ComparedCase& compared = result.cases[i];
     compared.p = corrected[i];
-    compared.limit = std::max(least, std::expm1(spreads * noise[i]));
+    compared.limit = std::max(least, std::min(kMostLimit, std::expm1(spreads * noise[i])));
     const Verdict beyond = verdict_of(compared.ratio, compared.limit);
     if (compared.p < kSignificant) {
       compared.verdict = beyond;

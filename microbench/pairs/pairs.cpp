@@ -360,15 +360,19 @@ void measure_pairs(const Bench& bench, const PairPlayers& players,
     }
   }
   for (const PairMatrix& matrix : matrices) {
-    const db::JudgedPairs judged = db::judge_pairs(speeds_of(matrix, players));
+    const db::PairSpeeds speeds = speeds_of(matrix, players);
+    const db::JudgedPairs judged = db::judge_pairs(speeds);
     print_matrix(matrix, players, judged, reports);
     const std::vector<std::string> findings = judged.findings();
     for (const std::string& finding : findings) {
       reports.finding(fmt::format("{} bytes: {}", matrix.bytes, finding));
     }
     if (findings.empty()) {
-      reports.finding(fmt::format("{} bytes: no {} is slower than the others", matrix.bytes,
-                                  players.nodes ? "node" : "rank"));
+      reports.finding(fmt::format(
+          "{} bytes: no {} is slower than the others (slow: {}, and beyond their spread)",
+          matrix.bytes, players.nodes ? "node" : "rank",
+          speeds.latency ? fmt::format("{:.3g} times their latency", 1 / db::kSlowLatency)
+                         : fmt::format("below {:.3g} of their speed", speeds.slow)));
     }
   }
 }

@@ -13,8 +13,22 @@
 namespace moe {
 namespace {
 
+/// Throws where mpirun would take a line for the name of another host, or not say which line it is.
+void expect_plain_line(const std::string& line, const std::string& where) {
+  if (line.starts_with("\xEF\xBB\xBF")) {
+    throw InputError(
+        fmt::format("{}: begins with a byte order mark, which mpirun takes for a part of the "
+                    "host's name: expected plain text",
+                    where));
+  }
+  if (line.find('\r') != std::string::npos) {
+    throw InputError(fmt::format(
+        "{}: has a carriage return: expected lines that end as on Unix (dos2unix)", where));
+  }
+}
+
 /// Of a line's words: the number in "slots=4".
-std::optional<int> slots_of_line(const std::string& line) {
+std::optional<int> slots_of_line(const std::string& line, const std::string& where) {
   std::string words = line;
   for (std::size_t at = 0; (at = words.find(" =", at)) != std::string::npos;) words.erase(at, 1);
   for (std::size_t at = 0; (at = words.find("= ", at)) != std::string::npos;)
@@ -25,7 +39,9 @@ std::optional<int> slots_of_line(const std::string& line) {
     if (!word.starts_with(key)) continue;
     int slots = 0;
     const char* end = word.data() + word.size();
-    if (std::from_chars(word.data() + key.size(), end, slots).ptr == end && slots > 0) return slots;
+    if (std::from_chars(word.data() + key.size(), end, slots).ptr == end && slots >= 0)
+      return slots;
+    throw InputError(fmt::format("{}: {}: expected slots=N, the ranks that it takes", where, word));
   }
   return std::nullopt;
 }
@@ -37,15 +53,18 @@ std::optional<int> slots_of_hostfile(const std::string& path) {
   if (!file) {
     throw InputError(fmt::format("--hostfile {}: expected a file that can be read", path));
   }
-  int all = 0;
+  int all = 0, number = 0;
+  bool all_have_slots = true;
   for (std::string line; std::getline(file, line);) {
+    const std::string where = fmt::format("--hostfile {}:{}", path, ++number);
+    expect_plain_line(line, where);
     line.resize(std::min(line.find('#'), line.size()));
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::optional<int> slots = slots_of_line(line);
-    if (!slots) return std::nullopt;
-    all += *slots;
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    const std::optional<int> slots = slots_of_line(line, where);
+    all_have_slots = all_have_slots && slots;
+    all += slots.value_or(0);
   }
-  return all > 0 ? std::optional(all) : std::nullopt;
+  return all > 0 && all_have_slots ? std::optional(all) : std::nullopt;
 }
 
 }  // namespace moe

@@ -73,9 +73,10 @@ std::optional<int> mpi_job_size() {
 }
 
 std::optional<int> ranks_or_allocation(std::optional<int> ranks, const std::string& hostfile) {
-  if (ranks || inside_mpi_job()) return ranks;
+  if (inside_mpi_job()) return ranks;
+  const auto slots = hostfile.empty() ? std::nullopt : slots_of_hostfile(hostfile);
+  if (ranks) return ranks;
   if (!hostfile.empty()) {
-    const auto slots = slots_of_hostfile(hostfile);
     if (slots) spdlog::info("--ranks {}: as many as the slots of {}", *slots, hostfile);
     return slots;
   }

@@ -1,5 +1,6 @@
 #include "moe/communicator/hostfile.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,9 +29,24 @@ TEST(Hostfile, HasTheSlotsOfAllItsLines) {
 
 TEST(Hostfile, SaysNothingWhereALineDoesNotSayHowMany) {
   EXPECT_EQ(slots_of("node2 slots=2\nnode3\n"), std::nullopt) << "mpirun counts its cores";
-  EXPECT_EQ(slots_of("node2 slots=many\n"), std::nullopt);
   EXPECT_EQ(slots_of("node2 slots=0\n"), std::nullopt);
   EXPECT_EQ(slots_of("# none\n"), std::nullopt);
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    slots_of(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(Hostfile, NamesTheLineThatIsNotPlainText) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal_of("\xEF\xBB\xBFnode2 slots=2\n"), HasSubstr(":1: begins with a byte order"));
+  EXPECT_THAT(refusal_of("# two\nnode2 slots=2\r\n"), HasSubstr(":2: has a carriage return"));
+  EXPECT_THAT(refusal_of("node2 slots=2\nnode3 slots=many\n"), HasSubstr(":2: slots=many"));
 }
 
 TEST(Hostfile, ThatIsNotThereIsRefused) {
