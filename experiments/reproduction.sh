@@ -43,7 +43,6 @@ begin() {
   why=$(mkdir -p "$out" 2>&1) || wrong_use "--out $out: cannot be made: ${why##*: }"
   work=$out
   rows=$out/rows.csv
-  : > "$out/why.tsv"
   echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis,reading,reading_order,left_out > "$rows"
 }
 
@@ -161,11 +160,6 @@ experts_at() {
 # ratio A B [DIGITS]: A / B.
 ratio() {
   awk -v a="$1" -v b="$2" -v digits="${3-3}" 'BEGIN { printf "%.*f", digits, a / b }'
-}
-
-# why TABLE SENTENCE: why figures of the table are not within 15% of the paper's, for the page of all.
-why() {
-  printf '%s\t%s\n' "$1" "$2" >> "$work/why.tsv"
 }
 
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does
