@@ -165,7 +165,7 @@ ratio() {
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does
 # not print. The difference is ours over the paper less 1. The row is of the reading that the
 # variable `reading` names: any but the first stands behind the setting. A row counts unless the
-# variable `left_out` says why not (pages.awk has the reasons).
+# variable `left_out` says why not (counts.awk has the reasons).
 row() {
   local order=1 known
   for known in "${known_readings[@]}"; do

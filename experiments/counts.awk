@@ -1,7 +1,6 @@
 #!/usr/bin/awk -f
-# Rows of experiments/reproduce as parts of a page: pages.awk -v part=table|summary|counts ROWS. A table is
-# without rows of rejected readings. `summary` and `counts` count the figures of the paper, in a row of a
-# table and in plain words; -v name is the experiment.
+# Counts the figures of the paper in rows of experiments/reproduce: counts.awk -v part=summary|counts ROWS, in a
+# row of a table or in plain words. -v name is the experiment.
 #
 # A figure counts once, whatever readings it has (reproduction.sh): by the first reading that has it,
 # and beside that by the best. Rows with a reason in left_out do not count, and neither does a figure
@@ -14,21 +13,8 @@
 #   cannot     no schedule here can give the figure; the page says why
 #   rejected   the page says why the reading is wrong
 
-BEGIN {
-  FS = ","
-  if (part == "table") {
-    print "| | setting | system | quantity | paper | ours, simulated | difference |"
-    print "| --- | --- | --- | --- | --- | --- | --- |"
-  }
-}
-NR == 1 { next }
-part == "table" {
-  if ($12 != "rejected") {
-    printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, $3, $4, $5, shown($6), shown($7), difference($8, $12)
-  }
-  next
-}
-$8 != "" {
+BEGIN { FS = "," }
+NR > 1 && $8 != "" {
   figure = $1 FS $2 FS without_reading($3, $10, $11) FS $4 FS $5
   if ($12 != "" && !left[$12]++) reasons[++kinds] = $12
   if (!(figure in order)) all[++figures] = figure
@@ -40,16 +26,6 @@ $8 != "" {
   if ($12 == "" && (!(figure in best) || size($8) < best[figure])) best[figure] = size($8)
 }
 END {
-  count()
-  if (part == "summary") {
-    printf "| %s | %d | %d | %d | %s | %s | %s |\n", name == "all" ? name : "[" name "](" name "/README.md)", number, near, near_best,
-      number ? sprintf("%+.1f%%", 100 * least) : "", number ? sprintf("%+.1f%%", 100 * most) : "", reasons_text()
-  } else if (part == "counts") {
-    printf "%s: %d figures of the paper, %d within 15%% by the first reading, %d by the best", name, number, near, near_best
-    print kinds ? "; rows left out: " reasons_text() : ""
-  }
-}
-function count(    i, x) {
   for (i = 1; i <= figures; ++i) {
     x = first[all[i]]
     if (!counts[all[i]]) continue
@@ -58,6 +34,13 @@ function count(    i, x) {
     if (best[all[i]] <= 0.15) ++near_best
     if (number == 1 || x < least) least = x
     if (number == 1 || x > most) most = x
+  }
+  if (part == "summary") {
+    printf "| %s | %d | %d | %d | %s | %s | %s |\n", name == "all" ? name : "[" name "](" name "/README.md)", number, near, near_best,
+      number ? sprintf("%+.1f%%", 100 * least) : "", number ? sprintf("%+.1f%%", 100 * most) : "", reasons_text()
+  } else if (part == "counts") {
+    printf "%s: %d figures of the paper, %d within 15%% by the first reading, %d by the best", name, number, near, near_best
+    print kinds ? "; rows left out: " reasons_text() : ""
   }
 }
 function without_reading(setting, reading, place,    tail) {
@@ -70,8 +53,3 @@ function reasons_text(    i, text) {
   for (i = 1; i <= kinds; ++i) text = text (i > 1 ? ", " : "") reasons[i] " " left[reasons[i]]
   return text
 }
-function difference(x, why,    text) {
-  text = x == "" ? "" : sprintf("%+.1f%%", 100 * x)
-  return why == "" || x == "" ? text : text " (" why ")"
-}
-function shown(figure) { return figure == "-" ? "" : figure }
