@@ -61,47 +61,46 @@ class Backend {
   /// there is a device. Growing it loses its contents.
   virtual std::byte* host_arena(std::int64_t bytes) = 0;
 
-  /// Copies between host memory and the arena in stream order. The copy has finished when the call
-  /// returns.
-  virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
-  virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
-  /// As upload(), but the copy need not have finished when the call returns: it is in stream order,
-  /// and `host` may be written again. Cheaper on a device.
-  virtual void post(std::byte* device, std::span<const std::byte> host, Stream stream) {
-    upload(device, host, stream);
+  /// Copies host memory to the arena in stream order. When the call returns `host` may be written
+  /// again; upload() also waits until the copy has finished.
+  virtual void post(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
+  void upload(std::byte* device, std::span<const std::byte> host, Stream stream) {
+    post(device, host, stream);
+    reach(untimed_mark(stream));
   }
-  /// As download() for several small pieces, with one wait for all of them on a device.
-  virtual void download_all(std::span<const HostCopy> copies, Stream stream) {
-    for (const HostCopy& copy : copies) download(copy.host, copy.device, stream);
+  /// Copies to host memory in stream order, with one wait for all pieces on a device. They have
+  /// finished when the call returns.
+  virtual void download_all(std::span<const HostCopy> copies, Stream stream) = 0;
+  void download(std::span<std::byte> host, const std::byte* device, Stream stream) {
+    const HostCopy copy{host, device};
+    download_all({&copy, 1}, stream);
   }
 
   /// Gives the elements of a tensor in the arena their initial values, on Stream::compute. They are
   /// there when the call returns. Throws std::logic_error for a tensor of integers.
   virtual void fill(const View& tensor, const InitialValues& values) = 0;
 
-  /// Issues one computing op on op.op->stream. On a CPU it has finished when the call returns; on
-  /// CUDA it is enqueued.
-  virtual void execute(const BoundOp& op) = 0;
-
-  /// Issues ops of one stream in as few launches as the device can: updates of parameters that do
-  /// not depend on each other, or a sum and then the norm of it.
-  virtual void execute_together(std::span<const BoundOp* const> ops) {
-    for (const BoundOp* op : ops) execute(*op);
+  /// Issues computing ops of one stream, op->op->stream, in as few launches as the device can. They
+  /// are one op, updates of parameters that do not depend on each other, or a sum and then the norm
+  /// of it. On a CPU they have finished when the call returns; on CUDA they are enqueued.
+  virtual void execute_together(std::span<const BoundOp* const> ops) = 0;
+  void execute(const BoundOp& op) {
+    const BoundOp* const one = &op;
+    execute_together({&one, 1});
   }
 
   /// Marks the present end of a stream. Later work on another stream can wait for the mark, and its
-  /// time can be read.
-  virtual Mark mark(Stream stream) = 0;
-  /// As mark(), but the mark has no time: cheaper on a device.
-  virtual Mark untimed_mark(Stream stream) { return mark(stream); }
+  /// time can be read where it is `timed`; without it is cheaper on a device.
+  virtual Mark record(Stream stream, bool timed) = 0;
+  Mark mark(Stream stream) { return record(stream, true); }
+  Mark untimed_mark(Stream stream) { return record(stream, false); }
   /// Makes work issued on `stream` from now on start after `mark`. The host stream waits in this
   /// call.
   virtual void wait(Stream stream, Mark mark) = 0;
-  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. On
-  /// CUDA it throws DeviceTimeLimit, as every wait for a device does.
+  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock, or 0
+  /// where it has none. On CUDA it throws DeviceTimeLimit, as every wait for a device does.
   virtual double time_of(Mark mark) = 0;
-  /// Blocks until `mark`, which need have no time, is reached. Throws as time_of() does.
-  virtual void reach(Mark mark) { time_of(mark); }
+  void reach(Mark mark) { time_of(mark); }
   /// How far the times of marks may be off, in seconds.
   virtual double time_error_s() { return 0; }
   /// Makes all marks invalid, before a new iteration. Called when nothing runs.

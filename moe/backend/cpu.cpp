@@ -230,11 +230,13 @@ class CpuBackend : public Backend {
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
   std::byte* host_arena(std::int64_t bytes) override { return host_arena_.at_least(bytes); }
 
-  void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
+  void post(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
   }
-  void download(std::span<std::byte> host, const std::byte* device, Stream) override {
-    std::copy_n(device, host.size(), host.data());
+  void download_all(std::span<const HostCopy> copies, Stream) override {
+    for (const HostCopy& copy : copies) {
+      std::copy_n(copy.device, copy.host.size(), copy.host.data());
+    }
   }
 
   void fill(const View& tensor, const InitialValues& values) override {
@@ -242,21 +244,12 @@ class CpuBackend : public Backend {
     fill_any(exec, tensor, values);
   }
 
-  void execute(const BoundOp& op) override {
-    if (threads_ == 1) {
-      execute_on(1, op);
-      return;
-    }
-    const OpSize size = size_of(op);
-    const bool all = choice_.takes_all(size);
-    const auto start = std::chrono::steady_clock::now();
-    if (!execute_on(all ? threads_ : 1, op)) return;
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    choice_.measured(size, all, took.count());
+  void execute_together(std::span<const BoundOp* const> ops) override {
+    for (const BoundOp* op : ops) execute_one(*op);
   }
 
   /// All work has finished when its call returns, so a mark is a time that has passed.
-  Mark mark(Stream) override {
+  Mark record(Stream, bool) override {
     const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
     const std::lock_guard lock(mutex_);
     marks_.push_back(now.count());
@@ -279,6 +272,19 @@ class CpuBackend : public Backend {
   }
 
   CpuExec executor(int threads) { return {pool_, threads, threads_, copy_bytes_per_s_}; }
+
+  void execute_one(const BoundOp& op) {
+    if (threads_ == 1) {
+      execute_on(1, op);
+      return;
+    }
+    const OpSize size = size_of(op);
+    const bool all = choice_.takes_all(size);
+    const auto start = std::chrono::steady_clock::now();
+    if (!execute_on(all ? threads_ : 1, op)) return;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    choice_.measured(size, all, took.count());
+  }
 
   /// Returns whether the op had the threads that it asked for.
   bool execute_on(int threads, const BoundOp& op) {

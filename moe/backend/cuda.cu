@@ -104,39 +104,22 @@ class CudaBackend : public Backend {
     return static_cast<std::byte*>(host_arena_.get());
   }
 
-  void upload(std::byte* device, std::span<const std::byte> host, Stream stream) override {
-    use_device();
-    at(stream).upload(device, host);
-  }
   void post(std::byte* device, std::span<const std::byte> host, Stream stream) override {
     use_device();
     at(stream).post(device, host);
   }
-  void download(std::span<std::byte> host, const std::byte* device, Stream stream) override {
-    use_device();
-    at(stream).download(host, device);
-  }
-
   void download_all(std::span<const HostCopy> copies, Stream stream) override {
     use_device();
     at(stream).download(copies);
   }
 
-  void execute(const BoundOp& op) override {
-    use_device();
-    CudaExec exec(at(op.op->stream));
-    execute_op(exec, op);
-  }
-
   void execute_together(std::span<const BoundOp* const> ops) override {
     use_device();
     CudaExec exec(at(ops.front()->op->stream));
-    if (std::holds_alternative<Add>(ops.front()->op->kind)) {
-      if (ops.size() == 2 && exec.residual_norm(*ops[0], *ops[1])) return;
-      for (const BoundOp* op : ops) execute_op(exec, *op);
-    } else {
-      exec.updates(ops);
-    }
+    const bool sum = std::holds_alternative<Add>(ops.front()->op->kind);
+    if (ops.size() > 1 && !sum) return exec.updates(ops);
+    if (ops.size() == 2 && exec.residual_norm(*ops[0], *ops[1])) return;
+    for (const BoundOp* op : ops) execute_op(exec, *op);
   }
 
   void fill(const View& tensor, const InitialValues& values) override {
@@ -145,19 +128,19 @@ class CudaBackend : public Backend {
     drain(at(Stream::compute), "initial values");
   }
 
-  Mark mark(Stream stream) override { return record(stream, true); }
-  Mark untimed_mark(Stream stream) override { return record(stream, false); }
+  Mark record(Stream stream, bool timed) override {
+    use_device();
+    const auto [mark, event] = marks_.next(timed);
+    check(cudaEventRecord(event, at(stream).get()), "cudaEventRecord");
+    return mark;
+  }
   void wait(Stream stream, Mark mark) override {
     use_device();
     check(cudaStreamWaitEvent(at(stream).get(), marks_.event(mark), 0), "cudaStreamWaitEvent");
   }
   double time_of(Mark mark) override {
     use_device();
-    return marks_.time_of(marks_.event(mark), waits_);
-  }
-  void reach(Mark mark) override {
-    use_device();
-    waits_.until(marks_.event(mark), "the end of an op");
+    return marks_.time_of(mark, waits_);
   }
   double time_error_s() override { return marks_.error_s(); }
   void forget_marks() override {
@@ -172,12 +155,6 @@ class CudaBackend : public Backend {
   }
 
  private:
-  Mark record(Stream stream, bool timed) {
-    use_device();
-    const auto [mark, event] = marks_.next(timed);
-    check(cudaEventRecord(event, at(stream).get()), "cudaEventRecord");
-    return mark;
-  }
   /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
   /// Waits until all work issued on the stream is done; `what` says in an error what is waited for.

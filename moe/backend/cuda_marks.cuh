@@ -55,8 +55,11 @@ class Marks {
       std::swap(reference_, spare_);
     }
   }
-  double time_of(cudaEvent_t event, DeviceWaits& waits) {
+  /// 0 where it has no time.
+  double time_of(Mark mark, DeviceWaits& waits) {
+    const cudaEvent_t event = this->event(mark);
     waits.until(event, "the end of an op");
+    if (mark < 0) return 0;
     const std::lock_guard lock(mutex_);
     float since_ms = 0;
     check(cudaEventElapsedTime(&since_ms, reference_.get(), event), "cudaEventElapsedTime");

@@ -91,14 +91,7 @@ class DeviceStream {
     for (Staging& staging : staging_) staging.memory.leak();
   }
 
-  void upload(std::byte* device, std::span<const std::byte> host) {
-    post(device, host);
-    for (const Staging& staging : staging_) {
-      waits_->until(staging.free.get(), "a copy from the host");
-    }
-  }
-
-  /// As upload(), without waiting for the copy: a later one waits for the buffer.
+  /// Does not wait for the copy: a later one waits for the buffer.
   void post(std::byte* device, std::span<const std::byte> host) {
     in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
       std::memcpy(staging.memory.get(), host.data() + begin, bytes);

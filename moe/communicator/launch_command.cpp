@@ -1,9 +1,6 @@
 #include "moe/communicator/launch_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "moe/child.h"
 #include "moe/communicator/slurm.h"
 #include "moe/errors.h"
 
@@ -59,17 +57,8 @@ std::string same_everywhere(const std::string& program) {
 
 /// `text`: for a shell, which reads it here and starts nothing.
 void expect_whole_command(const std::string& text, const std::string& launcher) {
-  std::array<std::string, 4> words{"/bin/sh", "-n", "-c", text};
-  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data(),
-                            nullptr};
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t shell = 0;
-  const bool runs = posix_spawn(&shell, argv[0], &quiet, nullptr, argv.data(), environ) == 0;
-  posix_spawn_file_actions_destroy(&quiet);
-  int status = 0;
-  if (!runs || waitpid(shell, &status, 0) != shell || status == 0) return;
+  constexpr double kRead_s = 10;
+  if (run_child({"/bin/sh", "-n", "-c", text}, kRead_s, {}).code == 0) return;
   throw InputError(fmt::format(
       "--launcher {}: expected one command as a shell reads it, with every quote closed",
       launcher));

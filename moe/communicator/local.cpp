@@ -1,363 +1,315 @@
+#include "moe/communicator/local.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "moe/communicator/communicator.h"
-#include "moe/communicator/local_group.h"
+#include "moe/communicator/announced_work.h"
+#include "moe/communicator/collectives/collectives.h"
 #include "moe/communicator/subgroup.h"
-#include "moe/communicator/sum.h"
+#include "moe/errors.h"
 #include "moe/threads.h"
 
-/// Ranks that are threads of one process. In each collective a rank publishes its arguments, meets
-/// the others, works on their buffers, and meets them again before the buffers change. The meetings
-/// order all memory. What peers read of a rank's buffers counts as sent by that rank.
+/// Ranks that are threads of one process. The second of the two ranks of a message to come copies
+/// it, from the memory of the one to that of the other. So nobody ends a call before its messages
+/// have arrived.
 namespace moe {
 namespace {
 
-class LocalCommunicator : public Communicator {
- public:
-  LocalCommunicator(LocalGroup& group, int rank)
-      : Communicator(rank, static_cast<int>(group.world_ranks.size())), group_(group) {}
+class LocalMessages;
 
+/// A message of which one side has come.
+struct OpenMessage {
+  LocalMessages* owner = nullptr;
+  int place = 0;              ///< among the owner's messages
+  std::byte* data = nullptr;  ///< only read where the owner sends
+  std::int64_t bytes = 0;
+};
+
+struct LocalJob;
+
+/// What the members of a group share.
+struct LocalMembers {
+  LocalMembers(LocalJob& job, std::vector<int> world_ranks)
+      : job(job),
+        world_ranks(std::move(world_ranks)),
+        changed(this->world_ranks.size()),
+        open(4 * this->world_ranks.size() * this->world_ranks.size()) {}
+
+  /// Of messages on a channel that have no other side yet: those sent, or those awaited.
+  std::vector<OpenMessage>& open_messages(int from, int to, Channel channel, bool awaited) {
+    const auto pair = static_cast<std::size_t>(from) * world_ranks.size() + to;
+    return open[4 * pair + 2 * static_cast<std::size_t>(channel) + (awaited ? 1 : 0)];
+  }
+  /// Ends all calls of the group with the reason; the first one stays. `culprit`: a member; -1
+  /// where it is none.
+  void fail(int culprit, const std::string& why);
+
+  LocalJob& job;
+  const std::vector<int> world_ranks;
+  std::mutex mutex;                              ///< of all below, and of the memory of messages
+  std::vector<std::condition_variable> changed;  ///< by member
+  std::vector<std::vector<OpenMessage>> open;
+  std::optional<std::string> failure;
+};
+
+/// Everything that the ranks of one run_local_ranks share; owns the groups.
+struct LocalJob {
+  explicit LocalJob(std::vector<int> node_of) : node_of(std::move(node_of)) {}
+
+  const std::vector<int> node_of;  ///< by world rank
+  std::mutex mutex;
+  std::vector<std::unique_ptr<LocalMembers>> groups;
+  std::optional<std::string> failure;
+  std::atomic<int> culprit = -1;  ///< the world rank that failed first; -1 while none has
+
+  LocalMembers& add_group(std::vector<int> world_ranks) {
+    const std::lock_guard lock(mutex);
+    groups.push_back(std::make_unique<LocalMembers>(*this, std::move(world_ranks)));
+    groups.back()->failure = failure;
+    return *groups.back();
+  }
+  void blame(int world_rank) {
+    int nobody = -1;
+    culprit.compare_exchange_strong(nobody, world_rank);
+  }
+  /// Ends all calls of all groups with the reason; the first one stays.
+  void fail(int world_rank, const std::string& why) {
+    blame(world_rank);
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = why;
+    for (const auto& group : groups) group->fail(-1, why);
+  }
+};
+
+void LocalMembers::fail(int culprit, const std::string& why) {
+  const std::lock_guard lock(mutex);
+  if (failure) return;
+  if (culprit >= 0) job.blame(world_ranks[culprit]);  // before anybody is told
+  failure = why;
+  for (std::condition_variable& one : changed) one.notify_all();
+}
+
+struct LocalGroup final : Group {
+  LocalGroup(LocalMembers& members, int own_rank) : members(members) {
+    rank = own_rank;
+    world_ranks = members.world_ranks;
+    std::vector<int> node_of;
+    for (const int world_rank : world_ranks) node_of.push_back(members.job.node_of[world_rank]);
+    nodes = group_nodes(node_of);
+  }
+  std::unique_ptr<Messages> messages(const CallContext& call, std::string_view collective) override;
+
+  LocalMembers& members;
+};
+
+class LocalMessages final : public Messages {
+ public:
+  LocalMessages(LocalGroup& group, const CallContext& call, std::string_view collective)
+      : group_(group), members_(group.members), call_(call), collective_(collective) {
+    const std::lock_guard lock(members_.mutex);
+    throw_if_failed();
+  }
+  LocalMessages(const LocalMessages&) = delete;
+  LocalMessages& operator=(const LocalMessages&) = delete;
+  ~LocalMessages() override {
+    const std::lock_guard lock(members_.mutex);
+    if (std::ranges::find(messages_, false, &Message::done) == messages_.end()) return;
+    for (auto& open : members_.open) {
+      std::erase_if(open, [&](const OpenMessage& one) { return one.owner == this; });
+    }
+  }
+
+  void send(const void* data, std::int64_t bytes, int peer, Channel channel) override {
+    group_.sent_bytes += bytes;
+    add(const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes, peer, channel, true);
+  }
+  void receive(void* data, std::int64_t bytes, int peer, Channel channel) override {
+    add(static_cast<std::byte*>(data), bytes, peer, channel, false);
+  }
+  int posted() const override { return static_cast<int>(messages_.size()); }
+
+  void wait(int begin, int end) override {
+    const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(std::min(call_.time_limit_s, 1e8)));
+    std::unique_lock lock(members_.mutex);
+    begin_ = begin;
+    end_ = end;
+    missing_ =
+        static_cast<int>(std::count_if(messages_.begin() + begin, messages_.begin() + end,
+                                       [](const Message& message) { return !message.done; }));
+    bool is_over = false;
+    do {
+      is_over = members_.changed[group_.rank].wait_until(
+          lock, std::chrono::steady_clock::now() + limit,
+          [&] { return missing_ == 0 || members_.failure; });
+    } while (!is_over && ranks_wait_for_work());
+    if (missing_ == 0) return;
+    throw_if_failed();
+    std::set<int> waited_for;
+    for (int place = begin; place < end; ++place) {
+      const Message& message = messages_[place];
+      if (!message.done) waited_for.insert(members_.world_ranks[message.peer]);
+    }
+    throw TimeLimit(fmt::format("rank {} waited {} s for rank{} {} in {}", world_rank(),
+                                call_.time_limit_s, waited_for.size() == 1 ? "" : "s",
+                                fmt::join(waited_for, ", "), what()));
+  }
+
+ private:
+  struct Message {
+    int peer = 0;
+    bool done = false;
+  };
+
+  int world_rank() const { return members_.world_ranks[group_.rank]; }
+  std::string_view what() const { return call_.what.empty() ? collective_ : call_.what; }
+
+  /// The caller holds the mutex, here and below.
+  void throw_if_failed() const {
+    if (!members_.failure) return;
+    throw CommunicationError(
+        fmt::format("rank {}: {} cannot finish: {}", world_rank(), what(), *members_.failure));
+  }
+
+  void finish(int place) {
+    messages_[place].done = true;
+    if (place < begin_ || place >= end_ || --missing_ > 0) return;
+    members_.changed[group_.rank].notify_all();
+  }
+
+  void add(std::byte* data, std::int64_t bytes, int peer, Channel channel, bool sends) {
+    if (peer < 0 || peer >= group_.size()) {
+      throw std::invalid_argument(
+          fmt::format("{}: rank {} of a group of {} ranks", collective_, peer, group_.size()));
+    }
+    const std::lock_guard lock(members_.mutex);
+    throw_if_failed();
+    const int from = sends ? group_.rank : peer, to = sends ? peer : group_.rank;
+    const OpenMessage own{this, posted(), data, bytes};
+    messages_.push_back({peer});
+    auto& others = members_.open_messages(from, to, channel, sends);
+    if (others.empty()) {
+      members_.open_messages(from, to, channel, !sends).push_back(own);
+      return;
+    }
+    const OpenMessage other = others.front();
+    const OpenMessage &source = sends ? own : other, &target = sends ? other : own;
+    if (own.bytes != other.bytes || collective_ != other.owner->collective_) {
+      throw std::invalid_argument(
+          fmt::format("rank {} sends {} bytes to rank {} in {}, which expects {} in {}",
+                      members_.world_ranks[from], source.bytes, members_.world_ranks[to],
+                      source.owner->collective_, target.bytes, target.owner->collective_));
+    }
+    others.erase(others.begin());
+    if (bytes > 0) std::memcpy(target.data, source.data, static_cast<std::size_t>(bytes));
+    finish(own.place);
+    other.owner->finish(other.place);
+  }
+
+  LocalGroup& group_;
+  LocalMembers& members_;
+  const CallContext& call_;
+  const std::string_view collective_;
+  std::vector<Message> messages_;
+  int begin_ = 0, end_ = 0;  ///< what wait() waits for
+  int missing_ = 0;          ///< those of them that are not done
+};
+
+std::unique_ptr<Messages> LocalGroup::messages(const CallContext& call,
+                                               std::string_view collective) {
+  return std::make_unique<LocalMessages>(*this, call, collective);
+}
+
+class LocalCommunicator final : public Communicator {
+ public:
+  LocalCommunicator(LocalMembers& members, int rank)
+      : Communicator(rank, static_cast<int>(members.world_ranks.size())), group_(members, rank) {}
+  /// One rank that needs nobody; keeps its own job.
+  explicit LocalCommunicator(std::unique_ptr<LocalJob> job)
+      : LocalCommunicator(job->add_group({0}), 0) {
+    own_job_ = std::move(job);
+  }
+
+  /// After an exception this group is of no use, and the other members must not wait for us.
   void run(const collective::Call& what, const CallContext& call) override {
-    collective::dispatch(what, size, [&](const auto& one) { carry_out(one, call); });
+    collective::dispatch(
+        what, size, [&](const auto& one) { fail_together([&] { carry_out(group_, one, call); }); });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
     const int self = place_in_subgroup(ranks, rank, size);
-    const CallContext call{.what = "split"};
-    publish({.name = "split", .ranks = ranks}, call);
-    for (int member : ranks) {
-      if (!std::ranges::equal(group_.arguments[member].ranks, ranks)) {
-        refuse(fmt::format("split: ranks {} and {} name different groups", rank, member));
+    if (own_job_) return make_solo_communicator();
+    std::vector<int> world_ranks;
+    for (const int member : ranks) world_ranks.push_back(group_.world_ranks[member]);
+    LocalMembers* made = nullptr;
+    if (self == 0) made = &group_.members.job.add_group(world_ranks);
+    fail_together([&] {
+      const CallContext call;
+      const auto messages = group_.messages(call, "split");
+      for (const int member : ranks) {
+        if (self == 0 && member != rank) messages->send(&made, sizeof made, member);
       }
-    }
-    meet(call, "split");
-    if (ranks[0] == rank) {
-      std::vector<int> world_ranks;
-      for (int member : ranks) world_ranks.push_back(group_.world_ranks[member]);
-      group_.arguments[rank].made = &group_.job.add_group(std::move(world_ranks));
-    }
-    meet(call, "split");
-    LocalGroup& made = *group_.arguments[ranks[0]].made;
-    meet(call, "split");
-    return std::make_unique<LocalCommunicator>(made, self);
+      if (self > 0) messages->receive(&made, sizeof made, ranks[0]);
+      messages->wait_all();
+      if (made->world_ranks != world_ranks) {
+        throw std::invalid_argument(
+            fmt::format("split: ranks {} and {} name different groups", rank, ranks[0]));
+      }
+    });
+    return std::make_unique<LocalCommunicator>(*made, self);
   }
 
  private:
-  void carry_out(const collective::AllToAllV& c, const CallContext& call) {
-    publish({.name = c.name, .array = {.from = c.from, .count = c.row_bytes}, .send = c.send},
-            call);
-    std::vector<std::size_t> next(size, 0);  // by peer: the segment to look at next
-    std::string mismatch;
-    for (const Segment& segment : c.receive) {
-      if (segment.rows == 0) continue;
-      check_peer(segment.peer);
-      const LocalArguments& peer = group_.arguments[segment.peer];
-      std::size_t& i = next[segment.peer];
-      while (i < peer.send.size() && (peer.send[i].peer != rank || peer.send[i].rows == 0)) ++i;
-      if (i == peer.send.size() || peer.send[i].rows != segment.rows) {
-        mismatch =
-            fmt::format("all_to_all_v: rank {} expects {} rows from rank {}, which sends {}", rank,
-                        segment.rows, segment.peer, i == peer.send.size() ? 0 : peer.send[i].rows);
-        break;
-      }
-      std::memcpy(c.to + segment.begin * c.row_bytes,
-                  static_cast<const std::byte*>(peer.array.from) + peer.send[i].begin * c.row_bytes,
-                  segment.rows * c.row_bytes);
-      ++i;
-    }
-    meet(call, c.name);
-    for (const Segment& segment : c.send) {
-      if (segment.peer != rank) sent_bytes_ += segment.rows * c.row_bytes;
-    }
-    if (!mismatch.empty()) refuse(mismatch);  // now that nobody reads our buffers
-  }
-
-  void carry_out(const collective::AllReduce& c, const CallContext& call) {
-    publish_array(c, -1, call);
-    // Each rank adds up one share of the elements, in everybody's buffer.
-    const std::int64_t begin = slice_begin(c.count, {rank, size});
-    const std::int64_t n = slice_end(c.count, {rank, size}) - begin;
-    std::byte* sum = at(c.to, begin, c.dtype);
-    sum_in_order(parts_at(begin, c.dtype), sum, n, c.dtype);
-    for (int peer = 0; peer < size && n > 0; ++peer) {
-      if (peer == rank) continue;
-      std::memcpy(at(group_.arguments[peer].array.to, begin, c.dtype), sum, n * bytes_of(c.dtype));
-    }
-    meet(call, c.name);
-    sent_bytes_ += (c.count - n + (size - 1) * n) * bytes_of(c.dtype);  // their shares, our sum
-  }
-
-  void carry_out(const collective::AllGather& c, const CallContext& call) {
-    publish_array(c, -1, call);
-    for (int peer = 0; peer < size && c.count > 0; ++peer) {
-      std::memmove(at(c.to, peer * c.count, c.dtype), group_.arguments[peer].array.from,
-                   c.count * bytes_of(c.dtype));
-    }
-    meet(call, c.name);
-    sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
-  }
-
-  void carry_out(const collective::ReduceScatter& c, const CallContext& call) {
-    publish_array(c, -1, call);
-    sum_in_order(parts_at(rank * c.count, c.dtype), c.to, c.count, c.dtype);
-    meet(call, c.name);
-    sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
-  }
-
-  void carry_out(const collective::Broadcast& c, const CallContext& call) {
-    publish_array(c, c.root, call);
-    if (rank != c.root && c.count > 0) {
-      std::memcpy(c.to, group_.arguments[c.root].array.from, c.count * bytes_of(c.dtype));
-    }
-    meet(call, c.name);
-    if (rank == c.root) sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
-  }
-
-  void carry_out(const collective::Reduce& c, const CallContext& call) {
-    publish_array(c, c.root, call);
-    // Each rank adds up one share of the elements, in the root's buffer.
-    const std::int64_t begin = slice_begin(c.count, {rank, size});
-    const std::int64_t n = slice_end(c.count, {rank, size}) - begin;
-    if (n > 0) {
-      sum_in_order(parts_at(begin, c.dtype), at(group_.arguments[c.root].array.to, begin, c.dtype),
-                   n, c.dtype);
-    }
-    meet(call, c.name);
-    // The others' shares, and our sum unless it is ours to keep.
-    sent_bytes_ += (c.count - (rank == c.root ? n : 0)) * bytes_of(c.dtype);
-  }
-
-  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) {
-    publish_chains(c, call);
-    std::string mismatch;
-    for (std::size_t i = 0; i < c.chains.size() && mismatch.empty(); ++i) {
-      Link root{rank, i};
-      while (mismatch.empty() && chain_at(root).before >= 0) {
-        root = neighbour(root, &collective::Chain::before, &collective::Chain::after, mismatch);
-      }
-      if (mismatch.empty() && c.writes(c.chains[i])) {
-        std::memcpy(elements_at({rank, i}, c.dtype), elements_at(root, c.dtype),
-                    c.chains[i].count * bytes_of(c.dtype));
-      }
-    }
-    end_chains(c, &collective::Chain::after, mismatch, call);
-  }
-
-  void carry_out(const collective::ChainReduce& c, const CallContext& call) {
-    publish_chains(c, call);
-    std::string mismatch;
-    for (std::size_t i = 0; i < c.chains.size() && mismatch.empty(); ++i) {
-      if (!c.writes(c.chains[i])) continue;
-      std::vector<const void*> parts;
-      Link link{rank, i};
-      while (chain_at(link).after >= 0) {
-        link = neighbour(link, &collective::Chain::after, &collective::Chain::before, mismatch);
-        if (!mismatch.empty()) break;
-        parts.insert(parts.begin(), elements_at(link, c.dtype));
-      }
-      if (mismatch.empty() && !parts.empty()) {
-        sum_in_order(parts, elements_at({rank, i}, c.dtype), c.chains[i].count, c.dtype);
-      }
-    }
-    end_chains(c, &collective::Chain::before, mismatch, call);
-  }
-
-  void carry_out(const collective::ReduceShares& c, const CallContext& call) {
-    publish_shares(c, c.name, call);
-    for (std::size_t i = 0; i < c.arrays.size(); ++i) {
-      const ElementRange own = element_share(c.arrays[i], rank, size);
-      std::vector<const void*> parts;
-      for (int peer = 0; peer < size; ++peer) parts.push_back(share_at(peer, i, rank, c.dtype));
-      sum_in_order(parts, at(c.data, own.begin, c.dtype), own.count, c.dtype);
-      sent_bytes_ += (c.arrays[i].count - own.count) * bytes_of(c.dtype);
-    }
-    meet(call, c.name);
-  }
-
-  void carry_out(const collective::GatherShares& c, const CallContext& call) {
-    publish_shares(c, c.name, call);
-    for (std::size_t i = 0; i < c.arrays.size(); ++i) {
-      for (int peer = 0; peer < size; ++peer) {
-        const ElementRange theirs = element_share(c.arrays[i], peer, size);
-        if (peer == rank || theirs.count == 0) continue;
-        std::memcpy(at(c.data, theirs.begin, c.dtype), share_at(peer, i, peer, c.dtype),
-                    theirs.count * bytes_of(c.dtype));
-      }
-      sent_bytes_ += (size - 1) * element_share(c.arrays[i], rank, size).count * bytes_of(c.dtype);
-    }
-    meet(call, c.name);
-  }
-
-  void carry_out(const collective::Barrier& c, const CallContext& call) { meet(call, c.name); }
-
-  /// A chain of one rank.
-  struct Link {
-    int rank = 0;
-    std::size_t chain = 0;
-  };
-  const collective::Chain& chain_at(const Link& link) const {
-    return group_.arguments[link.rank].chains[link.chain];
-  }
-  std::byte* elements_at(const Link& link, DType dtype) const {
-    return at(group_.arguments[link.rank].array.to, chain_at(link).begin, dtype);
-  }
-
-  template <typename ChainCall>
-  void publish_chains(const ChainCall& c, const CallContext& call) {
-    publish({.name = c.name, .array = {.to = c.data, .dtype = c.dtype}, .chains = c.chains}, call);
-  }
-
-  void publish_shares(const collective::ShareCall& c, std::string_view name,
-                      const CallContext& call) {
-    std::int64_t count = 0;
-    for (const ElementRange& array : c.arrays) count += array.count;
-    publish({.name = name,
-             .array = {.to = c.data, .count = count, .dtype = c.dtype},
-             .arrays = c.arrays},
-            call);
-    for (int peer = 0; peer < size; ++peer) {
-      const auto& theirs = group_.arguments[peer].arrays;
-      if (!std::ranges::equal(theirs, c.arrays, {}, &ElementRange::count, &ElementRange::count)) {
-        refuse(fmt::format("{}: ranks {} and {} name different arrays", name, rank, peer));
-      }
+  template <typename Body>
+  void fail_together(const Body& body) {
+    try {
+      body();
+      sent_bytes_ = group_.sent_bytes;
+    } catch (const std::exception& error) {
+      sent_bytes_ = group_.sent_bytes;
+      group_.members.fail(rank, error.what());
+      throw;
     }
   }
 
-  /// In the `array`-th array of `peer`, the share of `owner`.
-  std::byte* share_at(int peer, std::size_t array, int owner, DType dtype) const {
-    const LocalArguments& theirs = group_.arguments[peer];
-    return at(theirs.array.to, element_share(theirs.arrays[array], owner, size).begin, dtype);
-  }
-
-  /// The same chain at the rank that stands there `towards` it; `back` is the way from there.
-  Link neighbour(const Link& link, int collective::Chain::*towards, int collective::Chain::*back,
-                 std::string& mismatch) const {
-    const auto& chains = group_.arguments[link.rank].chains;
-    const collective::Chain& own = chains[link.chain];
-    const int peer = own.*towards;
-    check_peer(peer);
-    const auto same = std::ranges::count(chains.first(link.chain), peer, towards);
-    const auto& theirs = group_.arguments[peer].chains;
-    std::ptrdiff_t before = 0;
-    for (std::size_t i = 0; i < theirs.size(); ++i) {
-      if (theirs[i].*back != link.rank || before++ != same) continue;
-      if (theirs[i].count == own.count) return {peer, i};
-      break;
-    }
-    mismatch = fmt::format("chain {} of rank {} with rank {}: {} elements, which has no such chain",
-                           link.chain, link.rank, peer, own.count);
-    return link;
-  }
-
-  /// `sends`: the neighbour that a rank sends to.
-  template <typename ChainCall>
-  void end_chains(const ChainCall& c, int collective::Chain::*sends, const std::string& mismatch,
-                  const CallContext& call) {
-    meet(call, c.name);
-    for (const collective::Chain& chain : c.chains) {
-      if (chain.*sends >= 0) sent_bytes_ += chain.count * bytes_of(c.dtype);
-    }
-    if (!mismatch.empty()) refuse(mismatch);
-  }
-
-  static std::byte* at(void* base, std::int64_t element, DType dtype) {
-    return static_cast<std::byte*>(base) + element * bytes_of(dtype);
-  }
-  static const std::byte* at(const void* base, std::int64_t element, DType dtype) {
-    return static_cast<const std::byte*>(base) + element * bytes_of(dtype);
-  }
-
-  void meet(const CallContext& call, std::string_view name) { group_.meet(rank, call, name); }
-
-  void publish(const LocalArguments& arguments, const CallContext& call) {
-    {
-      // After a failed call another rank may still look at what we published for it.
-      const std::lock_guard lock(group_.mutex);
-      group_.throw_if_failed(rank, call.what.empty() ? arguments.name : call.what);
-    }
-    group_.arguments[rank] = arguments;
-    meet(call, arguments.name);
-    for (int peer = 0; peer < size; ++peer) {
-      const LocalArguments& theirs = group_.arguments[peer];
-      if (!arguments.same_call(theirs)) {
-        refuse(fmt::format("rank {} calls {} of {} elements while rank {} calls {} of {}", rank,
-                           arguments.name, arguments.array.count, peer, theirs.name,
-                           theirs.array.count));
-      }
-    }
-  }
-
-  /// The same for a call on an array.
-  template <typename ArrayCall>
-  void publish_array(const ArrayCall& c, int root, const CallContext& call) {
-    publish({.name = c.name, .array = c, .root = root}, call);
-  }
-
-  /// Element `begin` of every rank's `from`, by rank.
-  std::vector<const void*> parts_at(std::int64_t begin, DType dtype) const {
-    std::vector<const void*> parts;
-    for (const LocalArguments& peer : group_.arguments)
-      parts.push_back(at(peer.array.from, begin, dtype));
-    return parts;
-  }
-
-  void check_peer(int peer) const {
-    if (peer < 0 || peer >= size) {
-      throw std::invalid_argument(fmt::format("rank {} of a group of {} ranks", peer, size));
-    }
-  }
-
-  [[noreturn]] void refuse(const std::string& message) {
-    group_.fail(message);
-    throw std::invalid_argument(message);
-  }
-
-  LocalGroup& group_;
-};
-
-/// One rank that needs nobody; keeps its own job.
-class SoloCommunicator : public LocalCommunicator {
- public:
-  explicit SoloCommunicator(std::unique_ptr<LocalJob> job)
-      : LocalCommunicator(job->add_group({0}), 0), job_(std::move(job)) {}
-
-  std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
-    if (ranks.size() != 1 || ranks[0] != 0) {
-      throw std::invalid_argument("split: a group of one rank holds rank 0 alone");
-    }
-    return make_solo_communicator();
-  }
-
- private:
-  std::unique_ptr<LocalJob> job_;
+  std::unique_ptr<LocalJob> own_job_;
+  LocalGroup group_;
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_solo_communicator() {
-  return std::make_unique<SoloCommunicator>(std::make_unique<LocalJob>());
+  return std::make_unique<LocalCommunicator>(std::make_unique<LocalJob>(std::vector{0}));
 }
 
 void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) {
   if (ranks < 1) throw std::invalid_argument(fmt::format("run_local_ranks: {} ranks", ranks));
-  LocalJob job;
+  run_local_ranks(std::vector(static_cast<std::size_t>(ranks), 0), body);
+}
+
+void run_local_ranks(const std::vector<int>& node_of,
+                     const std::function<void(Communicator&)>& body) {
+  const auto ranks = static_cast<int>(node_of.size());
+  LocalJob job(node_of);
   std::vector<int> all(ranks);
   for (int rank = 0; rank < ranks; ++rank) all[rank] = rank;
-  LocalGroup& world = job.add_group(all);
+  LocalMembers& world = job.add_group(all);
 
   std::mutex mutex;
   std::vector<std::exception_ptr> thrown(ranks);

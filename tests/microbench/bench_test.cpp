@@ -18,11 +18,11 @@ class Clocked : public moe::Backend {
   std::string name() const override { return "clocked"; }
   std::byte* arena(std::int64_t) override { return nullptr; }
   std::byte* host_arena(std::int64_t) override { return nullptr; }
-  void upload(std::byte*, std::span<const std::byte>, moe::Stream) override {}
-  void download(std::span<std::byte>, const std::byte*, moe::Stream) override {}
+  void post(std::byte*, std::span<const std::byte>, moe::Stream) override {}
+  void download_all(std::span<const moe::HostCopy>, moe::Stream) override {}
   void fill(const moe::View&, const moe::InitialValues&) override {}
-  void execute(const moe::BoundOp&) override {}
-  moe::Mark mark(moe::Stream) override { return 0; }
+  void execute_together(std::span<const moe::BoundOp* const>) override {}
+  moe::Mark record(moe::Stream, bool) override { return 0; }
   void wait(moe::Stream, moe::Mark) override {}
   double time_of(moe::Mark) override { return done_s_; }
   void forget_marks() override {}

@@ -119,25 +119,26 @@ class SpoilingBackend : public moe::Backend {
   std::string name() const override { return good_->name(); }
   std::byte* arena(std::int64_t bytes) override { return good_->arena(bytes); }
   std::byte* host_arena(std::int64_t bytes) override { return good_->host_arena(bytes); }
-  void upload(std::byte* device, std::span<const std::byte> host, moe::Stream s) override {
-    good_->upload(device, host, s);
+  void post(std::byte* device, std::span<const std::byte> host, moe::Stream s) override {
+    good_->post(device, host, s);
   }
-  void download(std::span<std::byte> host, const std::byte* device, moe::Stream s) override {
-    good_->download(host, device, s);
+  void download_all(std::span<const moe::HostCopy> copies, moe::Stream s) override {
+    good_->download_all(copies, s);
   }
   void fill(const moe::View& tensor, const moe::InitialValues& values) override {
     good_->fill(tensor, values);
   }
-  void execute(const moe::BoundOp& op) override {
-    good_->execute(op);
+  void execute_together(std::span<const moe::BoundOp* const> ops) override {
+    good_->execute_together(ops);
     if (!spoil_) return;
+    const moe::BoundOp& op = *ops.front();
     if (op.writes[0].dtype == moe::DType::bf16) {
       static_cast<moe::Bf16*>(op.writes[0].data)[77] = -5.0f;
     } else {
       static_cast<float*>(op.writes[0].data)[77] += 1;
     }
   }
-  moe::Mark mark(moe::Stream stream) override { return good_->mark(stream); }
+  moe::Mark record(moe::Stream stream, bool timed) override { return good_->record(stream, timed); }
   void wait(moe::Stream stream, moe::Mark mark) override { good_->wait(stream, mark); }
   double time_of(moe::Mark mark) override { return good_->time_of(mark); }
   void forget_marks() override { good_->forget_marks(); }
@@ -154,13 +155,13 @@ class DeferringBackend : public SpoilingBackend {
   void issue(moe::Stream stream, std::function<void()> work) {
     issued_[static_cast<std::size_t>(stream)].push_back(std::move(work));
   }
-  void download(std::span<std::byte> host, const std::byte* device, moe::Stream s) override {
+  void download_all(std::span<const moe::HostCopy> copies, moe::Stream s) override {
     finish(s);
-    SpoilingBackend::download(host, device, s);
+    SpoilingBackend::download_all(copies, s);
   }
-  moe::Mark mark(moe::Stream stream) override {
+  moe::Mark record(moe::Stream stream, bool timed) override {
     finish(stream);
-    return SpoilingBackend::mark(stream);
+    return SpoilingBackend::record(stream, timed);
   }
 
  private:

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "moe/child.h"
 #include "moe/communicator/launch_command.h"
-#include "tuner/study/child.h"
 
 namespace tuner {
 
@@ -20,11 +20,11 @@ std::string why_hosts_are_silent(int ranks, const db::options::Launcher& launche
   const std::vector<std::string> command = moe::launch_command(ranks, launcher, program.data());
   std::vector<std::string> argv{"/bin/sh", "-c", "exec \"$@\"", "sh"};
   argv.insert(argv.end(), command.begin(), command.end());
-  const ChildResult child = run_child(argv, limit_s, alive);
-  if (child.end == ChildResult::End::exited && child.code == 0) return "";
+  const moe::ChildResult child = moe::run_child(argv, limit_s, alive);
+  if (child.end == moe::ChildResult::End::exited && child.code == 0) return "";
   const std::string how = launcher.command.empty() ? fmt::format("{}", fmt::join(command, " "))
                                                    : launcher.command + " true";
-  return child.end == ChildResult::End::timed_out
+  return child.end == moe::ChildResult::End::timed_out
              ? fmt::format("`{}` has not ended within {:.0f} s: a host does not answer", how,
                            limit_s)
              : fmt::format("`{}` ended with {}: a host does not answer", how, child.code);

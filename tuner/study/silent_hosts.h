@@ -9,7 +9,7 @@ namespace tuner {
 
 /// Why the hosts of `ranks` ranks do not all answer: a launch of `true` on them has failed, or takes
 /// longer than `limit_s` seconds. "" where they do, and for a rank that needs no launcher. `alive`:
-/// see run_child().
+/// see moe::run_child().
 std::string why_hosts_are_silent(int ranks, const db::options::Launcher& launcher,
                                  const std::function<void()>& alive, double limit_s = 20);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -23,9 +24,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a child ends with that cannot be executed (child.h). Codes of launchers never come here:
+/// What a child ends with that cannot be executed (moe/child.h). Codes of launchers never come here:
 /// moe-train tells what they mean.
 constexpr int kNoProgram = 127;
+
+/// How many processes the kernel has killed since it started because memory ran out; -1 where it
+/// does not tell.
+long out_of_memory_kills() {
+  std::ifstream file("/proc/vmstat");
+  std::string name;
+  for (long value = 0; file >> name >> value;) {
+    if (name == "oom_kill") return value;
+  }
+  return -1;
+}
 
 /// As moe-train reads it on stdin.
 std::string line_of(const moe::Schedule& schedule) {
@@ -112,9 +124,9 @@ std::vector<JobResult> read_summaries(const std::string& output, std::size_t sch
 
 }  // namespace
 
-std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
+std::vector<JobResult> classify(const moe::ChildResult& child, bool kernel_killed_for_memory,
                                 std::size_t schedules) {
-  using End = ChildResult::End;
+  using End = moe::ChildResult::End;
   using Status = moe::OutcomeStatus;
   JobResult result;
   result.exit_code = child.end == End::exited ? child.code : 128 + child.code;
@@ -220,7 +232,7 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
     argv.insert(argv.end(), job.data.begin(), job.data.end());
   }
   const long kills = out_of_memory_kills();
-  const ChildResult child = run_child(argv, time_limit_s, alive, lines);
+  const moe::ChildResult child = moe::run_child(argv, time_limit_s, alive, lines);
   std::vector<JobResult> results =
       classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
   if (!may_be_a_lost_node(results.front())) return results;

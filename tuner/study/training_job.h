@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "db/console/launcher.h"
+#include "moe/child.h"
 #include "moe/passes/schedule.h"
-#include "tuner/study/child.h"
 
 namespace tuner {
 
@@ -65,7 +65,7 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
 /// each of the `schedules` that took turns. Throws, since no schedule is to blame, moe::Stopped where
 /// somebody asked the ranks to end (a batch system signals its steps), and moe::LostOutput where the
 /// training could not store what it measured.
-std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
+std::vector<JobResult> classify(const moe::ChildResult& child, bool kernel_killed_for_memory,
                                 std::size_t schedules = 1);
 
 /// Throws an error with which this process ends as the training did. `what` names the training.

@@ -109,12 +109,16 @@ void announce_failure(const MpiGroup& group, const std::string& why) noexcept {
       if (peer == group.rank) continue;
       MPI_Request request = MPI_REQUEST_NULL;
       MPI_Isend(notice.data(), static_cast<int>(notice.size()), MPI_BYTE, group.world_ranks[peer],
-                tag_of(group, Channel::gave_up), group.comm, &request);
+                tag_of(group, kGaveUp), group.comm, &request);
       MPI_Request_free(&request);
     }
   } catch (const std::exception& error) {
     spdlog::error("cannot tell the other ranks of a failure: {}", error.what());
   }
+}
+
+std::unique_ptr<Messages> MpiGroup::messages(const CallContext& call, std::string_view collective) {
+  return std::make_unique<MpiMessages>(*this, call, collective);
 }
 
 MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_view collective)
@@ -254,7 +258,7 @@ void MpiMessages::await_word(int peer) {
   awaits_word_[peer] = true;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Irecv(&awaited_words_[peer], 1, MPI_INT32_T, group_.world_ranks[peer],
-                      tag_of(group_, Channel::credit), group_.comm, &request),
+                      tag_of(group_, kCredit), group_.comm, &request),
             "MPI_Irecv");
   requests_.push_back(request);
   of_request_.push_back({.peer = peer});
@@ -264,7 +268,7 @@ void MpiMessages::give_word(int peer, Channel channel) {
   static constexpr std::int32_t words[] = {0, 1};  // MPI may read it until it is sent
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Isend(&words[static_cast<int>(channel)], 1, MPI_INT32_T, group_.world_ranks[peer],
-                      tag_of(group_, Channel::credit), group_.comm, &request),
+                      tag_of(group_, kCredit), group_.comm, &request),
             "MPI_Isend");
   // The fragments that it asks for cannot arrive before it has left: nobody needs to wait for it.
   MPI_Request_free(&request);
@@ -397,9 +401,8 @@ void MpiMessages::wait(int begin, int end) {
 bool MpiMessages::is_told(MPI_Status& status) const {
   const std::lock_guard lock(mpi_mutex());
   int there = 0;
-  check_mpi(
-      MPI_Iprobe(MPI_ANY_SOURCE, tag_of(group_, Channel::gave_up), group_.comm, &there, &status),
-      "MPI_Iprobe");
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag_of(group_, kGaveUp), group_.comm, &there, &status),
+            "MPI_Iprobe");
   return there != 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -9,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/communicator/communicator.h"
+#include "moe/communicator/collectives/messages.h"
 #include "moe/communicator/mpi/c_interface.h"
-#include "moe/communicator/mpi/group_nodes.h"
 #include "moe/communicator/mpi/pace.h"
 #include "moe/communicator/mpi/peers.h"
 
-/// Point-to-point messages over MPI, on which all collectives of the MPI communicator are built.
+/// Point-to-point messages over MPI.
 ///
 /// All groups share one MPI_Comm and differ in tags. So splitting makes no blocking MPI call
 /// (MPI_Comm_split spins, and would deadlock between threads that split at the same time), and
@@ -23,28 +23,25 @@
 /// thread use is enough; no call that holds it waits.
 namespace moe {
 
-/// The part of a message's tag that is not its group. Collectives send data and results.
-enum class Channel : int { data = 0, result = 1, gave_up = 2, credit = 3 };
+/// Channels beside those of collectives. A channel is the part of a message's tag that is not its
+/// group.
+inline constexpr Channel kGaveUp{2}, kCredit{3};
 
 /// A communicator as MPI sees it.
-struct MpiGroup {
-  MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<int> world_ranks;  ///< by member: its rank in the world
-  std::vector<Peer> peers;       ///< by member: what messages to it need
-  GroupNodes nodes;              ///< where the members run
-  int rank = 0;                  ///< this process among the members
-  int context = 0;               ///< tells the messages of groups with the same members apart
-  std::string failure{};         ///< why the group cannot be used any more; empty while it can
-  int stop_signal = 0;  ///< the signal that ended the rank which gave up first; 0 where none did
-  /// Memory that reductions receive into. It is kept, since fresh pages cost more than the sums.
-  std::vector<std::byte> scratch{};
-  std::int64_t sent_bytes = 0;                 ///< what this rank has sent to other members
-  std::int64_t sent_to_other_nodes_bytes = 0;  ///< what of it has gone through network cards
-  Pace pace{};
-  /// By member: when bytes of it arrived last, in seconds of steady_clock. 0 for those of this node.
-  std::vector<double> arrived_s{};
+struct MpiGroup final : Group {
+  /// Its waits test and sleep (pace.h), and throw Interrupted when a signal has asked the member
+  /// that gave up, or this process, to end.
+  std::unique_ptr<Messages> messages(const CallContext& call, std::string_view collective) override;
 
-  int size() const { return static_cast<int>(world_ranks.size()); }
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<Peer> peers;  ///< by member: what messages to it need
+  int context = 0;          ///< tells the messages of groups with the same members apart
+  std::string failure;      ///< why the group cannot be used any more; empty while it can
+  int stop_signal = 0;  ///< the signal that ended the rank which gave up first; 0 where none did
+  std::int64_t sent_to_other_nodes_bytes = 0;  ///< what of sent_bytes has gone through cards
+  Pace pace;
+  /// By member: when bytes of it arrived last, in seconds of steady_clock. 0 for those of this node.
+  std::vector<double> arrived_s;
 };
 
 /// A group of these members of `group`, of which this process is the one at `self`.
@@ -69,11 +66,9 @@ bool another_rank_gave_up();
 /// with them.
 int abandoned_messages();
 
-/// The sends and receives of one collective on one group. Messages have any length. Those from the
-/// same sender on the same channel arrive in the order in which they were sent. Messages that still
-/// run when it is destroyed (after an exception) are cancelled or abandoned.
+/// Messages that still run when it is destroyed (after an exception) are cancelled or abandoned.
 ///
-/// Messages to other nodes go in fragments that MPI sends without a handshake (fragments.h). Three
+/// Messages to other nodes go in fragments that MPI sends without a handshake (transport.h). Three
 /// rules bound the memory of either side to a few MiB:
 ///   - A sender goes at most `credit_bytes` beyond what it knows the receiver to have posted. The
 ///     receiver sends a word each time a stream (peer, channel) has posted another credit_bytes.
@@ -85,27 +80,17 @@ int abandoned_messages();
 /// In a paced box (paced_links.h) a fragment queues for the card of its sender when it would be
 /// handed to MPI. When its first byte leaves that card, it queues for the card of its receiver.
 /// MPI gets it when its last byte would have come through both.
-class MpiMessages {
+class MpiMessages final : public Messages {
  public:
-  /// Throws CommunicationError if the group failed before. A member that gave up since is noticed
-  /// by wait(), because messages that it sent before count.
   MpiMessages(MpiGroup& group, const CallContext& call, std::string_view collective);
-  ~MpiMessages();
+  ~MpiMessages() override;
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;
 
-  void send(const void* data, std::int64_t bytes, int peer, Channel channel = Channel::data);
-  void receive(void* data, std::int64_t bytes, int peer, Channel channel = Channel::data);
-
-  /// Messages so far: the position of the next one.
-  int posted() const { return static_cast<int>(messages_.size()); }
-  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done. The others
-  /// make progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing, where
-  /// no rank has told of its work (announced_work.h) within the limit,
-  /// CommunicationError when MPI reports an error or another member gave up, and Interrupted when a
-  /// signal has asked that member, or this process, to end.
-  void wait(int begin, int end);
-  void wait_all() { wait(0, posted()); }
+  void send(const void* data, std::int64_t bytes, int peer, Channel channel) override;
+  void receive(void* data, std::int64_t bytes, int peer, Channel channel) override;
+  int posted() const override { return static_cast<int>(messages_.size()); }
+  void wait(int begin, int end) override;
 
  private:
   struct Message {

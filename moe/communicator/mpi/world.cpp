@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "moe/communicator/communicator.h"
-#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/mpi/messages.h"
 #include "moe/communicator/mpi/peers.h"
 #include "moe/communicator/mpi/start_watch.h"
 #include "moe/communicator/mpi/told_work.h"
@@ -19,7 +19,7 @@
 #include "moe/communicator/subgroup.h"
 #include "moe/errors.h"
 
-/// Ranks that are processes of an MPI job. Their collectives are in mpi/collectives.h.
+/// Ranks that are processes of an MPI job. Their collectives are in collectives/.
 namespace moe {
 namespace {
 

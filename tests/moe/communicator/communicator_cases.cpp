@@ -46,7 +46,7 @@ void check_two_streams(Communicator& world) {
   other.join();
 }
 
-void check_sent_bytes(Communicator& world, Ranks ranks) {
+void check_sent_bytes(Communicator& world) {
   const std::int64_t n = world.size, element = sizeof(double);
   // Calls once and compares: `own` here within `slack` bytes, `total` over all ranks.
   const auto expect = [&](const std::string& name, std::int64_t own, std::int64_t slack,
@@ -81,13 +81,13 @@ void check_sent_bytes(Communicator& world, Ranks ranks) {
       world.gather_shares(memory, {&all, 1}, DType::f64, call("gather_shares"));
     });
 
-    const bool one_round = ranks == Ranks::processes && bytes * (n - 1) <= 16 * 1024;
+    const bool one_round = bytes * (n - 1) <= 16 * 1024;
     expect("all_reduce", one_round ? bytes * (n - 1) : 2 * bytes * (n - 1) / n,
            one_round ? 0 : n * element, one_round ? n * bytes * (n - 1) : 2 * bytes * (n - 1),
            [&] { world.all_reduce(block.data(), count, DType::f64, call("all_reduce")); });
 
     const int root = static_cast<int>(n / 2);
-    const bool relayed = ranks == Ranks::processes && n > 2 && bytes > 32 * 1024;
+    const bool relayed = n > 2 && bytes > 32 * 1024;
     std::int64_t own = world.rank == root ? bytes * (n - 1) : 0, fragment = 0;
     if (relayed) {
       own = world.rank == root ? bytes : bytes * (n - 2) / (n - 1);
@@ -96,19 +96,9 @@ void check_sent_bytes(Communicator& world, Ranks ranks) {
     expect("broadcast", own, fragment, bytes * (n - 1),
            [&] { world.broadcast(block.data(), count, DType::f64, root, call("broadcast")); });
 
-    const bool root_adds = ranks == Ranks::processes && (n <= 2 || (bytes <= 16 * 1024));
-    const std::int64_t kept = slice_end(count, {root, static_cast<int>(n)}) -
-                              slice_begin(count, {root, static_cast<int>(n)});
-    own = bytes;
-    std::int64_t total = n * bytes;
-    if (ranks == Ranks::threads) {  // each rank adds a share in the root's buffer
-      if (world.rank == root) own -= kept * element;
-      total -= kept * element;
-    } else if (root_adds) {
-      if (world.rank == root) own = 0;
-      total -= bytes;
-    }
-    expect("reduce", own, 0, total, [&] {
+    const bool root_adds = n <= 2 || bytes <= 16 * 1024;
+    own = root_adds && world.rank == root ? 0 : bytes;
+    expect("reduce", own, 0, (root_adds ? n - 1 : n) * bytes, [&] {
       world.reduce(block.data(), blocks.data(), count, DType::f64, root, call("reduce"));
     });
 

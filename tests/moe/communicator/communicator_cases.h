@@ -374,12 +374,9 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
 /// Two communicators used by two threads at the same time, in unlike order and length.
 void check_two_streams(Communicator& world);
 
-/// How ranks that are processes save rounds (mpi/collectives.h) where threads need not.
-enum class Ranks { threads, processes };
-
 /// Each collective counts the bytes that its declaration states: all ranks together exactly, each
 /// rank but for the elements (or relayed fragments) that cannot be shared out evenly.
-void check_sent_bytes(Communicator& world, Ranks ranks);
+void check_sent_bytes(Communicator& world);
 
 /// Member 0 comes too late for an exchange in which the others wait for it: they say so, and it is
 /// told; the parent goes on working.

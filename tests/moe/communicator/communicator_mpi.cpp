@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "communicator_cases.h"
-#include "moe/communicator/communicator.h"
-#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/mpi/messages.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
@@ -81,7 +81,7 @@ TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInFragments) {
   moe::cases::check_table(*odd, moe::cases::small_counts, apart);
   const auto real = InFragments::world(moe::kEagerFragmentBytes);
   moe::cases::check_table(*real, moe::cases::large_counts, apart);
-  moe::cases::check_sent_bytes(*real, moe::cases::Ranks::processes);
+  moe::cases::check_sent_bytes(*real);
 }
 
 /// Nodes of the ranks: in order, dealt out in turn, and as unlike as possible.
@@ -152,7 +152,7 @@ TEST(MpiCommunicator, EveryRouteOfAnExchangeBringsEveryRowWhereItBelongs) {
 }
 
 TEST(MpiCommunicator, CountsTheBytesThatEachCollectiveStates) {
-  moe::cases::check_sent_bytes(*world, moe::cases::Ranks::processes);
+  moe::cases::check_sent_bytes(*world);
 }
 
 TEST(MpiCommunicator, TimeLimitNamesWhoWasWaitedFor) { moe::cases::check_time_limit(*world); }

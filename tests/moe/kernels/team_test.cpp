@@ -210,27 +210,26 @@ class ThreadBackend : public Backend {
     return reinterpret_cast<std::byte*>(memory_.data());
   }
   std::byte* host_arena(std::int64_t) override { return nullptr; }
-  void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
+  void post(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
   }
-  void download(std::span<std::byte> host, const std::byte* device, Stream) override {
-    std::copy_n(device, host.size(), host.data());
+  void download_all(std::span<const HostCopy> copies, Stream) override {
+    for (const HostCopy& copy : copies) {
+      std::copy_n(copy.device, copy.host.size(), copy.host.data());
+    }
   }
   void fill(const View& tensor, const InitialValues& values) override {
     ThreadExec exec;
     fill_any(exec, tensor, values);
   }
-  void execute(const BoundOp& op) override {
-    ThreadExec exec;
-    execute_op(exec, op);
-  }
   void execute_together(std::span<const BoundOp* const> ops) override {
     ThreadExec exec;
-    if (!std::holds_alternative<Add>(ops.front()->op->kind)) return execute_updates(exec, ops);
-    if (execute_residual_norm(exec, *ops[0], *ops[1])) return;
+    const bool sum = std::holds_alternative<Add>(ops.front()->op->kind);
+    if (ops.size() > 1 && !sum) return execute_updates(exec, ops);
+    if (ops.size() == 2 && execute_residual_norm(exec, *ops[0], *ops[1])) return;
     for (const BoundOp* op : ops) execute_op(exec, *op);
   }
-  Mark mark(Stream) override { return 0; }
+  Mark record(Stream, bool) override { return 0; }
   void wait(Stream, Mark) override {}
   double time_of(Mark) override { return 0; }
   void forget_marks() override {}

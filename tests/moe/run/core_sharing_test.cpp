@@ -30,11 +30,11 @@ class OnADevice : public Backend {
   std::string name() const override { return "device"; }
   std::byte* arena(std::int64_t) override { return nullptr; }
   std::byte* host_arena(std::int64_t) override { return nullptr; }
-  void upload(std::byte*, std::span<const std::byte>, Stream) override {}
-  void download(std::span<std::byte>, const std::byte*, Stream) override {}
+  void post(std::byte*, std::span<const std::byte>, Stream) override {}
+  void download_all(std::span<const HostCopy>, Stream) override {}
   void fill(const View&, const InitialValues&) override {}
-  void execute(const BoundOp&) override {}
-  Mark mark(Stream) override { return {}; }
+  void execute_together(std::span<const BoundOp* const>) override {}
+  Mark record(Stream, bool) override { return {}; }
   void wait(Stream, Mark) override {}
   double time_of(Mark) override { return 0; }
   void forget_marks() override {}

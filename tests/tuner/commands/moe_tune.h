@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "tuner/study/child.h"
+#include "moe/child.h"
 
 namespace tuner::test {
 
 /// The program that was built beside the tests.
-inline ChildResult moe_tune(std::vector<std::string> arguments) {
+inline moe::ChildResult moe_tune(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), MOELAB_BINARY_DIR "/bin/moe-tune");
-  return run_child(arguments, 60, {});
+  return moe::run_child(arguments, 60, {});
 }
 
 }  // namespace tuner::test

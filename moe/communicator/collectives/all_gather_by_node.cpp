@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "moe/communicator/mpi/by_node.h"
+#include "moe/communicator/collectives/by_node.h"
 
 namespace moe {
 namespace {
@@ -11,7 +11,7 @@ constexpr std::int64_t kPieceBytes = std::int64_t{512} << 10;
 
 }  // namespace
 
-void all_gather_by_node(MpiGroup& group, const collective::AllGather& c, const CallContext& call) {
+void all_gather_by_node(Group& group, const collective::AllGather& c, const CallContext& call) {
   const GroupNodes& nodes = group.nodes;
   const int own_node = nodes.node[group.rank], own_place = nodes.place[group.rank];
   const std::vector<int>& here = nodes.members[own_node];
@@ -36,7 +36,7 @@ void all_gather_by_node(MpiGroup& group, const collective::AllGather& c, const C
     others.insert(others.end(), there.begin(), there.end());
   }
 
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   struct Arriving {
     int source;
     std::int64_t piece;
@@ -44,36 +44,36 @@ void all_gather_by_node(MpiGroup& group, const collective::AllGather& c, const C
   };
   std::vector<Arriving> arriving;
   for (const int peer : here) {
-    if (peer != group.rank) messages.receive(piece_of(peer, 0), bytes, peer);
+    if (peer != group.rank) messages->receive(piece_of(peer, 0), bytes, peer);
   }
   for (std::int64_t p = 0; p < pieces; ++p) {
     for (const int source : others) {
       const int from = receiver(source, own_node);
       if (from == group.rank) {
-        arriving.push_back({source, p, messages.posted()});
-        messages.receive(piece_of(source, p), size_of(p), source);
+        arriving.push_back({source, p, messages->posted()});
+        messages->receive(piece_of(source, p), size_of(p), source);
       } else {
-        messages.receive(piece_of(source, p), size_of(p), from, Channel::result);
+        messages->receive(piece_of(source, p), size_of(p), from, Channel::result);
       }
     }
   }
   for (int step = 1; step < nodes.count(); ++step) {
     const int to = receiver(group.rank, (own_node + step) % nodes.count());
     for (std::int64_t p = 0; p < pieces; ++p) {
-      messages.send(piece_of(group.rank, p), size_of(p), to);
+      messages->send(piece_of(group.rank, p), size_of(p), to);
     }
   }
   for (std::size_t step = 1; step < here.size(); ++step) {
-    messages.send(piece_of(group.rank, 0), bytes, here[(own_place + step) % here.size()]);
+    messages->send(piece_of(group.rank, 0), bytes, here[(own_place + step) % here.size()]);
   }
   for (const Arriving& one : arriving) {
-    messages.wait(one.message, one.message + 1);
+    messages->wait(one.message, one.message + 1);
     for (std::size_t step = 1; step < here.size(); ++step) {
-      messages.send(piece_of(one.source, one.piece), size_of(one.piece),
-                    here[(own_place + step) % here.size()], Channel::result);
+      messages->send(piece_of(one.source, one.piece), size_of(one.piece),
+                     here[(own_place + step) % here.size()], Channel::result);
     }
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe

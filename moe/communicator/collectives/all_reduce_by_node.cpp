@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <memory>
 #include <vector>
 
-#include "moe/communicator/mpi/by_node.h"
-#include "moe/communicator/mpi/reduce_fragments.h"
+#include "moe/communicator/collectives/by_node.h"
+#include "moe/communicator/collectives/reduce_fragments.h"
 #include "moe/communicator/sum.h"
 
 namespace moe {
@@ -19,7 +20,7 @@ struct Step {
 /// The four steps of an all-reduce, for one fragment each.
 class AllReduceByNode {
  public:
-  AllReduceByNode(MpiGroup& group, const collective::AllReduce& c, const CallContext& call)
+  AllReduceByNode(Group& group, const collective::AllReduce& c, const CallContext& call)
       : nodes_(group.nodes),
         here_(nodes_.members[nodes_.node[group.rank]]),
         place_(nodes_.place[group.rank]),
@@ -34,7 +35,7 @@ class AllReduceByNode {
         parts_(std::max(here_.size(), nodes_.members.size())),
         scratch_(reduce_scratch(
             group, kReduceFragmentsUnderWay * 2 * std::ssize(parts_) * largest_slice_bytes_)),
-        messages_(group, call, c.name) {}
+        messages_(group.messages(call, c.name)) {}
 
   void run() {
     const std::int64_t fragments = shares_.fragments();
@@ -63,12 +64,12 @@ class AllReduceByNode {
         pass_on(f - 2 * lag);
       }
     }
-    messages_.wait_all();
+    messages_->wait_all();
   }
 
  private:
   bool has_slice() const { return place_ < slices_; }
-  void wait(const Step& step) { messages_.wait(step.begin, step.end); }
+  void wait(const Step& step) { messages_->wait(step.begin, step.end); }
 
   SharedSum::Share slice(std::int64_t f, int place) const {
     const SharedSum::Share first = shares_.share(f, place * adders_);
@@ -90,17 +91,17 @@ class AllReduceByNode {
 
   /// Every member sends each slice to the member that has it.
   Step gather_inside(std::int64_t f) {
-    const int begin = messages_.posted();
+    const int begin = messages_->posted();
     for (std::size_t i = 0; i < here_.size() && has_slice(); ++i) {
       if (static_cast<int>(i) == place_) continue;
-      messages_.receive(received(f, false, i), slice(f, place_).count * element_, here_[i]);
+      messages_->receive(received(f, false, i), slice(f, place_).count * element_, here_[i]);
     }
     for (int step = 1; step <= slices_; ++step) {
       const int to = (place_ + step) % slices_;
       if (to == place_) continue;
-      messages_.send(at(slice(f, to)), slice(f, to).count * element_, here_[to]);
+      messages_->send(at(slice(f, to)), slice(f, to).count * element_, here_[to]);
     }
-    return {begin, messages_.posted()};
+    return {begin, messages_->posted()};
   }
 
   void add_inside(std::int64_t f) {
@@ -122,14 +123,14 @@ class AllReduceByNode {
   }
 
   Step exchange_sums(std::int64_t f) {
-    const int begin = messages_.posted();
+    const int begin = messages_->posted();
     for_other_nodes([&](int node, int member) {
-      messages_.receive(received(f, true, node), share(f, node_).count * element_, member);
+      messages_->receive(received(f, true, node), share(f, node_).count * element_, member);
     });
     for_other_nodes([&](int node, int member) {
-      messages_.send(at(share(f, node)), share(f, node).count * element_, member);
+      messages_->send(at(share(f, node)), share(f, node).count * element_, member);
     });
-    return {begin, messages_.posted()};
+    return {begin, messages_->posted()};
   }
 
   void add_between(std::int64_t f) {
@@ -141,30 +142,30 @@ class AllReduceByNode {
   }
 
   Step exchange_results(std::int64_t f) {
-    const int begin = messages_.posted();
+    const int begin = messages_->posted();
     if (adders_ > 1) {
       for_other_nodes([&](int node, int member) {
-        messages_.receive(at(share(f, node)), share(f, node).count * element_, member,
-                          Channel::result);
+        messages_->receive(at(share(f, node)), share(f, node).count * element_, member,
+                           Channel::result);
       });
       for_other_nodes([&](int, int member) {
-        messages_.send(at(share(f, node_)), share(f, node_).count * element_, member,
-                       Channel::result);
+        messages_->send(at(share(f, node_)), share(f, node_).count * element_, member,
+                        Channel::result);
       });
     }
-    return {begin, messages_.posted()};
+    return {begin, messages_->posted()};
   }
 
   void pass_on(std::int64_t f) {
     for (int from = 0; from < slices_; ++from) {
       if (from == place_) continue;
-      messages_.receive(at(slice(f, from)), slice(f, from).count * element_, here_[from],
-                        Channel::result);
+      messages_->receive(at(slice(f, from)), slice(f, from).count * element_, here_[from],
+                         Channel::result);
     }
     for (std::size_t i = 0; i < here_.size() && has_slice(); ++i) {
       if (static_cast<int>(i) == place_) continue;
-      messages_.send(at(slice(f, place_)), slice(f, place_).count * element_, here_[i],
-                     Channel::result);
+      messages_->send(at(slice(f, place_)), slice(f, place_).count * element_, here_[i],
+                      Channel::result);
     }
   }
 
@@ -180,12 +181,12 @@ class AllReduceByNode {
   const std::int64_t largest_slice_bytes_;
   std::vector<const void*> parts_;
   std::byte* const scratch_;
-  MpiMessages messages_;
+  std::unique_ptr<Messages> messages_;
 };
 
 }  // namespace
 
-void all_reduce_by_node(MpiGroup& group, const collective::AllReduce& c, const CallContext& call) {
+void all_reduce_by_node(Group& group, const collective::AllReduce& c, const CallContext& call) {
   AllReduceByNode(group, c, call).run();
 }
 

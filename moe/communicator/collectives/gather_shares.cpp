@@ -1,9 +1,9 @@
-#include "moe/communicator/mpi/by_node.h"
-#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/collectives/by_node.h"
+#include "moe/communicator/collectives/collectives.h"
 
 namespace moe {
 
-void carry_out(MpiGroup& group, const collective::GatherShares& c, const CallContext& call) {
+void carry_out(Group& group, const collective::GatherShares& c, const CallContext& call) {
   const int n = group.size();
   const int element = bytes_of(c.dtype);
   if (n == 1) return;
@@ -25,23 +25,23 @@ void carry_out(MpiGroup& group, const collective::GatherShares& c, const CallCon
     const std::int64_t gathered = array.count / n * n;
     return ElementRange{array.begin + gathered, owner + 1 < n ? 0 : array.count - gathered};
   };
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   for (int step = 1; step < n; ++step) {
     const int peer = (group.rank + n - step) % n;
     for (const ElementRange& array : c.arrays) {
       const ElementRange theirs = left(array, peer);
       if (theirs.count == 0) continue;
-      messages.receive(c.data + theirs.begin * element, theirs.count * element, peer);
+      messages->receive(c.data + theirs.begin * element, theirs.count * element, peer);
     }
   }
   for (int step = 1; step < n; ++step) {
     for (const ElementRange& array : c.arrays) {
       const ElementRange own = left(array, group.rank);
       if (own.count == 0) continue;
-      messages.send(c.data + own.begin * element, own.count * element, (group.rank + step) % n);
+      messages->send(c.data + own.begin * element, own.count * element, (group.rank + step) % n);
     }
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "moe/communicator/chain.h"
-#include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_fragments.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/collectives/reduce_fragments.h"
 
 namespace moe {
 namespace {
@@ -14,9 +14,9 @@ constexpr std::size_t kArriving = 4;
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallContext& call) {
+void carry_out(Group& group, const collective::ChainReduce& c, const CallContext& call) {
   const int element = bytes_of(c.dtype);
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   const ChainMessages all = chain_messages(c);
   std::int64_t largest = 0;
   for (const ChainFragment& fragment : all.receives) largest = std::max(largest, fragment.count);
@@ -38,12 +38,12 @@ void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallCont
         if (sum >= sent.size() + kArriving) return;
         if (sum >= kSumsUnderWay) {
           const int last_there = sent[sum - kSumsUnderWay];
-          messages.wait(last_there, last_there + 1);
+          messages->wait(last_there, last_there + 1);
         }
         to = place_of(sum);
-        arrivals.push_back(messages.posted());
+        arrivals.push_back(messages->posted());
       }
-      messages.receive(to, fragment.count * element, chain.after);
+      messages->receive(to, fragment.count * element, chain.after);
     }
   };
   receive_more();
@@ -51,18 +51,18 @@ void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallCont
     const collective::Chain& chain = c.chains[fragment.chain];
     const std::byte* from = c.data + fragment.begin * element;
     if (chain.after < 0) {
-      messages.send(from, fragment.count * element, chain.before);
+      messages->send(from, fragment.count * element, chain.before);
       continue;
     }
     const std::size_t sum = sent.size();
-    messages.wait(arrivals[sum], arrivals[sum] + 1);
+    messages->wait(arrivals[sum], arrivals[sum] + 1);
     std::byte* const to = place_of(sum);
     sum_in_order(std::array<const void*, 2>{to, from}, to, fragment.count, c.dtype);
-    sent.push_back(messages.posted());
-    messages.send(to, fragment.count * element, chain.before);
+    sent.push_back(messages->posted());
+    messages->send(to, fragment.count * element, chain.before);
     receive_more();
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "moe/communicator/mpi/by_node.h"
-#include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_fragments.h"
+#include "moe/communicator/collectives/by_node.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/collectives/reduce_fragments.h"
 
 namespace moe {
 namespace {
@@ -11,27 +11,26 @@ namespace {
 /// Below this many bytes from each rank a second round costs more than what it saves.
 constexpr std::int64_t kReducedInOneRoundBytes = 16 * 1024;
 
-void everybody_sends_everything(MpiGroup& group, const collective::AllReduce& c,
+void everybody_sends_everything(Group& group, const collective::AllReduce& c,
                                 const CallContext& call) {
   const int n = group.size();
   const std::int64_t bytes = c.count * bytes_of(c.dtype);
   std::byte* scratch = reduce_scratch(group, n * bytes);
   std::vector<const void*> parts(n);
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   for (int step = 1; step < n; ++step) {
     const int peer = (group.rank + n - step) % n;
-    messages.receive(scratch + peer * bytes, bytes, peer);
+    messages->receive(scratch + peer * bytes, bytes, peer);
   }
-  for (int step = 1; step < n; ++step) messages.send(c.from, bytes, (group.rank + step) % n);
-  messages.wait_all();
+  for (int step = 1; step < n; ++step) messages->send(c.from, bytes, (group.rank + step) % n);
+  messages->wait_all();
   for (int peer = 0; peer < n; ++peer) parts[peer] = scratch + peer * bytes;
   parts[group.rank] = c.from;
   sum_parts(group, parts, c.to, c.count, c.dtype);
 }
 
 /// Every rank adds a share of each fragment and sends its sum to all others.
-void everybody_adds_a_share(MpiGroup& group, const collective::AllReduce& c,
-                            const CallContext& call) {
+void everybody_adds_a_share(Group& group, const collective::AllReduce& c, const CallContext& call) {
   const int n = group.size();
   const int element = bytes_of(c.dtype);
   auto* base = static_cast<std::byte*>(c.to);
@@ -41,37 +40,37 @@ void everybody_adds_a_share(MpiGroup& group, const collective::AllReduce& c,
   const auto received = [&](std::int64_t f, int peer) {
     return scratch + (f % under_way * n + peer) * sum.largest_share() * element;
   };
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
 
   struct Posted {
     int begin, end;
   };
   std::vector<Posted> posted;
   const auto scatter = [&](std::int64_t f) {
-    const int begin = messages.posted();
+    const int begin = messages->posted();
     const auto own = sum.share(f, group.rank);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
-      messages.receive(received(f, peer), own.count * element, peer);
+      messages->receive(received(f, peer), own.count * element, peer);
     }
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
       const auto theirs = sum.share(f, peer);
-      messages.send(base + theirs.begin * element, theirs.count * element, peer);
+      messages->send(base + theirs.begin * element, theirs.count * element, peer);
     }
-    posted.push_back({begin, messages.posted()});
+    posted.push_back({begin, messages->posted()});
   };
   const auto gather = [&](std::int64_t f) {
     const auto own = sum.share(f, group.rank);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
       const auto theirs = sum.share(f, peer);
-      messages.receive(base + theirs.begin * element, theirs.count * element, peer,
-                       Channel::result);
+      messages->receive(base + theirs.begin * element, theirs.count * element, peer,
+                        Channel::result);
     }
     for (int step = 1; step < n; ++step) {
-      messages.send(base + own.begin * element, own.count * element, (group.rank + step) % n,
-                    Channel::result);
+      messages->send(base + own.begin * element, own.count * element, (group.rank + step) % n,
+                     Channel::result);
     }
   };
 
@@ -79,7 +78,7 @@ void everybody_adds_a_share(MpiGroup& group, const collective::AllReduce& c,
   std::vector<const void*> parts(n);
   for (std::int64_t f = 0; f < sum.fragments(); ++f) {
     // Sends too: the results of the others arrive where their shares were sent from.
-    messages.wait(posted[f].begin, posted[f].end);
+    messages->wait(posted[f].begin, posted[f].end);
     const auto own = sum.share(f, group.rank);
     for (int peer = 0; peer < n; ++peer) parts[peer] = received(f, peer);
     parts[group.rank] = base + own.begin * element;
@@ -87,12 +86,12 @@ void everybody_adds_a_share(MpiGroup& group, const collective::AllReduce& c,
     gather(f);
     if (f + under_way < sum.fragments()) scatter(f + under_way);
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContext& call) {
+void carry_out(Group& group, const collective::AllReduce& c, const CallContext& call) {
   const int n = group.size();
   if (n == 1 || c.count == 0) return;
   if (c.count * bytes_of(c.dtype) * (n - 1) <= kReducedInOneRoundBytes) {

@@ -1,4 +1,4 @@
-#include "moe/communicator/mpi/group_nodes.h"
+#include "moe/communicator/collectives/group_nodes.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "moe/communicator/mpi/messages.h"
+#include "moe/communicator/collectives/messages.h"
 #include "moe/communicator/sum.h"
 #include "moe/rows/tensor.h"
 
@@ -26,7 +26,7 @@ constexpr std::int64_t reduce_fragment_count(int ranks, DType dtype) {
 }
 
 /// Memory for what one reduction receives. A group carries out one call at a time.
-inline std::byte* reduce_scratch(MpiGroup& group, std::int64_t bytes) {
+inline std::byte* reduce_scratch(Group& group, std::int64_t bytes) {
   if (static_cast<std::int64_t>(group.scratch.size()) < bytes) group.scratch.resize(bytes);
   return group.scratch.data();
 }
@@ -34,7 +34,7 @@ inline std::byte* reduce_scratch(MpiGroup& group, std::int64_t bytes) {
 /// sum[count] = the parts of all members: those of a node are added in rank order, then the sums of
 /// the nodes, in the order of their first members. Every reduction of a group adds in this order,
 /// so all of them have the same bits, whatever the ranks exchange to get there.
-inline void sum_parts(const MpiGroup& group, std::span<const void* const> parts, void* sum,
+inline void sum_parts(const Group& group, std::span<const void* const> parts, void* sum,
                       std::int64_t count, DType dtype) {
   if (!group.nodes.share_cards()) return sum_in_order(parts, sum, count, dtype);
   std::vector<std::vector<const void*>> by_node;

@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <memory>
 #include <vector>
 
-#include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_fragments.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/collectives/reduce_fragments.h"
 
 namespace moe {
 namespace {
@@ -34,7 +35,7 @@ std::vector<Fragment> fragments_of(const collective::ShareCall& c, int owner, in
 
 class SharesReduction {
  public:
-  SharesReduction(MpiGroup& group, const collective::ReduceShares& c, const CallContext& call)
+  SharesReduction(Group& group, const collective::ReduceShares& c, const CallContext& call)
       : group_(group),
         data_(c.data),
         dtype_(c.dtype),
@@ -42,7 +43,7 @@ class SharesReduction {
         ranks_(group.size()),
         most_(std::min(longest_share(c, ranks_), reduce_fragment_count(ranks_, c.dtype))),
         scratch_(reduce_scratch(group, kReduceFragmentsUnderWay * ranks_ * most_ * element_)),
-        messages_(group, call, c.name) {
+        messages_(group.messages(call, c.name)) {
     for (int owner = 0; owner < ranks_; ++owner) {
       fragments_.push_back(fragments_of(c, owner, ranks_, most_));
       count_ = std::max(count_, fragments_.back().size());
@@ -52,11 +53,11 @@ class SharesReduction {
   void run() {
     for (std::size_t f = 0; f < kReduceFragmentsUnderWay; ++f) post(f);
     for (std::size_t f = 0; f < count_; ++f) {
-      messages_.wait(posted_[f].begin, posted_[f].receives_end);
+      messages_->wait(posted_[f].begin, posted_[f].receives_end);
       add(f);
       post(f + kReduceFragmentsUnderWay);
     }
-    messages_.wait_all();
+    messages_->wait_all();
   }
 
  private:
@@ -78,20 +79,20 @@ class SharesReduction {
 
   void post(std::size_t f) {
     if (f >= count_) return;
-    const int begin = messages_.posted();
+    const int begin = messages_->posted();
     for (int step = 1; step < ranks_; ++step) {
       const int peer = (group_.rank + ranks_ - step) % ranks_;
       std::byte* to = received(f, peer);
       for (const ElementRange& range : fragment(group_.rank, f)) {
-        messages_.receive(to, range.count * element_, peer);
+        messages_->receive(to, range.count * element_, peer);
         to += range.count * element_;
       }
     }
-    posted_.push_back({begin, messages_.posted()});
+    posted_.push_back({begin, messages_->posted()});
     for (int step = 1; step < ranks_; ++step) {
       const int peer = (group_.rank + step) % ranks_;
       for (const ElementRange& range : fragment(peer, f)) {
-        messages_.send(data_ + range.begin * element_, range.count * element_, peer);
+        messages_->send(data_ + range.begin * element_, range.count * element_, peer);
       }
     }
   }
@@ -114,14 +115,14 @@ class SharesReduction {
     int begin, receives_end;
   };
 
-  MpiGroup& group_;
+  Group& group_;
   std::byte* const data_;
   const DType dtype_;
   const std::int64_t element_;
   const int ranks_;
   const std::int64_t most_;  ///< elements of a fragment
   std::byte* const scratch_;
-  MpiMessages messages_;
+  std::unique_ptr<Messages> messages_;
   std::vector<std::vector<Fragment>> fragments_;  ///< by owner
   std::size_t count_ = 0;                         ///< the most fragments that an owner has
   std::vector<Posted> posted_;                    ///< by fragment
@@ -129,7 +130,7 @@ class SharesReduction {
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::ReduceShares& c, const CallContext& call) {
+void carry_out(Group& group, const collective::ReduceShares& c, const CallContext& call) {
   if (group.size() == 1) return;
   SharesReduction(group, c, call).run();
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/collectives/collectives.h"
 
 namespace moe {
 namespace {
@@ -17,19 +17,19 @@ constexpr int kFragmentsUnderWay = 2;
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContext& call) {
+void carry_out(Group& group, const collective::Broadcast& c, const CallContext& call) {
   const int n = group.size(), root = c.root;
   const std::int64_t bytes = c.count * bytes_of(c.dtype);
   auto* base = static_cast<std::byte*>(c.to);
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   if (bytes == 0 || n == 1) return;
   if (n == 2 || bytes <= kSentInOneRoundBytes) {
     if (group.rank == root) {
-      for (int step = 1; step < n; ++step) messages.send(base, bytes, (root + step) % n);
+      for (int step = 1; step < n; ++step) messages->send(base, bytes, (root + step) % n);
     } else {
-      messages.receive(base, bytes, root);
+      messages->receive(base, bytes, root);
     }
-    messages.wait_all();
+    messages->wait_all();
     return;
   }
 
@@ -43,11 +43,11 @@ void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContex
   if (group.rank == root) {
     const int window = kFragmentsUnderWay * (n - 1);
     for (std::int64_t i = 0; i < fragments; ++i) {
-      const int oldest = messages.posted() - window;
-      if (oldest >= 0) messages.wait(oldest, oldest + 1);
-      messages.send(base + i * fragment, size_of(i), relay_of(i));
+      const int oldest = messages->posted() - window;
+      if (oldest >= 0) messages->wait(oldest, oldest + 1);
+      messages->send(base + i * fragment, size_of(i), relay_of(i));
     }
-    messages.wait_all();
+    messages->wait_all();
     return;
   }
   struct Relayed {
@@ -57,23 +57,24 @@ void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContex
   std::vector<Relayed> relayed;
   for (std::int64_t i = 0; i < fragments; ++i) {
     const bool own = relay_of(i) == group.rank;
-    if (own) relayed.push_back({i, messages.posted()});
-    messages.receive(base + i * fragment, size_of(i), own ? root : relay_of(i),
-                     own ? Channel::data : Channel::result);
+    if (own) relayed.push_back({i, messages->posted()});
+    messages->receive(base + i * fragment, size_of(i), own ? root : relay_of(i),
+                      own ? Channel::data : Channel::result);
   }
-  const int first_send = messages.posted();
+  const int first_send = messages->posted();
   const int window = kFragmentsUnderWay * (n - 2);
   for (const Relayed& mine : relayed) {
-    messages.wait(mine.request, mine.request + 1);
+    messages->wait(mine.request, mine.request + 1);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
       if (peer == root) continue;
-      const int oldest = messages.posted() - window;
-      if (oldest >= first_send) messages.wait(oldest, oldest + 1);
-      messages.send(base + mine.fragment * fragment, size_of(mine.fragment), peer, Channel::result);
+      const int oldest = messages->posted() - window;
+      if (oldest >= first_send) messages->wait(oldest, oldest + 1);
+      messages->send(base + mine.fragment * fragment, size_of(mine.fragment), peer,
+                     Channel::result);
     }
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe

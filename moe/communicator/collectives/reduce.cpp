@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
-#include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_fragments.h"
+#include "moe/communicator/collectives/collectives.h"
+#include "moe/communicator/collectives/reduce_fragments.h"
 
 namespace moe {
 namespace {
@@ -13,12 +13,12 @@ constexpr std::int64_t kAddedByTheRootBytes = 16 * 1024;
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& call) {
+void carry_out(Group& group, const collective::Reduce& c, const CallContext& call) {
   const int n = group.size(), rank = group.rank;
   const int element = bytes_of(c.dtype);
   const auto* from = static_cast<const std::byte*>(c.from);
   auto* to = static_cast<std::byte*>(c.to);
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   if (c.count == 0) return;
   if (n == 1) {
     if (to != from) std::memcpy(to, from, c.count * element);
@@ -47,19 +47,19 @@ void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& 
   };
   std::vector<Posted> posted;
   const auto scatter = [&](std::int64_t f) {
-    const int begin = messages.posted();
+    const int begin = messages->posted();
     for (int step = 1; step < n && own >= 0; ++step) {
       const int peer = (rank + n - step) % n;
-      messages.receive(received(f, peer), sum.share(f, own).count * element, peer);
+      messages->receive(received(f, peer), sum.share(f, own).count * element, peer);
     }
     // The adder after this one first, so that no adder is everybody's first.
     for (int step = 1; step <= adder_count; ++step) {
       const int adder = (std::max(own, 0) + step) % adder_count;
       if (adder == own) continue;
       const auto theirs = sum.share(f, adder);
-      messages.send(from + theirs.begin * element, theirs.count * element, adders[adder]);
+      messages->send(from + theirs.begin * element, theirs.count * element, adders[adder]);
     }
-    posted.push_back({begin, messages.posted()});
+    posted.push_back({begin, messages->posted()});
   };
 
   for (std::int64_t f = 0; f < under_way; ++f) scatter(f);
@@ -67,29 +67,29 @@ void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& 
   std::vector<int> results;  // by fragment: the message with this rank's sum
   for (std::int64_t f = 0; f < sum.fragments(); ++f) {
     // The root's sends too: where `to` is `from`, results arrive where its shares were sent from.
-    messages.wait(posted[f].begin, posted[f].end);
+    messages->wait(posted[f].begin, posted[f].end);
     if (own >= 0) {
       const auto share = sum.share(f, own);
       for (int peer = 0; peer < n; ++peer) parts[peer] = received(f, peer);
       parts[rank] = from + share.begin * element;
       // The rank's own place among what it receives is free for its sum, once the last one is sent.
       if (!root_adds && f >= under_way) {
-        messages.wait(results[f - under_way], results[f - under_way] + 1);
+        messages->wait(results[f - under_way], results[f - under_way] + 1);
       }
       std::byte* result = root_adds ? to + share.begin * element : received(f, rank);
       sum_parts(group, parts, result, share.count, c.dtype);
-      results.push_back(messages.posted());
-      if (!root_adds) messages.send(result, share.count * element, c.root, Channel::result);
+      results.push_back(messages->posted());
+      if (!root_adds) messages->send(result, share.count * element, c.root, Channel::result);
     } else if (rank == c.root) {
       for (int adder = 0; adder < adder_count; ++adder) {
         const auto theirs = sum.share(f, adder);
-        messages.receive(to + theirs.begin * element, theirs.count * element, adders[adder],
-                         Channel::result);
+        messages->receive(to + theirs.begin * element, theirs.count * element, adders[adder],
+                          Channel::result);
       }
     }
     if (f + under_way < sum.fragments()) scatter(f + under_way);
   }
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe

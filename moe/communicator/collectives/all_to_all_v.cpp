@@ -3,7 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/collectives/collectives.h"
 
 namespace moe {
 namespace {
@@ -38,26 +38,26 @@ void copy_own(int rank, const collective::AllToAllV& c) {
 
 }  // namespace
 
-void carry_out(MpiGroup& group, const collective::AllToAllV& c, const CallContext& call) {
+void carry_out(Group& group, const collective::AllToAllV& c, const CallContext& call) {
   check_peers(c.send, group.size());
   check_peers(c.receive, group.size());
-  MpiMessages messages(group, call, c.name);
+  const auto messages = group.messages(call, c.name);
   for (int step = 1; step < group.size(); ++step) {
     const int peer = (group.rank + group.size() - step) % group.size();
     for (const Segment& segment : c.receive) {
       if (segment.peer != peer || segment.rows == 0) continue;
-      messages.receive(c.to + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
+      messages->receive(c.to + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
     }
   }
   for (int step = 1; step < group.size(); ++step) {
     const int peer = (group.rank + step) % group.size();
     for (const Segment& segment : c.send) {
       if (segment.peer != peer || segment.rows == 0) continue;
-      messages.send(c.from + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
+      messages->send(c.from + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
     }
   }
   copy_own(group.rank, c);
-  messages.wait_all();
+  messages->wait_all();
 }
 
 }  // namespace moe
