@@ -47,7 +47,7 @@ Candidate own_choice(const Situation& whole, const PlannerRequest& request, cons
   moe::Schedule schedule = given ? plan_from(*given, planner, request.options, whole)
                                  : plan_with(planner, whole, request.options);
   std::string parameters = parameters_of(planner, request.options, schedule);
-  return {std::string(planner.name), std::move(parameters), std::move(schedule)};
+  return {std::move(schedule), std::move(parameters), std::string(planner.name)};
 }
 
 Compared row_of(const PlannerRequest& request, const Given* given) {

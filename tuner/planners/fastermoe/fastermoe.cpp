@@ -11,8 +11,6 @@
 #include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/placement/transfer_loads.h"
-#include "tuner/planners/situation/plan_memory.h"
-#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -114,7 +112,7 @@ std::vector<Candidate> fastermoe_candidates(const Situation& situation,
     const moe::Schedule alone = shadows(situation, rule);
     const auto add = [&](const std::string& parameters, moe::Schedule schedule) {
       const char* by = rule == Rule::ours ? "{}" : R"({"rule": "as released"})";
-      candidates.push_back({alone.planner, join_parameters(parameters, by), std::move(schedule)});
+      candidates.push_back({std::move(schedule), join_parameters(parameters, by)});
     };
     if (!is_released(options) || !has_groups) add(R"({"exchange": "whole"})", alone);
     if (!has_groups) continue;
@@ -123,13 +121,6 @@ std::vector<Candidate> fastermoe_candidates(const Situation& situation,
         by_groups(situation, size, alone));
   }
   return candidates;
-}
-
-moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options) {
-  std::vector<Candidate> candidates =
-      remembered(situation, memory_key("fastermoe", options, true),
-                 [&] { return fastermoe_candidates(situation, options); });
-  return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
 }  // namespace tuner

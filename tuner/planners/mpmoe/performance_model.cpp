@@ -125,8 +125,7 @@ double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTim
 }
 
 double modelled_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  const moe::Program program = moe::apply(situation.program, schedule);
-  const std::vector<double> alone_s = alone_seconds(situation, costs_of(situation, program));
+  const auto [program, alone_s] = timed(situation, schedule);
   std::map<PipelineOf, Pipeline> pipelines;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];

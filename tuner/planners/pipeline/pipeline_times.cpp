@@ -94,8 +94,9 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
 }
 
 std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
-                                                   const moe::Program& scheduled) {
-  return pipeline_times(scheduled, alone_seconds(situation, costs_of(situation, scheduled)));
+                                                   const moe::Schedule& schedule) {
+  const auto [program, alone_s] = timed(situation, schedule);
+  return pipeline_times(program, alone_s);
 }
 
 }  // namespace tuner
