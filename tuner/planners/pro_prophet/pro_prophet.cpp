@@ -70,8 +70,4 @@ moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions&
   return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
-double overlapped_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  return placed_iteration_s(situation, schedule, Transfers::overlapped);
-}
-
 }  // namespace tuner

@@ -82,15 +82,15 @@ TEST(PlacedSchedule, OfProProphetIsFasterThanNoneWhereLoadsAreSkewed) {
   const moe::Schedule schedule = plan_pro_prophet_planner(skewed.situation, {});
   EXPECT_THAT(experts_sent(schedule), SizeIs(3));
   EXPECT_LT(simulated_s(skewed.situation, schedule), 0.9 * simulated_s(skewed.situation, {}));
-  EXPECT_LT(blocking_iteration_s(skewed.situation, schedule),
-            blocking_iteration_s(skewed.situation, {}));
+  EXPECT_LT(placed_iteration_s(skewed.situation, schedule, Transfers::blocking),
+            placed_iteration_s(skewed.situation, {}, Transfers::blocking));
   EXPECT_THAT(placement_remark(skewed.situation, {}, schedule), HasSubstr("experts of 3 layers"));
 }
 
 TEST(PlacedSchedule, OfProProphetPredictsNoMoreThanOthersThatSendHome) {
   const SkewedSituation skewed;
   const auto predicted_s = [&](const moe::Schedule& schedule) {
-    return blocking_iteration_s(skewed.situation, schedule);
+    return placed_iteration_s(skewed.situation, schedule, Transfers::blocking);
   };
   const double own_s = predicted_s(plan_pro_prophet_planner(skewed.situation, {}));
   for (const char* name : {"top2", "top3", "fastermoe"}) {
@@ -119,7 +119,7 @@ TEST(PlacedSchedule, GoesOnFromExpertsThatAreElsewhere) {
   for (const char* name : {"top2", "fastermoe", "eplb", "pro_prophet", "smartmoe_greedy"}) {
     const moe::Schedule schedule = planned(name, skewed.situation);
     EXPECT_NO_THROW(moe::apply(skewed.program, schedule)) << schedule.planner;
-    EXPECT_GT(blocking_iteration_s(skewed.situation, schedule), 0);
+    EXPECT_GT(placed_iteration_s(skewed.situation, schedule, Transfers::blocking), 0);
   }
 }
 
@@ -158,7 +158,7 @@ TEST(PlacedSchedule, OfFixedPoliciesHidesTransfersWhereThatIsFaster) {
   EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[0].schedule), IsEmpty());
   EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[1].schedule), SizeIs(5));
   EXPECT_EQ(placed_paper_s(skewed.situation, candidates[0].schedule),
-            blocking_iteration_s(skewed.situation, candidates[0].schedule));
+            placed_iteration_s(skewed.situation, candidates[0].schedule, Transfers::blocking));
   EXPECT_LT(placed_paper_s(skewed.situation, candidates[1].schedule),
             placed_paper_s(skewed.situation, candidates[0].schedule));
   const double planned_s = simulated_s(skewed.situation, planned("top2", skewed.situation));
@@ -196,8 +196,8 @@ TEST(FasterMoe, ShadowsOnlyWhereTheSimulationGainsFromIt) {
       const moe::Schedule shadows = fastermoe_candidates(skewed.situation, {}).at(0).schedule;
       const double none_s = simulated_s(skewed.situation, {});
       const double shadowed_s = simulated_s(skewed.situation, shadows);
-      const double by_model = blocking_iteration_s(skewed.situation, shadows) /
-                              blocking_iteration_s(skewed.situation, {});
+      const double by_model = placed_iteration_s(skewed.situation, shadows, Transfers::blocking) /
+                              placed_iteration_s(skewed.situation, {}, Transfers::blocking);
       const std::string line =
           fmt::format("{}, experts {} times as slow: {:.2f} of the time at home, by Eq. 6 {:.2f}",
                       routing, slower, shadowed_s / none_s, by_model);
@@ -234,7 +234,7 @@ TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
         EXPECT_THAT(replica.holders, Each(homes[static_cast<std::size_t>(replica.expert)] ^ 1));
       }
     }
-    predicted_s.push_back(blocking_iteration_s(skewed.situation, schedule));
+    predicted_s.push_back(placed_iteration_s(skewed.situation, schedule, Transfers::blocking));
   }
   EXPECT_LT(predicted_s[0], predicted_s[1]) << "loads are more even where first copies move too";
 }
