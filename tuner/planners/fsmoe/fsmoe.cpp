@@ -20,7 +20,10 @@ std::vector<Candidate> fsmoe_candidates(const Situation& situation, const Planne
   const char* name = name_of(in_node);
   std::vector<Candidate> candidates;
   const auto add = [&](const char* by, moe::Schedule schedule) {
-    candidates.push_back({std::move(schedule), fmt::format(R"({{"by": "{}"}})", by)});
+    // With the degrees, which a refinement of the costs may change.
+    const std::string parameters =
+        join_parameters(fmt::format(R"({{"by": "{}"}})", by), degrees_json(schedule));
+    candidates.push_back({std::move(schedule), parameters});
   };
   const auto by_simulation = [&](const char* by, const ScheduleOfDegrees& way) {
     add(by, with_best_degrees(situation, most, way));
