@@ -40,25 +40,18 @@ ProProphetCosts without_startups(ProProphetCosts costs) {
   return costs;
 }
 
-/// A shadow on all members, by the cheaper route.
-ShadowCost shadow_cost(const PlacedLayer& layer) {
+/// A shadow on all members by the cheaper route. As released: its parameters alone, through the
+/// network in one broadcast. [FasterMoE, code]
+ShadowCost shadow_cost(const PlacedLayer& layer, Rule rule) {
   const std::vector<int>& homes = layer.rows.homes;
   moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
-  one.route = cheapest_route(layer.costs, one, homes);
-  const auto seconds_by = [&](const ProProphetCosts& costs) {
-    const TransferTimes times = transfer_times(costs, one, homes);
-    return times.trans_s + times.agg_s;
-  };
-  const double each_s = seconds_by(without_startups(layer.costs));
-  return {each_s, seconds_by(layer.costs) - each_s};
-}
-
-/// Its parameters through the network, in one broadcast.                          [FasterMoE, code]
-ShadowCost released_shadow_cost(const PlacedLayer& layer) {
-  const std::vector<int>& homes = layer.rows.homes;
-  moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
-  one.route = moe::ExpertRoute::ring;
-  return {transfer_times(without_startups(layer.costs), one, homes).trans_s, 0};
+  const bool released = rule == Rule::released;
+  one.route = released ? moe::ExpertRoute::ring : cheapest_route(layer.costs, one, homes);
+  const TransferTimes each = transfer_times(without_startups(layer.costs), one, homes);
+  if (released) return {each.trans_s, 0};
+  const TransferTimes all = transfer_times(layer.costs, one, homes);
+  const double each_s = each.trans_s + each.agg_s;
+  return {each_s, all.trans_s + all.agg_s - each_s};
 }
 
 /// The experts that the rule shadows, where they save time by Eq. 6 too (ours). Eq. 6 knows that
@@ -66,9 +59,8 @@ ShadowCost released_shadow_cost(const PlacedLayer& layer) {
 moe::Schedule shadows(const Situation& situation, Rule rule) {
   const bool released = rule == Rule::released;
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
-    const auto shadowed =
-        shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange, layer.costs.experts,
-                         released ? released_shadow_cost(layer) : shadow_cost(layer));
+    const auto shadowed = shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange,
+                                           layer.costs.experts, shadow_cost(layer, rule));
     moe::ExpertPlacement shadows = on_all_members(shadowed, layer.rows.homes, layer.rows.members);
     shadows.route = cheapest_route(layer.costs, shadows, layer.rows.homes);
     moe::ExpertPlacement at_home;
