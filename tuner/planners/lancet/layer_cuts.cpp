@@ -106,6 +106,8 @@ std::map<int, LayerCuts> layer_cuts(const moe::Program& program, int most_parts)
     LayerCuts& cuts = all[layer];
     cuts.ops = ops_of_layer(program, forward, layer);
     const moe::Program around = around_layer(program, layers, layer);
+    const std::vector<std::size_t> near = moe::forward_ops(around, 0);
+    const OpRange inner = ops_of_layer(around, near, layer);
     const auto refused = [&](std::size_t before, std::size_t after, int count) {
       return refusal_of(around, moe::PartitionRange{layer, count, static_cast<int>(before),
                                                     static_cast<int>(after)});
@@ -119,13 +121,14 @@ std::map<int, LayerCuts> layer_cuts(const moe::Program& program, int most_parts)
       cuts.obstacle = "not along the batch: " + reason_in_block(*why, layer);
     } else {
       const auto before =
-          most(cuts.ops.first, [&](std::size_t n) { return !refused(n, 0, parts.front()); });
-      const auto after = most(forward.size() - cuts.ops.end,
+          most(inner.first, [&](std::size_t n) { return !refused(n, 0, parts.front()); });
+      const auto after = most(near.size() - inner.end,
                               [&](std::size_t n) { return !refused(0, n, parts.front()); });
       cuts.far = OpRange{cuts.ops.first - before, cuts.ops.end + after};
       cuts.parts = parts;
-      if (const auto over = before == 0 ? refused(1, 0, 1) : std::nullopt; over && cuts.ops.first) {
-        const auto gate = moe::refusal_to_cut(program.ops[forward[cuts.ops.first]]);
+      if (const auto over = before == 0 ? refused(1, 0, 1) : std::nullopt;
+          over && inner.first > 0) {
+        const auto gate = moe::refusal_to_cut(around.ops[near[inner.first]]);
         cuts.obstacle =
             "not over the gate: " + (gate ? gate->what() : reason_in_block(*over, layer));
       }
