@@ -25,7 +25,6 @@ struct Arguments {
   bool breakdown = false;
   bool fits = false;
   bool memory = false;
-  int iterations = 1;
   int most_chunks = 8;
   db::options::Output output;
   // fit

@@ -36,18 +36,13 @@ std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction
           planning_s};
 }
 
-double sequential_seconds(const Situation& situation) {
-  const Planner& baseline = planner_named(db::kSequential);
-  return predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
-}
-
 /// The planner's own choice.
 Candidate own_choice(const Situation& whole, const PlannerRequest& request, const Given* given) {
   const Planner& planner = *request.planner;
   moe::Schedule schedule = given ? plan_from(*given, planner, request.options, whole)
                                  : plan_with(planner, whole, request.options);
   std::string parameters = parameters_of(planner, request.options, schedule);
-  return {std::string(planner.name), std::move(parameters), std::move(schedule)};
+  return {std::move(schedule), std::move(parameters), std::string(planner.name)};
 }
 
 Compared row_of(const PlannerRequest& request, const Given* given) {
@@ -57,81 +52,36 @@ Compared row_of(const PlannerRequest& request, const Given* given) {
   return row;
 }
 
-/// Calls add(request, given) for every request, alone and with each given schedule.
+Compared refused(const PlannerRequest& request, const Given* given, const std::string& reason) {
+  Compared row = row_of(request, given);
+  row.parameters_json = to_json(request.options);
+  row.refusal = reason;
+  return row;
+}
+
+/// Calls add(request, given, result) for every request, alone and with each given schedule. What it
+/// refuses is a row.
 template <class Add>
-void for_each_row(const std::vector<PlannerRequest>& requests, const std::vector<Given>& given,
-                  const Add& add) {
+ComparedRows rows_of_all(const std::vector<PlannerRequest>& requests,
+                         const std::vector<Given>& given, const Add& add) {
+  ComparedRows result;
   db::Progress progress("compare", static_cast<double>(requests.size() * (1 + given.size())));
   double done = 0;
   const auto add_one = [&](const PlannerRequest& request, const Given* one) {
-    add(request, one);
+    try {
+      add(request, one, result);
+    } catch (const moe::Refusal& refusal) {
+      result.rows.push_back(refused(request, one, refusal.what()));
+      if (!result.first_refusal) result.first_refusal = std::current_exception();
+    }
     progress.at(++done);
   };
   for (const PlannerRequest& request : requests) add_one(request, nullptr);
   for (const Given& one : given) {
     for (const PlannerRequest& request : requests) add_one(request, &one);
   }
+  return result;
 }
-
-class Comparison {
- public:
-  Comparison(const Situation& whole, bool all_candidates)
-      : whole_(whole), all_candidates_(all_candidates), sequential_s_(sequential_seconds(whole)) {}
-
-  void add(const PlannerRequest& request, const Given* given) {
-    const auto begin = std::chrono::steady_clock::now();
-    try {
-      std::vector<Candidate> candidates = planned(request, given);
-      const std::chrono::duration<double> planning = std::chrono::steady_clock::now() - begin;
-      for (Candidate& one : candidates) {
-        Compared row = row_of(request, given);
-        row.planner = one.planner;
-        row.parameters_json = std::move(one.parameters_json);
-        row.changes = moe::changes_results(one.schedule);
-        const Prediction prediction = predict(whole_, *request.planner, one.schedule);
-        result_.fits_used.merge(fit_use(whole_.costs, prediction.program, whole_.groups));
-        row.figures =
-            figures_of(one.schedule, prediction, whole_.cluster, sequential_s_, planning.count());
-        if (!all_candidates_ && !fits(prediction)) {
-          say_remark(*request.planner, request.options, one.schedule);
-        }
-        result_.rows.push_back(std::move(row));
-      }
-    } catch (const moe::Refusal& refusal) {
-      add_refusal(request, given, refusal.what());
-      if (!result_.first_refusal) result_.first_refusal = std::current_exception();
-    }
-  }
-  ComparedRows take() && { return std::move(result_); }
-
- private:
-  bool fits(const Prediction& prediction) const {
-    const std::int64_t limit_bytes = whole_.cluster.memory_bytes;
-    return limit_bytes == 0 || prediction.peak_bytes <= limit_bytes;
-  }
-  void say_remark(const Planner& planner, const PlannerOptions& options,
-                  const moe::Schedule& schedule) const {
-    if (planner.remark) spdlog::info(planner.remark(whole_, options, schedule));
-  }
-  void add_refusal(const PlannerRequest& request, const Given* given, std::string reason) {
-    Compared row = row_of(request, given);
-    row.parameters_json = to_json(request.options);
-    row.refusal = std::move(reason);
-    result_.rows.push_back(std::move(row));
-  }
-  std::vector<Candidate> planned(const PlannerRequest& request, const Given* given) {
-    if (!all_candidates_) return {own_choice(whole_, request, given)};
-    if (!given) return candidates_of(*request.planner, whole_, request.options);
-    GivenCandidates all = candidates_of(*request.planner, whole_, request.options, *given);
-    for (std::string& reason : all.refused) add_refusal(request, given, std::move(reason));
-    return std::move(all.candidates);
-  }
-
-  const Situation& whole_;
-  const bool all_candidates_;
-  const double sequential_s_;
-  ComparedRows result_;
-};
 
 }  // namespace
 
@@ -139,13 +89,43 @@ ComparedRows compare_planners(const Situation& situation,
                               const std::vector<PlannerRequest>& requests,
                               const std::vector<Given>& given, bool all_candidates) {
   PlanMemory memory;
-  Situation remembering = situation;
-  remembering.memory = &memory;
-  Comparison comparison(remembering, all_candidates);
-  for_each_row(requests, given, [&](const PlannerRequest& request, const Given* one) {
-    comparison.add(request, one);
-  });
-  return std::move(comparison).take();
+  Situation whole = situation;
+  whole.memory = &memory;
+  const Planner& baseline = planner_named(db::kSequential);
+  const double sequential_s =
+      predict(whole, baseline, baseline.plan(whole, {})).timeline.duration_s;
+  return rows_of_all(
+      requests, given, [&](const PlannerRequest& request, const Given* one, ComparedRows& result) {
+        const Planner& planner = *request.planner;
+        const auto begin = std::chrono::steady_clock::now();
+        GivenCandidates tried;
+        if (!all_candidates) {
+          tried.candidates.push_back(own_choice(whole, request, one));
+        } else if (one != nullptr) {
+          tried = candidates_of(planner, whole, request.options, *one);
+        } else {
+          tried.candidates = candidates_of(planner, whole, request.options);
+        }
+        const std::chrono::duration<double> planning = std::chrono::steady_clock::now() - begin;
+        for (const std::string& reason : tried.refused) {
+          result.rows.push_back(refused(request, one, reason));
+        }
+        for (Candidate& candidate : tried.candidates) {
+          Compared row = row_of(request, one);
+          row.planner = candidate.planner;
+          row.parameters_json = std::move(candidate.parameters_json);
+          row.changes = moe::changes_results(candidate.schedule);
+          const Prediction prediction = predict(whole, planner, candidate.schedule);
+          result.fits_used.merge(fit_use(whole.costs, prediction.program, whole.groups));
+          row.figures = figures_of(candidate.schedule, prediction, whole.cluster, sequential_s,
+                                   planning.count());
+          if (!all_candidates && planner.remark != nullptr &&
+              fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
+            spdlog::info(planner.remark(whole, request.options, candidate.schedule));
+          }
+          result.rows.push_back(std::move(row));
+        }
+      });
 }
 
 ComparedRows replay_planners(const Situation& situation,
@@ -157,31 +137,25 @@ ComparedRows replay_planners(const Situation& situation,
       replay(situation, baseline, plan_every, memories, [&](const Situation& one) {
         return baseline.plan(one, {});
       }).prediction.timeline.duration_s;
-  ComparedRows result;
-  for_each_row(requests, given, [&](const PlannerRequest& request, const Given* one) {
-    Compared row = row_of(request, one);
-    row.parameters_json = to_json(request.options);
-    std::chrono::duration<double> planning{};
-    try {
-      const Replay replayed = replay(
-          situation, *request.planner, plan_every, memories, [&](const Situation& iteration) {
-            const auto begin = std::chrono::steady_clock::now();
-            moe::Schedule schedule = own_choice(iteration, request, one).schedule;
-            planning += std::chrono::steady_clock::now() - begin;
-            return schedule;
-          });
-      row.changes = moe::changes_results(replayed.schedule);
-      result.fits_used.merge(
-          fit_use(situation.costs, replayed.prediction.program, situation.groups));
-      row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
-                               sequential_s, planning.count() / replayed.plans);
-    } catch (const moe::Refusal& refusal) {
-      row.refusal = refusal.what();
-      if (!result.first_refusal) result.first_refusal = std::current_exception();
-    }
-    result.rows.push_back(std::move(row));
-  });
-  return result;
+  return rows_of_all(
+      requests, given, [&](const PlannerRequest& request, const Given* one, ComparedRows& result) {
+        std::chrono::duration<double> planning{};
+        const Replay replayed = replay(
+            situation, *request.planner, plan_every, memories, [&](const Situation& iteration) {
+              const auto begin = std::chrono::steady_clock::now();
+              moe::Schedule schedule = own_choice(iteration, request, one).schedule;
+              planning += std::chrono::steady_clock::now() - begin;
+              return schedule;
+            });
+        Compared row = row_of(request, one);
+        row.parameters_json = to_json(request.options);
+        row.changes = moe::changes_results(replayed.schedule);
+        result.fits_used.merge(
+            fit_use(situation.costs, replayed.prediction.program, situation.groups));
+        row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
+                                 sequential_s, planning.count() / replayed.plans);
+        result.rows.push_back(std::move(row));
+      });
 }
 
 }  // namespace tuner

@@ -20,13 +20,6 @@ void declare_simulate(CLI::App& app, Arguments& arguments, Action& action) {
       ->type_name("PLANNER");
   add_most_chunks(*command, arguments.most_chunks);
   command
-      ->add_option("--iterations", arguments.iterations,
-                   "simulate N iterations in a row as well, with nothing between them, and tell "
-                   "how long the middle one takes")
-      ->check(db::options::one_of({"1", "3", "5"}))
-      ->type_name("1|3|5")
-      ->capture_default_str();
-  command
       ->add_option("--trace", arguments.trace,
                    "write a Chrome trace, which Perfetto opens; - is stdout")
       ->type_name("FILE")

@@ -2,7 +2,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -28,7 +27,6 @@
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/measured_costs.h"
-#include "tuner/simulate/chained.h"
 #include "tuner/simulate/memory_use.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
@@ -135,9 +133,6 @@ std::vector<int> all_ranks(const Scenario& scenario) {
   return ranks;
 }
 
-/// 0 for less than a nanosecond: such a difference of two sums of thousands of times is rounding.
-double rounded_off(double seconds) { return std::abs(seconds) < 1e-9 ? 0 : seconds; }
-
 void print_memory(const std::vector<RankMemory>& memory, const Arguments& arguments) {
   db::RowWriter writer(stdout, style_of(arguments), {"rank", "time_s", "in_use_bytes"});
   for (const RankMemory& one : memory) {
@@ -199,14 +194,6 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
                               {"peak_rank", std::int64_t{fullest.rank}}};
   if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
     figures.push_back({"predicted_host_peak_bytes", prediction.host_peak_bytes});
-  }
-  if (arguments.iterations > 1) {
-    const ChainedIterations chained =
-        simulate_chained(prediction.program, prediction.costs, scenario.costs, scenario.cluster,
-                         arguments.iterations);
-    figures.push_back({"iterations", std::int64_t{arguments.iterations}});
-    figures.push_back({"chained_s", chained.middle_s});
-    figures.push_back({"chained_less_s", rounded_off(summary.duration_s - chained.middle_s)});
   }
   const db::Cell changes = changes_cell(schedule);
   if (shows_column(arguments, changes != db::Cell())) {

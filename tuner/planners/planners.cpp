@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "db/console/shown_text.h"
 #include "db/records.h"
@@ -19,26 +20,33 @@
 #include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/mpmoe/mpmoe.h"
 #include "tuner/planners/mpmoe/performance_model.h"
-#include "tuner/planners/mpmoe/pmoe.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/pipemoe/pipemoe.h"
-#include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
+#include "tuner/planners/pipelined/pipelined.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"
-#include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/smartmoe/smartmoe.h"
-#include "tuner/planners/tutel/tutel.h"
-#include "tuner/planners/tutel_improved/tutel_improved.h"
-#include "tuner/planners/two_batch/two_batch.h"
 
 namespace tuner {
+namespace {
+
+/// The sum of all ops, each on its slowest rank.
+double sum_of_ops_s(const Situation& situation, const moe::Schedule& schedule) {
+  const std::vector<double> seconds = timed(situation, schedule).alone_s;
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
+}  // namespace
 
 const std::vector<Planner>& planners() {
   static const std::vector<Planner> all{
       {.name = db::kSequential,
        .description = "one stream, nothing overlapped, as DeepSpeed-MoE trains",
-       .plan = plan_sequential,
-       .paper_seconds = sequential_paper_seconds,
+       .plan =
+           [](const Situation&, const PlannerOptions&) {
+             return moe::Schedule{db::kSequential, {}};
+           },
+       .paper_seconds = sum_of_ops_s,
        .keeps_to_memory = true},
       {.name = "tutel",
        .description = "a fixed degree, 2 unless asked: all-to-all beside experts, in equal chunks "
@@ -72,18 +80,22 @@ const std::vector<Planner>& planners() {
        .options = {kSliceMegabytes, kMostChunks}},
       {.name = "fsmoe_no_iio",
        .description = "fsmoe with one stream for all communication",
-       .plan = plan_fsmoe_no_iio,
        .paper_seconds = pipelined_iteration_s,
-       .candidates = fsmoe_no_iio_candidates,
+       .candidates =
+           [](const Situation& situation, const PlannerOptions& options) {
+             return fsmoe_candidates(situation, options, InNode::with_the_rest);
+           },
        .parameters = degrees_json,
        .remark = fsmoe_remark,
        .options = {kMostChunks}},
       {.name = "fsmoe",
        .description = "communication inside nodes beside communication between them; gradients "
                       "all-reduced in slices that fit the idle time of backward",
-       .plan = plan_fsmoe,
        .paper_seconds = pipelined_iteration_s,
-       .candidates = fsmoe_candidates,
+       .candidates =
+           [](const Situation& situation, const PlannerOptions& options) {
+             return fsmoe_candidates(situation, options, InNode::beside);
+           },
        .parameters = degrees_json,
        .remark = fsmoe_remark,
        .options = {kMostChunks}},
@@ -109,7 +121,7 @@ const std::vector<Planner>& planners() {
        .description = "pmoe with buffers that chunks share; the chunks, and how backward restores "
                       "the buffers, by short trainings",
        .plan = plan_mpmoe_pb,
-       .paper_seconds = mpmoe_paper_seconds,
+       .paper_seconds = mpmoe::modelled_iteration_s,
        .candidates = mpmoe_pb_candidates,
        .parameters = mpmoe_parameters,
        .remark = mpmoe_remark,
@@ -120,7 +132,7 @@ const std::vector<Planner>& planners() {
       {.name = "mpmoe_pm",
        .description = "mpmoe_pb by a performance model with interference",
        .plan = plan_mpmoe_pm,
-       .paper_seconds = mpmoe_paper_seconds,
+       .paper_seconds = mpmoe::modelled_iteration_s,
        .candidates = mpmoe_pm_candidates,
        .parameters = mpmoe_parameters,
        .remark = mpmoe_remark,
@@ -130,30 +142,29 @@ const std::vector<Planner>& planners() {
       {.name = "fastermoe",
        .description = "popular experts on all ranks; rows exchanged by groups of ranks beside the "
                       "experts",
-       .plan = plan_fastermoe,
-       .paper_seconds = blocking_iteration_s,
+       .paper_seconds = placed_paper_s,
        .candidates = fastermoe_candidates,
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kRanksPerGroup, kReleasedShadows}},
       {.name = "top2",
        .description = "in every MoE layer the 2 most loaded experts on all ranks",
-       .plan = plan_top2,
        .paper_seconds = placed_paper_s,
-       .candidates = top2_candidates,
+       .candidates = [](const Situation& situation,
+                        const PlannerOptions&) { return top_candidates(situation, 2); },
        .parameters = placed_json,
        .remark = placement_remark},
       {.name = "top3",
        .description = "in every MoE layer the 3 most loaded experts on all ranks",
-       .plan = plan_top3,
        .paper_seconds = placed_paper_s,
-       .candidates = top3_candidates,
+       .candidates = [](const Situation& situation,
+                        const PlannerOptions&) { return top_candidates(situation, 3); },
        .parameters = placed_json,
        .remark = placement_remark},
       {.name = "eplb",
        .description = "copies of loaded experts packed onto a spare slot of every rank",
        .plan = plan_eplb,
-       .paper_seconds = blocking_iteration_s,
+       .paper_seconds = placed_paper_s,
        .candidates = eplb_candidates,
        .parameters = placed_json,
        .remark = placement_remark,
@@ -163,28 +174,28 @@ const std::vector<Planner>& planners() {
            "experts move to other ranks for good, with their optimizer state, where that "
            "lowers the largest load",
        .plan = plan_smartmoe_greedy,
-       .paper_seconds = blocking_iteration_s,
+       .paper_seconds = placed_paper_s,
        .candidates = smartmoe_greedy_candidates,
        .remark = placement_remark},
       {.name = "pro_prophet_planner",
        .description = "experts sent, by search, to the ranks that have most rows for them; nothing "
                       "overlapped",
        .plan = plan_pro_prophet_planner,
-       .paper_seconds = blocking_iteration_s,
+       .paper_seconds = placed_paper_s,
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kBalance, kLeftOut, kReleased}},
       {.name = "pro_prophet_scheduler",
        .description = "pro_prophet_planner, with experts sent while earlier blocks compute",
        .plan = plan_pro_prophet_scheduler,
-       .paper_seconds = overlapped_iteration_s,
+       .paper_seconds = placed_paper_s,
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kBalance, kLeftOut, kReleased}},
       {.name = "pro_prophet",
        .description = "pro_prophet_scheduler, by a search that knows that transfers are hidden",
        .plan = plan_pro_prophet,
-       .paper_seconds = overlapped_iteration_s,
+       .paper_seconds = placed_paper_s,
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kBalance, kLeftOut, kReleased}},
@@ -192,18 +203,18 @@ const std::vector<Planner>& planners() {
        .description = "micro-batches through pipeline stages: all forward, then all backward",
        .plan = plan_gpipe,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = gpipe_candidates},
+       .candidates = if_any<plan_gpipe>},
       {.name = "one_f_one_b",
        .description = "micro-batches through pipeline stages: one forward, one backward (1F1B)",
        .plan = plan_one_f_one_b,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = one_f_one_b_candidates},
+       .candidates = if_any<plan_one_f_one_b>},
       {.name = "two_batch",
        .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
                       "computes while rows of the other travel",
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
-       .candidates = two_batch_candidates},
+       .candidates = if_any<plan_two_batch>},
       {.name = kJoint,
        .description =
            "all decisions together, by a search that starts from the plans of all others "

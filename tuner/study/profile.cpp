@@ -120,7 +120,7 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
     const MeasuredIteration& iteration = profiled.iterations[i];
     const Situation situation{*iteration.program, profile.groups, profiled.routings[i],
                               profile.machine.costs, profile.machine.cluster};
-    const double predicted = simulated_program_s(situation, *iteration.program);
+    const double predicted = simulated_s(situation, {});
     errors[profiled.runs[i]].push_back(predicted / iteration.timeline.duration_s - 1);
   }
   return errors;

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "db/console/format_rows.h"
 #include "db/records.h"
 #include "moe/errors.h"
-#include "tuner/planners/lancet/range_axes.h"
+#include "tuner/planners/lancet/layer_cuts.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -71,22 +72,21 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
 std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& program) {
   ProfileSchedule parts{fmt::format("{} parts of the batch overlapped", kBatchParts),
                         pipeline_schedule(program, "profile", {1, 1})};
-  RangeAxes axes(program);
+  const std::map<int, LayerCuts> layers = layer_cuts(program, kBatchParts);
   std::size_t free_from = 0;  // ops before this one are cut with an earlier layer
-  const std::vector<int> layers = moe_layers(program);
   for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
-    const auto far = axes.reach(*layer, kBatchParts);
+    const OpRange& ops = layer->second.ops;
+    const std::optional<OpRange>& far = layer->second.far;
     if (!far) continue;
-    const OpRange inner = axes.moe_ops(*layer).layer;
     // What lies between two layers is cut with the later one where its gate permits that.
-    const auto before = inner.first - std::max(far->first, free_from);
-    std::size_t end = inner.end;
+    const auto before = ops.first - std::max(far->first, free_from);
+    std::size_t end = ops.end;
     if (before == 0) {
       const auto next = std::next(layer);
-      end = next == layers.end() ? far->end : std::min(far->end, axes.moe_ops(*next).layer.first);
+      end = next == layers.end() ? far->end : std::min(far->end, next->second.ops.first);
     }
     parts.schedule.decisions.push_back(moe::PartitionRange{
-        *layer, kBatchParts, static_cast<int>(before), static_cast<int>(end - inner.end)});
+        layer->first, kBatchParts, static_cast<int>(before), static_cast<int>(end - ops.end)});
     if (!moe::is_legal(program, parts.schedule)) {
       parts.schedule.decisions.pop_back();
       continue;

@@ -87,7 +87,8 @@ void StudyPredictions::predict_all() {
   for (const PlannerRequest& request : requests) {
     const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
     auto all = candidates(decides_from, request, options_.say);
-    if (request.planner->measures && !all.empty()) {
+    // Without micro-profiles it makes no choice: the fastest of its candidates are trained.
+    if (chooses_by_micro_profiles(request) && !all.empty()) {
       options_.say(request.planner->remark(decides_from, planned_.planner_options(request),
                                            all.front().schedule));
     }

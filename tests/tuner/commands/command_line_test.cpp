@@ -62,14 +62,10 @@ TEST(CommandLine, AMistypedDatabaseIsNotMade) {
   }
 }
 
-TEST(CommandLine, SimulateTellsMemoryOverTimeAndIterationsInARow) {
-  const auto summary = moe_tune(
-      with({"simulate"}, {"--planner", "tutel:2", "--iterations", "3", "--format", "json"}));
+TEST(CommandLine, SimulateTellsMemoryOverTime) {
+  const auto summary = moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--format", "json"}));
   ASSERT_EQ(summary.code, 0) << summary.errors;
   const auto row = nlohmann::json::parse(summary.output).at(0);
-  EXPECT_EQ(row.at("iterations"), 3);
-  EXPECT_NEAR(row.at("chained_s").get<double>() + row.at("chained_less_s").get<double>(),
-              row.at("predicted_s").get<double>(), 1e-9);
   EXPECT_LE(row.at("peak_in_use_bytes"), row.at("predicted_peak_bytes"));
   EXPECT_LE(row.at("peak_at_s"), row.at("predicted_s"));
   EXPECT_TRUE(row.at("predicted_deviation_s").is_null()) << "the file says nothing of samples";
@@ -82,7 +78,7 @@ TEST(CommandLine, SimulateTellsMemoryOverTimeAndIterationsInARow) {
     most = std::max(most, use.at("in_use_bytes").get<std::int64_t>());
   }
   EXPECT_EQ(most, row.at("peak_in_use_bytes"));
-  EXPECT_EQ(moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--iterations", "2"})).code, 2);
+  EXPECT_EQ(moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--iterations", "3"})).code, 2);
 }
 
 TEST(CommandLine, FitsOfAClusterFileHaveNoSamples) {

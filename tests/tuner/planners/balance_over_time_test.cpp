@@ -9,6 +9,7 @@
 
 #include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
+#include "tests/tuner/planners/placement/balance_ratio.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
 #include "tuner/planners/placement/most_loaded_experts.h"
@@ -103,8 +104,8 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
                                         {2 * kExpert_s}),
                        moe::homes_in_order(kDevices, kDevices), kDevices);
     const auto placement = pro_prophet(routing, groups, costs);
-    ratio_sum += balance_ratio(routing, groups, placement);
-    fastermoe_sum += balance_ratio(routing, groups, shadows);
+    ratio_sum += test::balance_ratio(routing, groups, placement);
+    fastermoe_sum += test::balance_ratio(routing, groups, shadows);
     home_s += placed_layer_s(routing, groups, {}, costs, Transfers::overlapped);
     fastermoe_s += placed_layer_s(routing, groups, shadows, costs, Transfers::blocking);
     pro_prophet_s += placed_layer_s(routing, groups, placement, costs, Transfers::overlapped);
@@ -148,8 +149,8 @@ Stops stops_of(const std::vector<std::int64_t>& totals, double half_s) {
   }
   stops.searched_s = found.seconds;
   stops.fastermoe_s = placed_layer_s(routing, groups, shadows, costs, Transfers::blocking);
-  stops.fastermoe_deviation = 1 / balance_ratio(routing, groups, shadows);
-  stops.searched_deviation = 1 / balance_ratio(routing, groups, found.placement);
+  stops.fastermoe_deviation = 1 / test::balance_ratio(routing, groups, shadows);
+  stops.searched_deviation = 1 / test::balance_ratio(routing, groups, found.placement);
   return stops;
 }
 

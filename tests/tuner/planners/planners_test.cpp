@@ -15,12 +15,9 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/pipemoe/pipemoe.h"
+#include "tuner/planners/pipelined/pipelined.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"
-#include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/planners/tutel/tutel.h"
-#include "tuner/planners/two_batch/two_batch.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
@@ -50,10 +47,11 @@ struct PlannersTest : ::testing::Test {
 };
 
 TEST_F(PlannersTest, SequentialDecidesNothing) {
-  const auto schedule = plan_sequential(situation, {});
+  const Planner& sequential = planner_named(db::kSequential);
+  const moe::Schedule schedule = sequential.plan(situation, {});
   EXPECT_TRUE(schedule.decisions.empty());
   // permute 1, dispatch 1, experts 4, return 1, unrelated 4, combine 0.5; the exchange of counts
-  EXPECT_NEAR(sequential_paper_seconds(situation, schedule), 11.5 + kExchange_s, 1e-9);
+  EXPECT_NEAR(sequential.paper_seconds(situation, schedule), 11.5 + kExchange_s, 1e-9);
   EXPECT_NEAR(simulated(schedule), 11.5 + kExchange_s, 1e-9);
 }
 
@@ -134,10 +132,10 @@ TEST_F(PlannersTest, AFailureOfAPlannerIsABugAndNamesIt) {
   EXPECT_THAT([&] { plan_with(planner, situation, {}); }, named);
   EXPECT_THAT([&] { candidates_of(planner, situation, {}); }, named);
   planner.plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
-    throw std::runtime_error("nlopt failure");
+    throw std::runtime_error("library failure");
   };
   EXPECT_THAT([&] { plan_with(planner, situation, {}); },
-              ThrowsMessage<std::logic_error>("planner test: nlopt failure"));
+              ThrowsMessage<std::logic_error>("planner test: library failure"));
   planner.plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
     throw moe::Refusal("test", "one expert", "expected two");
   };
@@ -165,7 +163,7 @@ TEST_F(ModelPlannersTest, PipeMoeIsNoWorseThanAnyFixedDegree) {
 
 TEST_F(ModelPlannersTest, EveryPlansScheduleAppliesAndPrintsAsJson) {
   for (const Planner& planner : planners()) {
-    const moe::Schedule schedule = planner.plan(situation, {});
+    const moe::Schedule schedule = plan_with(planner, situation, {});
     EXPECT_EQ(schedule.planner, planner.name);
     EXPECT_EQ(moe::to_json(moe::schedule_from_json(moe::to_json(schedule))),
               moe::to_json(schedule));
@@ -207,7 +205,7 @@ TEST(MicroBatchOrder, PaperFormAndSimulationAgreeOnAPipelineWithoutCommunication
     EXPECT_GT(seconds(schedule), 0.6 * paper);
     EXPECT_LT(seconds(schedule), 0.6 * one_by_one);
   }
-  EXPECT_EQ(gpipe_candidates(situation, {}).size(), 1u);
+  EXPECT_EQ(candidates_of(planner_named("gpipe"), situation, {}).size(), 1u);
 }
 
 TEST(TwoBatch, HidesExchangesOfOneMicroBatchUnderTheOther) {
@@ -255,7 +253,7 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
         const moe::Routing routing = make_routing("uniform", program, groups, 1);
         const Situation situation{program, groups, routing, costs, cluster};
         for (const Planner& planner : planners()) {
-          EXPECT_NO_THROW(moe::apply(program, planner.plan(situation, options)))
+          EXPECT_NO_THROW(moe::apply(program, plan_with(planner, situation, options)))
               << planner.name << " " << moe_every << " " << to_text(layout) << micro_batches;
           for (const Candidate& candidate : candidates_of(planner, situation, options)) {
             EXPECT_NO_THROW(moe::apply(program, candidate.schedule)) << candidate.parameters_json;
@@ -267,9 +265,9 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
 }
 
 TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {
-  EXPECT_TRUE(gpipe_candidates(situation, {}).empty());
+  EXPECT_TRUE(candidates_of(planner_named("gpipe"), situation, {}).empty());
   EXPECT_TRUE(plan_one_f_one_b(situation, {}).decisions.empty());
-  EXPECT_TRUE(two_batch_candidates(situation, {}).empty());
+  EXPECT_TRUE(candidates_of(planner_named("two_batch"), situation, {}).empty());
   EXPECT_TRUE(plan_two_batch(situation, {}).decisions.empty());
 }
 
@@ -280,7 +278,7 @@ TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {
   EXPECT_EQ(tutel_candidates(situation, options).size(), 4u);
   options.asked[kDegree.key] = 3;
   ASSERT_EQ(tutel_candidates(situation, options).size(), 1u);
-  EXPECT_EQ(tutel_candidates(situation, options)[0].parameters_json,
+  EXPECT_EQ(candidates_of(planner_named("tutel"), situation, options)[0].parameters_json,
             R"({"forward_chunks": 3, "backward_chunks": 3})");
 }
 

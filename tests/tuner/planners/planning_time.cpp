@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
+#include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
+#include "tests/tuner/planners/fsmoe/slsqp_degree.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
-#include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 #include "tuner/scenario/scenario.h"
@@ -18,6 +20,10 @@ namespace tuner {
 namespace {
 
 constexpr int kMostChunks = 8;
+
+using test::backward_experts;
+using test::degree_by_replay;
+using test::degree_by_slsqp;
 
 using ChooseDegree = ChosenDegree (*)(const MoePhase&, int);
 
@@ -85,7 +91,7 @@ void plan_model(benchmark::State& state, const char* planner, const char* model,
       {.model = model, .cluster = cluster, .database = {}, .ranks = ranks, .layout = {}});
   const Situation situation = scenario.situation();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(planner_named(planner).plan(situation, {}));
+    benchmark::DoNotOptimize(plan_with(planner_named(planner), situation, {}));
   }
   state.counters["ops"] = static_cast<double>(scenario.program.ops.size());
 }

@@ -195,7 +195,7 @@ TEST(Profile, KnowsHowUnequallyFastRanksCompute) {
   const auto predicted_s = [&](const CostModel& costs) {
     const Situation situation{runs.program, runs.groups, profile.routings.front(), costs,
                               profile.machine.cluster};
-    return simulated_program_s(situation, runs.program);
+    return simulated_s(situation, {});
   };
   EXPECT_GT(predicted_s(profile.machine.costs), 1.02 * predicted_s(equal)) << "ranks wait";
 }
@@ -221,7 +221,7 @@ TEST(Profile, IsAsFastAsTheMedianMoment) {
     const Profile profile = profile_from_runs(runs.connection, runs.model, "", ids);
     const Situation situation{runs.program, runs.groups, profile.routings.front(),
                               profile.machine.costs, profile.machine.cluster};
-    return simulated_program_s(situation, runs.program);
+    return simulated_s(situation, {});
   };
   const double even_s = predicted_s(runs.ids);
   EXPECT_NEAR(predicted_s(rounds_at(runs, {1, 1, 1.3})) / even_s, 1, 0.01);
@@ -237,7 +237,7 @@ TEST(Profile, CountsTrialsAsMuchAndIsJudgedByThem) {
   const auto predicted_s = [&](const Profile& profile) {
     const Situation situation{runs.program, runs.groups, profile.routings.front(),
                               profile.machine.costs, profile.machine.cluster};
-    return simulated_program_s(situation, runs.program);
+    return simulated_s(situation, {});
   };
   const Profile before = profile_from_runs(runs.connection, runs.model, "", profiled);
   EXPECT_GT(predicted_s(before), 1.05 * measured_s);

@@ -47,7 +47,7 @@ TEST_F(ReplayTest, IsTheMedianOfTheIterationsUnderTheirPlans) {
     const Situation from{before.program, before.groups, routings[i - 1], before.costs,
                          before.cluster};
     const Situation in{before.program, before.groups, routings[i], before.costs, before.cluster};
-    seconds.push_back(predict(in, planner, planner.plan(from, {})).timeline.duration_s);
+    seconds.push_back(predict(in, planner, plan_with(planner, from, {})).timeline.duration_s);
   }
   const std::size_t median = median_place(seconds);
   const Replay replay = replayed(1);

@@ -43,8 +43,7 @@ moe::Schedule eplb_schedule(const Situation& situation, const PlannerOptions& op
   const int spare_slots = whole_value_of(options, kSpareSlots, kUsualSpareSlots);
   return placed_schedule(situation, "eplb", [&](const PlacedLayer& layer) {
     const std::vector<std::int64_t> loads = rows_by_expert(layer.rows);
-    const EplbGroup group{layer.rows.members, spare_slots, nodes, !nodes.empty(),
-                          current_homes(situation, layer)};
+    const EplbGroup group{layer.rows.members, spare_slots, nodes, current_homes(situation, layer)};
     moe::ExpertPlacement stay = eplb_placement(loads, group);
     stay.homes = group.homes;
     if (first == FirstCopies::stay) return stay;
@@ -64,8 +63,7 @@ std::vector<Candidate> eplb_candidates(const Situation& situation, const Planner
   std::vector<Candidate> candidates;
   const auto add = [&](const char* parameters, const std::vector<int>& of_members,
                        FirstCopies first) {
-    candidates.push_back(
-        {"eplb", parameters, eplb_schedule(situation, options, of_members, first)});
+    candidates.push_back({eplb_schedule(situation, options, of_members, first), parameters});
   };
   add(R"({"copies": "anywhere", "first_copies": "move"})", {}, FirstCopies::move);
   add(R"({"copies": "anywhere", "first_copies": "stay"})", {}, FirstCopies::stay);

@@ -20,7 +20,7 @@ struct Pack {
 
 /// The index of the pack that has a member: its node, or 0 where one pack has all.
 std::size_t pack_of(const EplbGroup& group, int member) {
-  return group.hierarchical ? static_cast<std::size_t>(group.node_of[member]) : 0;
+  return group.node_of.empty() ? 0 : static_cast<std::size_t>(group.node_of[member]);
 }
 
 /// The packs with their members, without experts.

@@ -16,10 +16,10 @@ std::vector<int> copies_by_load(std::span<const std::int64_t> loads, int extra, 
 
 struct EplbGroup {
   int members = 1;
-  int spare_slots = 1;        ///< slots of a member beside those of its own experts
-  std::vector<int> node_of;   ///< [member]; used if hierarchical
-  bool hierarchical = false;  ///< copies of an expert stay on the node of its home
-  moe::ExpertHomes homes{};   ///< present homes; empty: in order
+  int spare_slots = 1;       ///< slots of a member beside those of its own experts
+  std::vector<int> node_of;  ///< [member]: copies of an expert stay on the node of its home
+                             ///< (hierarchical); empty: they go anywhere
+  moe::ExpertHomes homes{};  ///< present homes; empty: in order
 };
 
 /// EPLB's placement for one layer. Numbers of copies are those of copies_by_load. Copies are packed

@@ -11,8 +11,6 @@
 #include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/placement/transfer_loads.h"
-#include "tuner/planners/situation/plan_memory.h"
-#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -42,25 +40,18 @@ ProProphetCosts without_startups(ProProphetCosts costs) {
   return costs;
 }
 
-/// A shadow on all members, by the cheaper route.
-ShadowCost shadow_cost(const PlacedLayer& layer) {
+/// A shadow on all members by the cheaper route. As released: its parameters alone, through the
+/// network in one broadcast. [FasterMoE, code]
+ShadowCost shadow_cost(const PlacedLayer& layer, Rule rule) {
   const std::vector<int>& homes = layer.rows.homes;
   moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
-  one.route = cheapest_route(layer.costs, one, homes);
-  const auto seconds_by = [&](const ProProphetCosts& costs) {
-    const TransferTimes times = transfer_times(costs, one, homes);
-    return times.trans_s + times.agg_s;
-  };
-  const double each_s = seconds_by(without_startups(layer.costs));
-  return {each_s, seconds_by(layer.costs) - each_s};
-}
-
-/// Its parameters through the network, in one broadcast.                          [FasterMoE, code]
-ShadowCost released_shadow_cost(const PlacedLayer& layer) {
-  const std::vector<int>& homes = layer.rows.homes;
-  moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
-  one.route = moe::ExpertRoute::ring;
-  return {transfer_times(without_startups(layer.costs), one, homes).trans_s, 0};
+  const bool released = rule == Rule::released;
+  one.route = released ? moe::ExpertRoute::ring : cheapest_route(layer.costs, one, homes);
+  const TransferTimes each = transfer_times(without_startups(layer.costs), one, homes);
+  if (released) return {each.trans_s, 0};
+  const TransferTimes all = transfer_times(layer.costs, one, homes);
+  const double each_s = each.trans_s + each.agg_s;
+  return {each_s, all.trans_s + all.agg_s - each_s};
 }
 
 /// The experts that the rule shadows, where they save time by Eq. 6 too (ours). Eq. 6 knows that
@@ -68,9 +59,8 @@ ShadowCost released_shadow_cost(const PlacedLayer& layer) {
 moe::Schedule shadows(const Situation& situation, Rule rule) {
   const bool released = rule == Rule::released;
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
-    const auto shadowed =
-        shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange, layer.costs.experts,
-                         released ? released_shadow_cost(layer) : shadow_cost(layer));
+    const auto shadowed = shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange,
+                                           layer.costs.experts, shadow_cost(layer, rule));
     moe::ExpertPlacement shadows = on_all_members(shadowed, layer.rows.homes, layer.rows.members);
     shadows.route = cheapest_route(layer.costs, shadows, layer.rows.homes);
     moe::ExpertPlacement at_home;
@@ -114,7 +104,7 @@ std::vector<Candidate> fastermoe_candidates(const Situation& situation,
     const moe::Schedule alone = shadows(situation, rule);
     const auto add = [&](const std::string& parameters, moe::Schedule schedule) {
       const char* by = rule == Rule::ours ? "{}" : R"({"rule": "as released"})";
-      candidates.push_back({alone.planner, join_parameters(parameters, by), std::move(schedule)});
+      candidates.push_back({std::move(schedule), join_parameters(parameters, by)});
     };
     if (!is_released(options) || !has_groups) add(R"({"exchange": "whole"})", alone);
     if (!has_groups) continue;
@@ -123,13 +113,6 @@ std::vector<Candidate> fastermoe_candidates(const Situation& situation,
         by_groups(situation, size, alone));
   }
   return candidates;
-}
-
-moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options) {
-  std::vector<Candidate> candidates =
-      remembered(situation, memory_key("fastermoe", options, true),
-                 [&] { return fastermoe_candidates(situation, options); });
-  return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
 }  // namespace tuner

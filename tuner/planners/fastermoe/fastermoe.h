@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
@@ -17,13 +19,10 @@ inline constexpr PlannerOption kReleasedShadows{
 /// experts.
 ///                                                                                [FasterMoE, code]
 /// FasterMoE computes the rows of one group while the next group sends. The steps of the `pairwise`
-/// route cannot do that: experts wait for all of them. Chunks that are exchanged by groups can. The
-/// planner takes the fastest by simulation, shadows alone among them. With kReleasedShadows there
-/// is one plan: the shadows of the code's rule, and exchanges by groups of two.
-moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options);
-
+/// route cannot do that: experts wait for all of them. Chunks that are exchanged by groups can.
 /// Candidates have shadows alone, and shadows with exchanges by groups: those of a rule that counts
-/// gradients and startups too (ours), and those of the code's rule.
+/// gradients and startups too (ours), and those of the code's rule. With kReleasedShadows there is
+/// one: the shadows of the code's rule, and exchanges by groups of two.
 std::vector<Candidate> fastermoe_candidates(const Situation& situation,
                                             const PlannerOptions& options);
 

@@ -211,7 +211,8 @@ struct LayerSlices {
   std::vector<std::size_t> places;
 };
 
-std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const GrainPlaces& places) {
+std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const GrainPlaces& places,
+                                           bool grains_stay_apart) {
   std::map<std::pair<int, int>, std::size_t> by_grain;
   for (std::size_t i = 0; i < stage.grains.size(); ++i) {
     by_grain[{stage.grains[i].layer, stage.grains[i].index}] = places[i];
@@ -220,7 +221,7 @@ std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const Gr
   for (const auto& [grain, place] : by_grain) {
     LayerSlices& slices = layers[grain.first];
     slices.slicing.layer = grain.first;
-    if (slices.places.empty() || stage.grains_stay_apart || slices.places.back() != place) {
+    if (slices.places.empty() || grains_stay_apart || slices.places.back() != place) {
       slices.places.push_back(place);
       slices.slicing.shares.push_back(0);
     }
@@ -232,23 +233,26 @@ std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const Gr
 
 }  // namespace
 
-std::vector<StageGradients> gradients_by_stage(const Situation& situation,
-                                               const moe::Program& scheduled, double slice_bytes) {
+UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
+                                     double slice_bytes) {
+  UnplacedGradients gradients;
+  gradients.schedule = std::move(schedule);
+  gradients.scheduled = moe::apply(situation.program, gradients.schedule);
+  const moe::Program& scheduled = gradients.scheduled;
   const ProgramCosts costs = costs_of(situation, scheduled);
   const std::vector<double> seconds = alone_seconds(situation, costs);
-  const auto pipelines = pipeline_times(scheduled, seconds);
+  gradients.pipelines = pipeline_times(scheduled, seconds);
+  gradients.grains_stay_apart = slice_bytes > 0;
   const moe::Program cut = cut_into_grains(reductions_of(scheduled), slice_bytes);
   const Writers writers = writers_in_backward(scheduled);
-  std::vector<StageGradients> stages;
   for (int stage = 0; stage < scheduled.stages; ++stage) {
-    StageGradients& one = stages.emplace_back();
-    one.places = measured(places_of_stage(scheduled, stage), scheduled, seconds, pipelines);
+    StageGradients& one = gradients.stages.emplace_back();
+    one.places =
+        measured(places_of_stage(scheduled, stage), scheduled, seconds, gradients.pipelines);
     one.grains = grains_of_stage(cut, writers, stage, one.places);
-    one.pipelines = pipelines;
-    one.grains_stay_apart = slice_bytes > 0;
     one.all_reduce = mean_all_reduce(scheduled, stage, costs.ops, seconds);
   }
-  return stages;
+  return gradients;
 }
 
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes) {
@@ -268,14 +272,15 @@ GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<doub
   return result;
 }
 
-moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
-                                const std::vector<StageGradients>& stages,
-                                const std::vector<GrainPlaces>& places) {
-  const Writers writers = writers_in_backward(scheduled);
-  const moe::Program reductions = reductions_of(scheduled);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageGradients& stage = stages[s];
-    for (auto& [layer, slices] : slices_by_layer(stage, places[s])) {
+moe::Schedule with_gradients(const UnplacedGradients& gradients,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of) {
+  moe::Schedule schedule = gradients.schedule;
+  const Writers writers = writers_in_backward(gradients.scheduled);
+  const moe::Program reductions = reductions_of(gradients.scheduled);
+  for (std::size_t s = 0; s < gradients.stages.size(); ++s) {
+    const StageGradients& stage = gradients.stages[s];
+    for (auto& [layer, slices] :
+         slices_by_layer(stage, places_of(stage), gradients.grains_stay_apart)) {
       moe::Program cut = reductions;
       if (slices.slicing.slices > 1) {
         cut = moe::apply(std::move(cut), slices.slicing);
@@ -297,21 +302,6 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
     }
   }
   return schedule;
-}
-
-UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
-                                     double slice_bytes) {
-  UnplacedGradients gradients{std::move(schedule), {}, {}};
-  gradients.scheduled = moe::apply(situation.program, gradients.schedule);
-  gradients.stages = gradients_by_stage(situation, gradients.scheduled, slice_bytes);
-  return gradients;
-}
-
-moe::Schedule with_gradients(const UnplacedGradients& gradients,
-                             const std::function<GrainPlaces(const StageGradients&)>& places_of) {
-  std::vector<GrainPlaces> places;
-  for (const StageGradients& stage : gradients.stages) places.push_back(places_of(stage));
-  return with_gradients_at(gradients.schedule, gradients.scheduled, gradients.stages, places);
 }
 
 }  // namespace tuner

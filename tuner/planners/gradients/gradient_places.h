@@ -34,17 +34,21 @@ struct GradientGrain {
 struct StageGradients {
   std::vector<GradientPlace> places;  ///< in the order of backward
   std::vector<GradientGrain> grains;  ///< in the order in which backward makes them
-  /// of the whole Program
-  std::map<PipelineOf, PipelineTimes> pipelines;
-  LinearFit all_reduce;            ///< seconds by bytes, the average over these all-reduces
-  bool grains_stay_apart = false;  ///< each grain is a slice of its own
+  LinearFit all_reduce;               ///< seconds by bytes, the average over these all-reduces
 };
 
-/// [stage]. `scheduled` is cut and has its streams; gradients are neither sliced nor placed. Grains
-/// have at most `slice_bytes` and stay apart; for 0 they are so fine that any plan can be followed.
-std::vector<StageGradients> gradients_by_stage(const Situation& situation,
-                                               const moe::Program& scheduled,
-                                               double slice_bytes = 0);
+/// A schedule whose gradients are neither sliced nor placed, and these gradients.
+struct UnplacedGradients {
+  moe::Schedule schedule;
+  moe::Program scheduled;                         ///< cut, with its streams
+  std::map<PipelineOf, PipelineTimes> pipelines;  ///< its
+  std::vector<StageGradients> stages;
+  bool grains_stay_apart = false;  ///< each grain is a slice of its own
+};
+/// Grains have at most `slice_bytes` and stay apart; for 0 they are so fine that any plan can be
+/// followed. Throws as moe::apply.
+UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
+                                     double slice_bytes = 0);
 
 /// The place of every grain: an index of places, or places.size() for after backward.
 using GrainPlaces = std::vector<std::size_t>;
@@ -52,25 +56,9 @@ using GrainPlaces = std::vector<std::size_t>;
 /// Places grains in their order. Each place reduces as nearly as possible its own `bytes`.
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes);
 
-/// `schedule`, with slices and places of gradients. `scheduled` is its Program. Neighbouring grains
-/// of a layer at one place are one slice, except those that stay apart. Rows are never cut: a slice
-/// that does not exist yet at its place goes to the next one.
-moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
-                                const std::vector<StageGradients>& stages,
-                                const std::vector<GrainPlaces>& places);
-
-/// A schedule whose gradients are neither sliced nor placed, its Program, and these gradients.
-struct UnplacedGradients {
-  moe::Schedule schedule;
-  moe::Program scheduled;
-  std::vector<StageGradients> stages;
-};
-/// Grains as of gradients_by_stage. Throws as moe::apply.
-UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
-                                     double slice_bytes = 0);
-
 /// The schedule with slices and places of gradients. `places_of` gives the places of a stage's
-/// grains.
+/// grains. Neighbouring grains of a layer at one place are one slice, except those that stay apart.
+/// Rows are never cut: a slice that does not exist yet at its place goes to the next one.
 moe::Schedule with_gradients(const UnplacedGradients& gradients,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlopt.hpp>
 #include <numeric>
 #include <stdexcept>
 
@@ -28,35 +27,6 @@ std::vector<double> attainable(const GradientRest& rest) {
     limit = *part = std::clamp(*part, 0.0, limit);
   }
   return most;
-}
-
-double sum(const std::vector<double>& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), 0.0);
-}
-
-double seconds_of_shares(const GradientRest& rest, const std::vector<double>& given) {
-  double seconds = rest.left_seconds(std::max(rest.total - sum(given), 0.0));
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    seconds += rest.seconds(static_cast<int>(i), given[i]);
-  }
-  return seconds;
-}
-
-SharedRest shared(const GradientRest& rest, std::vector<double> given) {
-  const double seconds = seconds_of_shares(rest, given);
-  const double left = std::max(rest.total - sum(given), 0.0);
-  return {{std::move(given), left}, seconds};
-}
-
-/// The sizes, from the share in [0, 1] that each part takes of its most.
-std::vector<double> sizes_of(const std::vector<double>& taken, const std::vector<double>& most) {
-  std::vector<double> given;
-  double so_far = 0;
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    given.push_back(taken[i] * std::max(most[i] - so_far, 0.0));
-    so_far += given.back();
-  }
-  return given;
 }
 
 }  // namespace
@@ -83,13 +53,13 @@ GradientRest rest_after(std::span<const BackwardPart> parts, const GradientShare
   return rest;
 }
 
-SharedRest share_exactly(const GradientRest& rest, int quanta) {
+GradientShares share_exactly(const GradientRest& rest, int quanta) {
   if (quanta < 1) {
     throw std::invalid_argument(fmt::format("share_exactly: {} quanta: expected 1", quanta));
   }
   const std::size_t parts = rest.most_until.size(), states = static_cast<std::size_t>(quanta) + 1;
   const double quantum = rest.total / quanta;
-  if (!(quantum > 0)) return shared(rest, std::vector<double>(parts, 0.0));
+  if (!(quantum > 0)) return {std::vector<double>(parts, 0.0), rest.total};
   const auto most = attainable(rest);
   constexpr double never = std::numeric_limits<double>::infinity();
   // [quanta given until a part]: the least time. `had` has the quanta of that part.
@@ -127,33 +97,8 @@ SharedRest share_exactly(const GradientRest& rest, int quanta) {
     given[part] = static_cast<double>(had[part][best]) * quantum;
     best -= had[part][best];
   }
-  return shared(rest, std::move(given));
-}
-
-SharedRest share_by_evolution(const GradientRest& rest, int evaluations, unsigned seed) {
-  const auto most = attainable(rest);
-  if (most.empty() || !(rest.total > 0)) {
-    return shared(rest, std::vector<double>(most.size(), 0.0));
-  }
-  struct Sum {
-    const GradientRest& rest;
-    const std::vector<double>& most;
-  } objective{rest, most};
-  nlopt::srand(seed);
-  nlopt::opt optimizer(nlopt::GN_ISRES, static_cast<unsigned>(most.size()));
-  optimizer.set_lower_bounds(0.0);
-  optimizer.set_upper_bounds(1.0);
-  optimizer.set_maxeval(evaluations);
-  optimizer.set_min_objective(
-      [](const std::vector<double>& taken, std::vector<double>&, void* data) {
-        const auto& one = *static_cast<const Sum*>(data);
-        return seconds_of_shares(one.rest, sizes_of(taken, one.most));
-      },
-      &objective);
-  std::vector<double> taken(most.size(), 0.5);
-  double least = 0;
-  optimizer.optimize(taken, least);
-  return shared(rest, sizes_of(taken, most));
+  const double left = std::max(rest.total - std::accumulate(given.begin(), given.end(), 0.0), 0.0);
+  return {std::move(given), left};
 }
 
 }  // namespace tuner

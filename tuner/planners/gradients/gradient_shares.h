@@ -48,18 +48,8 @@ struct GradientRest {
 /// fills in the functions.
 GradientRest rest_after(std::span<const BackwardPart> parts, const GradientShares& first);
 
-struct SharedRest {
-  GradientShares shares;
-  double seconds = 0;
-};
-
 /// The exact optimum over multiples of total / quanta, in O(parts quanta^2) and parts times quanta
 /// evaluations. Ours; the paper uses evolution. Throws std::invalid_argument if quanta < 1.
-SharedRest share_exactly(const GradientRest& rest, int quanta);
-
-/// The optimum that an evolution strategy finds (NLopt's ISRES; the paper uses differential
-/// evolution). Each variable is the share that a part takes of its most. It evaluates the sum
-/// `evaluations` times, and returns the same for the same seed.
-SharedRest share_by_evolution(const GradientRest& rest, int evaluations, unsigned seed);
+GradientShares share_exactly(const GradientRest& rest, int quanta);
 
 }  // namespace tuner

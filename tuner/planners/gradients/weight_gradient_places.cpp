@@ -1,15 +1,34 @@
 #include "tuner/planners/gradients/weight_gradient_places.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
 #include "moe/program/start_rule.h"
-#include "tuner/planners/gradients/weight_gradient_assignment.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
+
+/// The free gradient that may overlap the exchange and whose time is nearest to `wanted_s`; -1
+/// where there is none.
+int nearest(std::span<const WeightGradient> gradients, std::span<const int> assignment,
+            int exchange, double wanted_s) {
+  int best = -1;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (std::size_t j = 0; j < gradients.size(); ++j) {
+    const auto& may = gradients[j].may_overlap;
+    if (assignment[j] >= 0 || !std::binary_search(may.begin(), may.end(), exchange)) continue;
+    const double away_s = std::abs(wanted_s - gradients[j].seconds);
+    if (away_s < best_s) {
+      best = static_cast<int>(j);
+      best_s = away_s;
+    }
+  }
+  return best;
+}
 
 /// The ops of one micro-batch's backward phase that make a parameter's gradient, and the name of
 /// the parameter.
@@ -65,10 +84,33 @@ std::vector<Maker> makers_of(const moe::Program& program) {
 
 }  // namespace
 
+std::vector<int> assign_weight_gradients(std::span<const double> exchange_s,
+                                         std::span<const WeightGradient> gradients) {
+  std::vector<int> assignment(gradients.size(), -1);
+  for (std::size_t i = 0; i < exchange_s.size(); ++i) {
+    const int exchange = static_cast<int>(i);
+    double left_s = exchange_s[i];
+    bool placed = false;
+    while (left_s > 0) {
+      const int next = nearest(gradients, assignment, exchange, left_s);
+      if (next < 0) break;
+      const auto at = static_cast<std::size_t>(next);
+      if (placed && gradients[at].seconds > 2 * left_s) break;
+      assignment[at] = exchange;
+      left_s -= gradients[at].seconds;
+      placed = true;
+    }
+    for (std::size_t j = 0; j < gradients.size(); ++j) {
+      const auto& may = gradients[j].may_overlap;
+      if (assignment[j] < 0 && !may.empty() && may.back() == exchange) assignment[j] = exchange;
+    }
+  }
+  return assignment;
+}
+
 std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
                                                              const moe::Schedule& decided) {
-  const moe::Program program = moe::apply(situation.program, decided);
-  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
+  const auto [program, seconds] = timed(situation, decided);
   std::vector<std::size_t> exchanges;
   std::vector<double> exchange_s;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {

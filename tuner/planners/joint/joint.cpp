@@ -9,7 +9,7 @@
 
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
-#include "tuner/planners/gradients/filled_gradients.h"
+#include "tuner/planners/gradients/placed_gradients.h"
 #include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/joint/joint_search.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -56,7 +56,7 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
       found.typical_s = simulated_typical_s(situation, program) + moving_s;
       if (found.typical_s > kFarSlower * to_beat.typical_s) return std::nullopt;
     }
-    const std::vector<double> seconds = simulated_iterations_s(situation, schedule, program);
+    const std::vector<double> seconds = simulated_iterations_s(situation, schedule, &program);
     found.seconds = seconds[median_place(seconds)] + moving_s;
     found.worst_s = std::ranges::max(seconds) + moving_s;
     return found;
@@ -192,15 +192,6 @@ moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe:
   return leanest;
 }
 
-/// Says that the search has found nothing that fits the memory of a rank.
-std::string says_nothing_fits(const Situation& situation, std::int64_t peak_bytes) {
-  return fmt::format(
-      "joint: no schedule that it knows fits the {} of a rank's memory: this one needs least, {}, "
-      "and was not chosen for its time",
-      db::format_cell("bytes", situation.cluster.memory_bytes),
-      db::format_cell("bytes", peak_bytes));
-}
-
 JointResult searched(const Situation& situation, const PlannerOptions& options,
                      std::span<const Planner> others) {
   JointProblem problem;
@@ -236,9 +227,14 @@ std::string joint_remark(const Situation& situation, const PlannerOptions&,
                          const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
   if (!fits_memory(situation, program)) {
-    return says_nothing_fits(situation, planned_peak_bytes(situation, program));
+    return fmt::format(
+        "joint: no schedule that it knows fits the {} of a rank's memory: this one needs least, "
+        "{}, "
+        "and was not chosen for its time",
+        db::format_cell("bytes", situation.cluster.memory_bytes),
+        db::format_cell("bytes", planned_peak_bytes(situation, program)));
   }
-  const std::vector<double> iterations_s = simulated_iterations_s(situation, program);
+  const std::vector<double> iterations_s = simulated_iterations_s(situation, schedule, &program);
   const std::size_t median = median_place(iterations_s);
   const double seconds = iterations_s[median];
   const ProgramCosts costs = judged_costs(situation, program)[median];

@@ -11,8 +11,7 @@
 
 #include "moe/errors.h"
 #include "tuner/planners/lancet/lancet_equations.h"
-#include "tuner/planners/lancet/range_axes.h"
-#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/lancet/layer_cuts.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -36,15 +35,6 @@ struct ForwardOp {
 struct Group {
   OpRange ops;
   int layer = -1;  ///< the MoE layer, from the gate's choice on, if the group is one; -1: none
-};
-
-/// A MoE layer that can be cut: along the batch, at most over `far`, or along capacity.
-struct CutLayer {
-  MoeOps ops;
-  std::optional<OpRange> far{};
-  int parts = 0;  ///< the least number of parts of the batch
-  /// the least number of chunks of capacity; 0: it can be cut along the batch alone
-  int chunks = 0;
 };
 
 /// The costs of forward ops, whole and in parts.
@@ -90,9 +80,9 @@ Accepted accepted(const Situation& situation, const moe::Schedule& streams,
 }
 
 /// A range around a layer that is cut along the batch.
-moe::PartitionRange along_batch(int layer, const MoeOps& around, const OpRange& range, int parts) {
-  return {layer, parts, static_cast<int>(around.layer.first - range.first),
-          static_cast<int>(range.end - around.layer.end)};
+moe::PartitionRange along_batch(int layer, const LayerCuts& cuts, const OpRange& range, int parts) {
+  return {layer, parts, static_cast<int>(cuts.ops.first - range.first),
+          static_cast<int>(range.end - cuts.ops.end)};
 }
 moe::PipelineSplit along_capacity(int layer, int chunks) {
   return {layer, moe::Phase::forward, chunks};
@@ -171,40 +161,10 @@ double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::
   return waiting_s + pipelined_s(stages, parts);
 }
 
-/// The least legal number of parts from 2 on; 0: none.
-template <class Legal>
-int least_pieces(int most_parts, const Legal& legal) {
-  for (int k = 2; k <= most_parts; ++k) {
-    if (legal(k)) return k;
-  }
-  return 0;
-}
-
-/// [layer]: the layers whose partition axes allow a cut into some number of parts.
-std::map<int, CutLayer> layers_to_cut(const moe::Program& program, int most_parts,
-                                      RangeAxes& axes) {
-  std::map<int, CutLayer> layers;
-  for (const int layer : moe_layers(program)) {
-    CutLayer cut{axes.moe_ops(layer)};
-    cut.parts = least_pieces(most_parts, [&](int k) {
-      cut.far = axes.reach(layer, k);
-      return cut.far.has_value();
-    });
-    const bool over_the_gate = cut.far && cut.far->first < cut.ops.layer.first;
-    if (!over_the_gate) {
-      cut.chunks = least_pieces(most_parts, [&](int k) {
-        return axes.legal({layer, cut.ops.routed, k, kCapacityAxes});
-      });
-    }
-    if (cut.parts > 0 || cut.chunks > 0) layers.emplace(layer, cut);
-  }
-  return layers;
-}
-
 /// The costs of parts. Those along the batch come from ranges that reach as far as possible in both
 /// directions.
 ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& streams,
-                           const moe::Program& whole, const std::map<int, CutLayer>& layers) {
+                           const moe::Program& whole, const std::map<int, LayerCuts>& layers) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));
   std::vector<ForwardOp> ops;
   for (const std::size_t i : moe::forward_ops(whole, 0)) {
@@ -213,11 +173,10 @@ ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& stre
   std::vector<moe::Decision> front, back, chunked;
   for (const auto& [layer, cut] : layers) {
     if (cut.far) {
-      const OpRange inner = cut.ops.layer;
-      front.emplace_back(along_batch(layer, cut.ops, {cut.far->first, inner.end}, cut.parts));
-      back.emplace_back(along_batch(layer, cut.ops, {inner.first, cut.far->end}, cut.parts));
+      front.emplace_back(along_batch(layer, cut, {cut.far->first, cut.ops.end}, cut.parts.front()));
+      back.emplace_back(along_batch(layer, cut, {cut.ops.first, cut.far->end}, cut.parts.front()));
     }
-    if (cut.chunks > 0) chunked.emplace_back(along_capacity(layer, cut.chunks));
+    if (!cut.chunks.empty()) chunked.emplace_back(along_capacity(layer, cut.chunks.front()));
   }
   ForwardCosts costs{ops, ops, {}};
   const auto learn = [&](const std::vector<moe::Decision>& decisions,
@@ -234,13 +193,13 @@ ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& stre
 }
 
 std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
-                                      const std::map<int, CutLayer>& layers) {
+                                      const std::map<int, LayerCuts>& layers) {
   std::vector<Group> groups;
   std::size_t end = 0;
   for (const auto& [layer, cut] : layers) {
-    add_groups(ops, end, cut.ops.layer.first, groups);
-    groups.push_back({cut.ops.layer, layer});
-    end = cut.ops.layer.end;
+    add_groups(ops, end, cut.ops.first, groups);
+    groups.push_back({cut.ops, layer});
+    end = cut.ops.end;
   }
   add_groups(ops, end, ops.size(), groups);
   return groups;
@@ -251,8 +210,13 @@ std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
 ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams,
                              int most_parts) {
   const moe::Program whole = moe::apply(situation.program, streams);
-  RangeAxes axes(whole);
-  const std::map<int, CutLayer> layers = layers_to_cut(whole, most_parts, axes);
+  ForwardRanges ranges;
+  std::map<int, LayerCuts> layers = layer_cuts(whole, most_parts);
+  for (const auto& [layer, cuts] : layers) {
+    if (!cuts.obstacle.empty()) ranges.obstacles.emplace(layer, cuts.obstacle);
+  }
+  std::erase_if(layers,
+                [](const auto& entry) { return !entry.second.far && entry.second.chunks.empty(); });
   const ForwardCosts costs = forward_costs(situation, streams, whole, layers);
   const std::vector<Group> groups = instruction_groups(costs.along_batch, layers);
 
@@ -268,15 +232,15 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
       layer = std::max(layer, of_group);
     }
     if (layer < 0) return {};
-    const CutLayer& cut = layers.at(layer);
+    const LayerCuts& cut = layers.at(layer);
     const OpRange range = range_of(first, end);
     std::optional<PricedCut> best;
-    if (cut.far && axes.legal({layer, range, k})) {
-      best = PricedCut{along_batch(layer, cut.ops, range, k),
+    if (cut.far && cut.far->first <= range.first && range.end <= cut.far->end &&
+        std::ranges::count(cut.parts, k) > 0) {
+      best = PricedCut{along_batch(layer, cut, range, k),
                        range_seconds(costs.along_batch, range.first, range.end, k)};
     }
-    if (cut.chunks > 0 && end - first == 1 &&
-        axes.legal({layer, cut.ops.routed, k, kCapacityAxes})) {
+    if (end - first == 1 && std::ranges::count(cut.chunks, k) > 0) {
       const double seconds = range_seconds(costs.along_capacity, range.first, range.end, k);
       if (!best || seconds < best->seconds) best = PricedCut{along_capacity(layer, k), seconds};
     }
@@ -298,18 +262,13 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
   for (const InstructionRange& range : best_ranges(static_cast<int>(groups.size()), parts, price)) {
     if (range.parts > 1) planned.push_back(cut_of(range.first, range.end, range.parts)->decision);
   }
-  // Axes are those of the first micro-batch, and may allow more than `apply`.
+  // Cuts are those of the first micro-batch, and may be more than `apply` allows.
   Accepted kept = accepted(situation, streams, planned);
-  ForwardRanges ranges{std::move(kept.decisions), {}};
+  ranges.cuts = std::move(kept.decisions);
   kept.refusals.insert(kept.refusals.begin(), costs.refusals.begin(), costs.refusals.end());
   for (std::string& why : kept.refusals) {
-    const bool said = std::ranges::find(ranges.left_out, why) != ranges.left_out.end();
-    if (!said) ranges.left_out.push_back(std::move(why));
-  }
-  if (const std::size_t given_up = axes.problems_given_up(); given_up > 0) {
-    ranges.left_out.push_back(
-        fmt::format("{} ranges are not cut as searches for their axes were given up after {} nodes",
-                    given_up, kMostNodes));
+    const bool said = std::ranges::find(ranges.refused, why) != ranges.refused.end();
+    if (!said) ranges.refused.push_back(std::move(why));
   }
   return ranges;
 }

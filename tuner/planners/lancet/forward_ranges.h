@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,12 @@ inline constexpr int kUsualMostParts = 8;
 
 struct ForwardRanges {
   std::vector<moe::Decision> cuts;
-  /// Cuts that partition axes allow, or may allow, and that were not made: refusals of `apply`, and
-  /// the number of searches that were given up.
-  std::vector<std::string> left_out;
+  std::map<int, std::string> obstacles;  ///< [MoE layer]: LayerCuts::obstacle, where there is one
+  std::vector<std::string> refused;  ///< refusals by `apply` of cuts that a layer seemed to allow
 };
 
 /// The ranges of forward ops that Lancet's dynamic program cuts, at most one around each MoE layer,
-/// as far as partition axes allow (range_axes.h). They are cut along the batch (partition_range),
+/// as far as they are legal (layer_cuts.h). They are cut along the batch (partition_range),
 /// into 2 to `most_parts` parts that divide the sequences. Where the gate needs the whole batch,
 /// its layer is cut after the gate along the batch, or along capacity over its exchanges alone
 /// (pipeline_split), whichever is faster. [Lancet 5.2; a range of the exchanges alone] `streams` is

@@ -10,7 +10,6 @@
 #include "moe/program/start_rule.h"
 #include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/lancet/forward_ranges.h"
-#include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -52,35 +51,6 @@ class SaidOfLayers {
   std::vector<std::pair<std::string, std::vector<int>>> said_;
 };
 
-/// The reasons why MoE layers cannot be cut along the batch into any number of parts, or only after
-/// their gates.
-std::string not_along_the_batch(const Situation& situation, int most_parts) {
-  RangeAxes axes(situation.program);
-  SaidOfLayers said;
-  const std::int64_t sequences = moe::sequences_of(situation.program);
-  bool divide = false;
-  for (int parts = 2; parts <= most_parts; ++parts) divide = divide || sequences % parts == 0;
-  for (const int layer : moe_layers(situation.program)) {
-    if (!divide) {
-      said.add(
-          fmt::format("not along the batch: {} sequences of a rank and micro-batch: expected a "
-                      "number that one of 2 to {} divides",
-                      sequences, most_parts),
-          layer);
-      continue;
-    }
-    // In one part all rows divide: only an op can prevent it.
-    const OpRange inner = axes.moe_ops(layer).layer;
-    if (const std::string why = axes.obstacle({layer, inner, 1}); !why.empty()) {
-      said.add("not along the batch: " + why, layer);
-    } else if (inner.first > 0) {
-      const std::string gate = axes.obstacle({layer, {inner.first - 1, inner.end}, 1});
-      if (!gate.empty()) said.add("not over the gate: " + gate, layer);
-    }
-  }
-  return said.text();
-}
-
 /// n parts are as small as n chunks, and the costs of smaller ones are not known.
 int most_parts_of(const PlannerOptions& options) {
   return whole_value_of(options, kMostParts, std::max(2, options.most_chunks));
@@ -93,15 +63,14 @@ moe::Schedule streams_alone(const Situation& situation) {
 }  // namespace
 
 moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes, int most_parts) {
-  const auto with_ranges = [&] {
+  const auto with_ranges = [&]() -> std::vector<Candidate> {
     moe::Schedule cut = streams_alone(situation);
     append(cut, forward_ranges(situation, cut, most_parts).cuts);
-    return cut;
+    return {{std::move(cut)}};
   };
-  moe::Schedule schedule =
-      passes.ranges
-          ? remembered_schedule(situation, fmt::format("lancet ranges {}", most_parts), with_ranges)
-          : streams_alone(situation);
+  const std::string key = fmt::format("lancet ranges {}", most_parts);
+  moe::Schedule schedule = passes.ranges ? remembered(situation, key, with_ranges).front().schedule
+                                         : streams_alone(situation);
   if (passes.weight_gradients) {
     append(schedule, weight_gradient_places(situation, schedule));
   }
@@ -113,8 +82,7 @@ moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions& opti
 }
 
 double lancet_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  const moe::Program program = moe::apply(situation.program, schedule);
-  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
+  const auto [program, seconds] = timed(situation, schedule);
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   std::vector<double> end_s(program.ops.size(), 0);
   double computed_s = 0, communicated_s = 0;
@@ -134,10 +102,9 @@ std::vector<Candidate> lancet_candidates(const Situation& situation,
   std::vector<Candidate> candidates;
   for (const LancetPasses passes :
        {LancetPasses{true, true}, LancetPasses{true, false}, LancetPasses{false, true}}) {
-    candidates.push_back({"lancet",
+    candidates.push_back({lancet_schedule(situation, passes, most_parts_of(options)),
                           fmt::format(R"({{"ranges": {}, "weight_gradients": {}}})", passes.ranges,
-                                      passes.weight_gradients),
-                          lancet_schedule(situation, passes, most_parts_of(options))});
+                                      passes.weight_gradients)});
   }
   return candidates;
 }
@@ -157,12 +124,12 @@ std::string lancet_remark(const Situation& situation, const PlannerOptions& opti
   std::string text = fmt::format("lancet: {}; {} weight gradients after exchanges",
                                  ranges.empty() ? "no range of forward is cut" : ranges,
                                  moe::decisions_of<moe::PlaceWeightGradient>(schedule).size());
-  std::vector<std::string> not_cut =
-      forward_ranges(situation, streams_alone(situation), most_parts_of(options)).left_out;
-  not_cut.insert(not_cut.begin(), not_along_the_batch(situation, most_parts_of(options)));
-  for (const std::string& why : not_cut) {
-    if (!why.empty()) text += "; " + why;
-  }
+  const ForwardRanges left_out =
+      forward_ranges(situation, streams_alone(situation), most_parts_of(options));
+  SaidOfLayers obstacles;
+  for (const auto& [layer, why] : left_out.obstacles) obstacles.add(why, layer);
+  if (const std::string said = obstacles.text(); !said.empty()) text += "; " + said;
+  for (const std::string& why : left_out.refused) text += "; " + why;
   return text;
 }
 

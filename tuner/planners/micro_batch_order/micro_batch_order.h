@@ -1,22 +1,41 @@
 #pragma once
 
+#include <vector>
+
+#include "moe/passes/schedule.h"
 #include "tuner/planners/situation/planner.h"
 
+/// Planners of the order of micro-batches. A model with one micro-batch gets the empty schedule and
+/// no candidates.
 namespace tuner {
 
 /// Sends micro-batches through the stages of a pipeline: all forward then all backward (GPipe), or
 /// one forward and one backward in turn (1F1B). Rows that stages pass on travel beside computation.
-/// A model with one micro-batch gets the empty schedule and no candidates.
 moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions& options);
 moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions& options);
+/// Two micro-batches at a time: the backward pass of one beside the forward pass of the next, with
+/// exchanges on a stream of their own. One computes while rows of the other travel.
+/// [Megatron-Core's batch-level overlap of mixture-of-experts; DeepSeek's DualPipe, on one stage]
+/// A layout with several stages gets the empty schedule and no candidates too.
+moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions& options);
 
-/// GPipe's bubble, for both. With p stages and m micro-batches, t the longest time of a stage for
-/// the forward and backward pass of one micro-batch, and u that for its updates and all-reduces:
+/// A plan as the only candidate, unless it decides nothing.
+template <moe::Schedule (*plan)(const Situation&, const PlannerOptions&)>
+std::vector<Candidate> if_any(const Situation& situation, const PlannerOptions& options) {
+  moe::Schedule schedule = plan(situation, options);
+  if (schedule.decisions.empty()) return {};
+  return {{std::move(schedule), "{}"}};
+}
+
+/// GPipe's bubble, for GPipe and 1F1B. With p stages and m micro-batches, t the longest time of a
+/// stage for the forward and backward pass of one micro-batch, and u that for its updates and
+/// all-reduces:
 ///     (m + p - 1) t + u.  [GPipe 2.3, reconstructed from its O((p-1)/(m+p-1))]
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
-std::vector<Candidate> gpipe_candidates(const Situation& situation, const PlannerOptions& options);
-std::vector<Candidate> one_f_one_b_candidates(const Situation& situation,
-                                              const PlannerOptions& options);
+/// With m micro-batches, f and b the computation in the forward and backward pass of one, F and B
+/// its exchanges, and u all that happens once in an iteration:
+///     f + F + (m - 1) max(f + b, F + B) + b + B + u.  [ours: neither publishes a closed form]
+double two_batch_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
 }  // namespace tuner

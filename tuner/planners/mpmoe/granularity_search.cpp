@@ -1,8 +1,6 @@
 #include "tuner/planners/mpmoe/granularity_search.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
 
 namespace tuner::mpmoe {
 
@@ -34,38 +32,6 @@ int from_the_better_end(int lowest, int highest, const Profile& profile) {
     best_s = seconds;
   }
   return best;
-}
-
-GranularitySearch::GranularitySearch(int most) {
-  constexpr double kEver = std::numeric_limits<double>::infinity();
-  ranges[1] = {0, 1};
-  if (most > 1) ranges[most] = {kEver, kEver};
-}
-
-int best_partitions(GranularitySearch& search, double B, const Profile& profile) {
-  if (const auto known = search.found.find(B); known != search.found.end()) return known->second;
-  auto& ranges = search.ranges;
-  // Find the range with B, or the neighbours of B.
-  auto above = std::find_if(ranges.begin(), ranges.end(),
-                            [&](const auto& range) { return B <= range.second.second; });
-  if (above == ranges.end()) above = std::prev(above);
-  const bool inside = B >= above->second.first || above == ranges.begin();
-  const int highest = above->first;
-  const int lowest = inside ? highest : std::prev(above)->first;
-  const int n = until_it_rises(lowest, highest, profile);
-  const auto [range, added] = ranges.try_emplace(n, B, B);
-  if (!added) {
-    // No batch has chosen the highest n yet where its range begins at infinity.
-    auto& [least, largest] = range->second;
-    if (least == std::numeric_limits<double>::infinity()) {
-      least = B;
-    } else {
-      least = std::min(least, B);
-      largest = std::max(largest, B);
-    }
-  }
-  search.found[B] = n;
-  return n;
 }
 
 }  // namespace tuner::mpmoe

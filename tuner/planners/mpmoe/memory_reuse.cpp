@@ -1,19 +1,11 @@
 #include "tuner/planners/mpmoe/memory_reuse.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::mpmoe {
-namespace {
-
-std::int64_t peak_of(const Situation& situation, const moe::Schedule& schedule) {
-  return planned_peak_bytes(situation, moe::apply(situation.program, schedule));
-}
-
-}  // namespace
 
 std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::string planner, int n,
                                             const Strategy& strategy) {
@@ -36,11 +28,6 @@ std::string_view strategy_of(const moe::Schedule& schedule) {
     }
   }
   return "";
-}
-
-const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated) {
-  return *std::ranges::min_element(
-      rated, {}, [&](const Rated& one) { return peak_of(situation, one.schedule); });
 }
 
 }  // namespace tuner::mpmoe

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "moe/passes/restore_activation.h"
-#include "tuner/planners/situation/planner.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/program.h"
 
 namespace tuner::mpmoe {
 
@@ -32,14 +31,5 @@ std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::st
 
 /// The strategy of a schedule: "S3"; "" where no layer shares buffers.
 std::string_view strategy_of(const moe::Schedule& schedule);
-
-/// A configuration (n, S) with its time.
-struct Rated {
-  moe::Schedule schedule;
-  double seconds = 0;  ///< time of an iteration: measured, simulated or by the performance model
-};
-
-/// The configuration with the least planned peak. `rated` is not empty.
-const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);
 
 }  // namespace tuner::mpmoe

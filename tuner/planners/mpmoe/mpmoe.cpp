@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "db/console/format_rows.h"
@@ -12,7 +11,6 @@
 #include "tuner/planners/mpmoe/granularity_search.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"
-#include "tuner/planners/mpmoe/pmoe.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -21,10 +19,15 @@
 namespace tuner {
 namespace {
 
-using mpmoe::Rated;
 using mpmoe::Strategy;
 
-/// Configurations (n, S) that have been rated.
+/// A configuration (n, S) with its time.
+struct Rated {
+  moe::Schedule schedule;
+  double seconds = 0;  ///< time of an iteration: measured, simulated or by the performance model
+};
+
+/// Configurations that have been rated.
 class Configurations {
  public:
   Configurations(const Situation& situation, std::string planner, MeasureSchedule rate)
@@ -32,46 +35,39 @@ class Configurations {
 
   /// Infinite where buffers cannot be shared so, or where the configuration does not fit.
   double seconds(int n, const Strategy& strategy) {
-    const auto [known, added] =
-        seconds_.try_emplace({n, strategy.name}, std::numeric_limits<double>::infinity());
-    if (!added) return known->second;
+    double seconds = std::numeric_limits<double>::infinity();
     auto schedule = mpmoe::reuse_schedule(situation_.program, planner_, n, strategy);
-    if (!schedule) return known->second;
+    if (!schedule) return seconds;
     if (fits_memory(situation_, moe::apply(situation_.program, *schedule))) {
-      known->second = rate_(*schedule);
+      seconds = rate_(*schedule);
     }
-    all_.push_back({std::move(*schedule), known->second});
-    return known->second;
+    all_.push_back({std::move(*schedule), seconds});
+    return seconds;
   }
-  void rate_all(int most_chunks) {
-    for (const Strategy& strategy : mpmoe::kStrategies) {
-      for (int n = 1; n <= most_chunks; ++n) seconds(n, strategy);
+  /// The fastest; where none fits, the one with the least planned peak; where buffers cannot be
+  /// shared at all, PMoE's plan.
+  moe::Schedule best(const PlannerOptions& options) const {
+    if (all_.empty()) {
+      moe::Schedule without_reuse = plan_pmoe(situation_, options);
+      without_reuse.planner = planner_;
+      return without_reuse;
     }
-  }
-  const std::vector<Rated>& all() const { return all_; }
-  const moe::Schedule& best() const {
     const Rated& fastest = *std::ranges::min_element(all_, {}, &Rated::seconds);
-    const bool any = fastest.seconds < std::numeric_limits<double>::infinity();
-    return (any ? fastest : mpmoe::of_least_memory(situation_, all_)).schedule;
+    if (fastest.seconds < std::numeric_limits<double>::infinity()) return fastest.schedule;
+    return std::ranges::min_element(all_, {},
+                                    [&](const Rated& one) {
+                                      return planned_peak_bytes(
+                                          situation_, moe::apply(situation_.program, one.schedule));
+                                    })
+        ->schedule;
   }
 
  private:
   const Situation& situation_;
   std::string planner_;
   MeasureSchedule rate_;
-  std::map<std::pair<int, std::string_view>, double> seconds_;
   std::vector<Rated> all_;
 };
-
-/// The tokens of a rank and micro-batch: MPMoE's B.
-double tokens_of_rank(const moe::Program& program) {
-  for (const moe::TensorId tokens : program.tokens) {
-    if (tokens >= 0) {
-      return static_cast<double>(program.tensors[tokens].rows);
-    }
-  }
-  return 1;
-}
 
 /// A forward pass, its time summed over ranks. [MPMoE, its authors' code]
 double forward_of_ranks_s(const Situation& situation, const moe::Schedule& schedule) {
@@ -98,18 +94,6 @@ int released_partitions(const Situation& situation, const Strategy& strategy, in
   });
 }
 
-moe::Schedule without_reuse(const Situation& situation, const PlannerOptions& options,
-                            const char* name) {
-  moe::Schedule schedule = plan_pmoe(situation, options);
-  schedule.planner = name;
-  return schedule;
-}
-
-Candidate reuse_candidate(moe::Schedule schedule) {
-  std::string parameters = mpmoe_parameters(schedule);
-  return {schedule.planner, std::move(parameters), std::move(schedule)};
-}
-
 std::vector<Candidate> all_candidates(const Situation& situation, const PlannerOptions& options,
                                       moe::Schedule own) {
   std::vector<Candidate> candidates;
@@ -117,47 +101,59 @@ std::vector<Candidate> all_candidates(const Situation& situation, const PlannerO
     for (const int n : {2, 4, 8}) {
       if (n > most_chunks(options)) continue;
       auto schedule = mpmoe::reuse_schedule(situation.program, own.planner, n, strategy);
-      if (schedule) candidates.push_back(reuse_candidate(std::move(*schedule)));
+      if (schedule) candidates.push_back({std::move(*schedule)});
     }
   }
   const bool there = std::ranges::any_of(
       candidates, [&](const Candidate& candidate) { return candidate.schedule == own; });
-  if (!there) candidates.push_back(reuse_candidate(std::move(own)));
+  if (!there) candidates.push_back({std::move(own)});
   return candidates;
+}
+
+/// What `plan` makes, which plan_with knows by the same key.
+template <class Plan>
+moe::Schedule own_choice(const char* planner, const Plan& plan, const Situation& situation,
+                         const PlannerOptions& options) {
+  const auto one = [&] { return std::vector<Candidate>{{plan(situation, options)}}; };
+  return remembered(situation, memory_key(planner, options, kChoice), one).front().schedule;
 }
 
 }  // namespace
 
-moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const MeasureSchedule& measure) {
-  Configurations tried(situation, "mpmoe_pb", measure);
-  const double tokens = tokens_of_rank(situation.program);
-  const bool released = whole_value_of(options, kReleasedSearch, 0) == 1;
-  for (const Strategy& strategy : mpmoe::kStrategies) {
-    if (released) {
-      tried.seconds(released_partitions(situation, strategy, most_chunks(options)), strategy);
-      continue;
-    }
-    mpmoe::GranularitySearch search(most_chunks(options));
-    mpmoe::best_partitions(search, tokens, [&](int n) { return tried.seconds(n, strategy); });
+moe::Schedule plan_pmoe(const Situation& situation, const PlannerOptions& options) {
+  const auto schedule_of = [&](int n) {
+    return pipeline_schedule(situation.program, "pmoe", {n, n});
+  };
+  if (const auto degree = asked_for(options, kDegree)) {
+    return schedule_of(static_cast<int>(*degree));
   }
-  if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pb");
-  return tried.best();
+  return schedule_of(mpmoe::until_it_rises(
+      1, most_chunks(options), [&](int n) { return simulated_s(situation, schedule_of(n)); }));
 }
 
 moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options) {
-  return plan_mpmoe_by_profiles(situation, options, [&](const moe::Schedule& schedule) {
-    return measured_or_simulated_s(situation, schedule);
+  Configurations tried(situation, "mpmoe_pb", [&](const moe::Schedule& schedule) {
+    return situation.measure ? situation.measure(schedule) : simulated_s(situation, schedule);
   });
+  const int most = most_chunks(options);
+  for (const Strategy& strategy : mpmoe::kStrategies) {
+    if (whole_value_of(options, kReleasedSearch, 0) == 1) {
+      tried.seconds(released_partitions(situation, strategy, most), strategy);
+    } else {
+      mpmoe::until_it_rises(1, most, [&](int n) { return tried.seconds(n, strategy); });
+    }
+  }
+  return tried.best(options);
 }
 
 moe::Schedule plan_mpmoe_pm(const Situation& situation, const PlannerOptions& options) {
   Configurations tried(situation, "mpmoe_pm", [&](const moe::Schedule& schedule) {
     return mpmoe::modelled_iteration_s(situation, schedule);
   });
-  tried.rate_all(most_chunks(options));
-  if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pm");
-  return tried.best();
+  for (const Strategy& strategy : mpmoe::kStrategies) {
+    for (int n = 1; n <= most_chunks(options); ++n) tried.seconds(n, strategy);
+  }
+  return tried.best(options);
 }
 
 std::string mpmoe_parameters(const moe::Schedule& schedule) {
@@ -165,23 +161,17 @@ std::string mpmoe_parameters(const moe::Schedule& schedule) {
                          fmt::format(R"({{"strategy": "{}"}})", mpmoe::strategy_of(schedule)));
 }
 
-double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return mpmoe::modelled_iteration_s(situation, schedule);
-}
-
 std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
-  moe::Schedule own = remembered_schedule(situation, memory_key("mpmoe_pb", options, false),
-                                          [&] { return plan_mpmoe_pb(situation, options); });
+  moe::Schedule own = own_choice("mpmoe_pb", plan_mpmoe_pb, situation, options);
   if (!situation.measure) return all_candidates(situation, options, std::move(own));
-  return {reuse_candidate(std::move(own))};
+  return {{std::move(own)}};
 }
 
 std::vector<Candidate> mpmoe_pm_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
   return all_candidates(situation, options,
-                        remembered_schedule(situation, memory_key("mpmoe_pm", options, false),
-                                            [&] { return plan_mpmoe_pm(situation, options); }));
+                        own_choice("mpmoe_pm", plan_mpmoe_pm, situation, options));
 }
 
 std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
@@ -192,9 +182,9 @@ std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
         "on all received rows): planned as pmoe",
         schedule.planner);
   }
-  const moe::Program program = moe::apply(situation.program, schedule);
+  const PeakBytes peaks = planned_peaks(situation, moe::apply(situation.program, schedule));
   const auto peak = [&](moe::Pool pool) {
-    return db::format_cell("bytes", planned_peak_bytes(situation, program, pool));
+    return db::format_cell("bytes", peaks[static_cast<std::size_t>(pool)]);
   };
   const char* by = schedule.planner == "mpmoe_pm" ? "its performance model"
                    : situation.measure            ? "micro-profiles"

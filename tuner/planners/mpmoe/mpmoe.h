@@ -12,18 +12,21 @@ inline constexpr PlannerOption kReleasedSearch{
     "1: Alg. 1 as the authors' code runs it: from 2 partitions on, from the better end, by forward "
     "passes alone [0]"};
 
+/// PMoE: MPMoE's pipeline without shared buffers, its baseline [MPMoE 5.4]. Every MoE layer is cut
+/// into n chunks, forward and backward. n is the degree that was asked for. Otherwise 1, 2, ... are
+/// simulated up to the most chunks, until the time rises. Its closed form is paradigm 1 of MPMoE's
+/// performance model (performance_model.h).
+moe::Schedule plan_pmoe(const Situation& situation, const PlannerOptions& options);
+
 /// MPMoE-pb: for each strategy of memory reuse (memory_reuse.h) it searches the number of
-/// partitions (granularity_search.h, 1 to the most chunks) by the seconds of `measure`. It takes
-/// the fastest. A configuration whose planned peak does not fit the memory of a rank is not
-/// measured and not taken; if none fits, the one with the least peak is taken. Where a layer's
-/// buffers cannot be shared, the plan is PMoE's, under this planner's name.  [MPMoE 4.1, Alg. 1]
-/// With kReleasedSearch the search is from_the_better_end of 2 to the most chunks, by a forward
-/// pass, summed over ranks: simulated, as nothing trains forward alone [its authors' code]. Of the
-/// four strategies, of which that code chooses none, it takes the fastest by `measure` (ours). That
-/// code's second stream of communication, and its recomputation beside computation, are not here.
-moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const MeasureSchedule& measure);
-/// The same with Situation::measure, or with simulation where it is empty.
+/// partitions (until_it_rises, 1 to the most chunks) by Situation::measure, or by simulation where
+/// that is empty. It takes the fastest. A configuration whose planned peak does not fit the memory
+/// of a rank is not measured and not taken; if none fits, the one with the least peak is taken.
+/// Where a layer's buffers cannot be shared, the plan is PMoE's, under this planner's name. [MPMoE
+/// 4.1, Alg. 1] With kReleasedSearch the search is from_the_better_end of 2 to the most chunks, by a
+/// forward pass, summed over ranks: simulated, as nothing trains forward alone [its authors' code].
+/// Of the four strategies, of which that code chooses none, it takes the fastest (ours). That code's
+/// second stream of communication, and its recomputation beside computation, are not here.
 moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options);
 
 /// MPMoE-pm: the fastest configuration (n, S) that fits, by the performance model
@@ -32,9 +35,6 @@ moe::Schedule plan_mpmoe_pm(const Situation& situation, const PlannerOptions& op
 
 /// {"forward_chunks": 4, "backward_chunks": 4, "strategy": "S2"}
 std::string mpmoe_parameters(const moe::Schedule& schedule);
-
-/// The closed form of both: the performance model.
-double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
 /// S1 to S4, each in 2, 4 and 8 partitions as far as the most chunks go, and its own choice. A
 /// choice that was measured is the only candidate.

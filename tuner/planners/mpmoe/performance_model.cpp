@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -76,42 +77,30 @@ PartitionTimes divided(PartitionTimes sums, int n) {
 
 }  // namespace
 
-Alphas alphas_of(const Interference& interference) {
-  using enum Occupation;
+double phase_s(const Interference& interference, double comm, double comp, double mem) {
   // Communication counts as inter-node: the paper has one stream for all of it.
-  const auto pair = [&](Occupation y, Occupation x) { return speed_of(interference, y, x); };
-  const auto all = [&](Occupation y, Occupation one, Occupation other) {
-    Company company{};
-    company[static_cast<std::size_t>(one)] = company[static_cast<std::size_t>(other)] = true;
-    return speed_beside(interference, y, company);
-  };
-  return {
-      pair(inter_node, computation), pair(inter_node, copy),  all(inter_node, computation, copy),
-      pair(computation, inter_node), pair(computation, copy), all(computation, inter_node, copy),
-      pair(copy, inter_node),        pair(copy, computation), all(copy, inter_node, computation)};
+  const std::array work{std::pair{Occupation::inter_node, comm},
+                        std::pair{Occupation::computation, comp}, std::pair{Occupation::copy, mem}};
+  double longest = 0;
+  for (const auto& [y, seconds] : work) {
+    Company others{};
+    for (const auto& [x, busy_s] : work) {
+      others[static_cast<std::size_t>(x)] = x != y && busy_s > 0;
+    }
+    longest = std::max(longest, seconds / speed_beside(interference, y, others));
+  }
+  return longest;
 }
 
-double phase_s(const Alphas& alphas, double comm, double comp, double mem) {
-  const auto speed = [](bool one, bool other, double beside_one, double beside_other,
-                        double beside_all) {
-    if (one && other) return beside_all;
-    return one ? beside_one : other ? beside_other : 1.0;
-  };
-  const bool communicates = comm > 0, computes = comp > 0, copies = mem > 0;
-  return std::max(
-      {comm / speed(computes, copies, alphas.comm_comp, alphas.comm_mem, alphas.comm_all),
-       comp / speed(communicates, copies, alphas.comp_comm, alphas.comp_mem, alphas.comp_all),
-       mem / speed(communicates, computes, alphas.mem_comm, alphas.mem_comp, alphas.mem_all)});
-}
-
-double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTimes& times) {
+double pipeline_s(const Interference& interference, Copies copies, int n,
+                  const PartitionTimes& times) {
   if (n < 1) throw std::invalid_argument(fmt::format("mpmoe: {} partitions", n));
   const bool after = copies == Copies::after;
   const PartitionTimes& t = times;
   const double before_back = t.compute - t.trailing;
   const double waited = std::max(t.waited_copy - t.beside_waited, 0.0);
   const auto phase = [&](double comm, double comp, double mem) {
-    return phase_s(alphas, comm, comp, mem);
+    return phase_s(interference, comm, comp, mem);
   };
   const double first = phase(t.send, 0, after ? 0 : t.copy);
   const double last = phase(t.back, t.trailing, after ? waited : 0);
@@ -125,19 +114,18 @@ double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTim
 }
 
 double modelled_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  const moe::Program program = moe::apply(situation.program, schedule);
-  const std::vector<double> alone_s = alone_seconds(situation, costs_of(situation, program));
+  const auto [program, alone_s] = timed(situation, schedule);
   std::map<PipelineOf, Pipeline> pipelines;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (!belongs_to_pipeline(program, op)) continue;
     add(pipelines[{moe::routed_layer(op), op.phase}], program, op, alone_s[i]);
   }
-  const Alphas alphas = alphas_of(situation.costs.interference);
   double total_s = outside_pipelines_s(program, alone_s);
   for (const auto& [where, pipeline] : pipelines) {
     const Copies copies = where.second == moe::Phase::forward ? Copies::after : Copies::ahead;
-    total_s += pipeline_s(alphas, copies, pipeline.n, divided(pipeline.sums, pipeline.n));
+    total_s += pipeline_s(situation.costs.interference, copies, pipeline.n,
+                          divided(pipeline.sums, pipeline.n));
   }
   return total_s;
 }

@@ -1,22 +1,12 @@
 #pragma once
 
 #include "moe/program/op.h"
-#include "tuner/costs/cost_model.h"
-#include "tuner/costs/op_costs.h"
+#include "tuner/costs/interference.h"
 #include "tuner/planners/situation/planner.h"
 
 /// The time of n partitions in a pipeline of communication, computation and copies. [MPMoE 4.2,
 /// Fig. 8]
 namespace tuner::mpmoe {
-
-/// alpha(y, x): the speed of y while x runs, in (0, 1].  [MPMoE 2.3, printed]
-struct Alphas {
-  double comm_comp = 1, comm_mem = 1, comm_all = 1;
-  double comp_comm = 1, comp_mem = 1, comp_all = 1;
-  double mem_comm = 1, mem_comp = 1, mem_all = 1;
-};
-/// The alphas of measured interference; 1 where a pair was not measured.
-Alphas alphas_of(const Interference& interference);
 
 /// The seconds of one partition's tasks with nothing beside them.
 struct PartitionTimes {
@@ -33,9 +23,9 @@ struct PartitionTimes {
 
 /// The time of a phase of a pipeline: that of its busiest stream.
 ///   max(comm / alpha(comm, others), comp / alpha(comp, others), mem / alpha(mem, others))
-/// `others` are the other streams with any work. [for P2 in paradigm 1 printed: max((t_S +
+/// `others` are the other streams with any work, alpha(y, x) the speed of y while x runs, in (0, 1]. [for P2 in paradigm 1 printed: max((t_S +
 /// t_R)/alpha(comm,comp), t_C/alpha(comp,comm))]
-double phase_s(const Alphas& alphas, double comm, double comp, double mem);
+double phase_s(const Interference& interference, double comm, double comp, double mem);
 
 /// The times of copies. Paradigm 1 has none, 2 makes them after their source (forward), 3 before
 /// the C that needs them (backward).
@@ -50,7 +40,8 @@ enum class Copies { after, ahead };
 /// For n = 1 S, C, R run one after another. [The phases are printed as words, their times are lost:
 /// reconstructed from the order; paradigm 1 is either one without copies.] Throws
 /// std::invalid_argument if n < 1.
-double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTimes& times);
+double pipeline_s(const Interference& interference, Copies copies, int n,
+                  const PartitionTimes& times);
 
 /// The closed form of an iteration: pipeline_s for every phase of every MoE layer, with the means
 /// of its partitions' times (each op on its slowest rank), and all else op after op.

@@ -1,40 +1,36 @@
 #include "tuner/planners/pipeline/best_degrees.h"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 
-Degrees best_degrees(int most, const std::function<double(Degrees)>& seconds_of) {
-  Degrees best{1, 1};
-  double best_s = seconds_of(best);
-  for (int Degrees::*phase : {&Degrees::forward, &Degrees::backward}) {
-    const Degrees start = best;
-    for (int chunks = 2; chunks <= most; ++chunks) {
-      Degrees tried = start;
-      tried.*phase = chunks;
-      if (const double tried_s = seconds_of(tried); tried_s < best_s) {
-        best = tried;
-        best_s = tried_s;
-      }
-    }
+ChosenDegree best_degree(int most, const std::function<double(int)>& seconds_of) {
+  if (most < 1) {
+    throw std::invalid_argument(fmt::format("best degree: at most {} chunks: expected 1", most));
+  }
+  ChosenDegree best{1, seconds_of(1)};
+  for (int chunks = 2; chunks <= most; ++chunks) {
+    if (const double seconds = seconds_of(chunks); seconds < best.seconds) best = {chunks, seconds};
   }
   return best;
 }
 
-Degrees best_degrees_by_simulation(const Situation& situation, int most,
-                                   const std::function<moe::Schedule(Degrees)>& schedule_of) {
-  return best_degrees(
-      most, [&](Degrees degrees) { return simulated_s(situation, schedule_of(degrees)); });
+Degrees best_degrees(int most, const std::function<double(Degrees)>& seconds_of) {
+  const ChosenDegree forward = best_degree(most, [&](int n) { return seconds_of({n, 1}); });
+  const ChosenDegree backward = best_degree(most, [&](int n) {
+    return n == 1 ? forward.seconds : seconds_of({forward.chunks, n});
+  });
+  return {forward.chunks, backward.chunks};
 }
 
-moe::Schedule fastest_by_simulation(
-    const Situation& situation, int most,
-    const std::vector<std::function<moe::Schedule(Degrees)>>& ways) {
-  std::vector<Candidate> candidates;
-  for (const auto& way : ways) {
-    candidates.push_back(degrees_candidate(way(best_degrees_by_simulation(situation, most, way))));
-  }
-  return fastest_simulated(situation, std::move(candidates)).schedule;
+moe::Schedule with_best_degrees(const Situation& situation, int most,
+                                const ScheduleOfDegrees& way) {
+  return way(
+      best_degrees(most, [&](Degrees degrees) { return simulated_s(situation, way(degrees)); }));
 }
 
 }  // namespace tuner

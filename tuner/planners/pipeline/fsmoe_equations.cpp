@@ -21,22 +21,6 @@ bool holds(const FsmoeClause& clause, const std::array<double, 7>& margins) {
 
 }  // namespace
 
-PipelineTask pipeline_task(const LinearFit& fit, double n, int gemms) {
-  return {gemms * fit.alpha_s, n * gemms * fit.beta_s_per_unit};
-}
-
-PipelineTask backward_experts(const PipelineTask& forward) {
-  return {2 * forward.startup_s, 2 * forward.volume_s};
-}
-
-MessageSizes message_sizes(double k, double f, double B, double L, double M, double H, int shards) {
-  const double copies = k * f * B * L;
-  return {copies * M / shards, copies * M, copies * M * H / shards};
-}
-
-double gpt_dense_gradients(double M, int shards) { return 4 * M * M / shards + 3 * M / shards + M; }
-double mixtral_dense_gradients(double M, int shards) { return 2.5 * M * M / shards; }
-
 ChunkTimes chunk_times(const MoePhase& phase, double r) {
   check_chunks(r);
   const auto of = [r](const PipelineTask& task) { return task.startup_s + task.volume_s / r; };

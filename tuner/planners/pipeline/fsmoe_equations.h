@@ -3,8 +3,6 @@
 #include <array>
 #include <cstdint>
 
-#include "tuner/costs/fit.h"
-
 /// One phase of one MoE layer that is cut into r chunks [FSMoE 4]. The paper's symbols: a2a is the
 /// all-to-all, ag the all-gather and rs the reduce-scatter of ranks that share experts (ESP), exp
 /// the experts, gar the all-reduce of gradients after the last dispatch. All times have one unit.
@@ -16,35 +14,10 @@ struct PipelineTask {
   double volume_s = 0;
 };
 
-/// The task of n units of work by a fitted line. alpha and beta count `gemms` times where they are
-/// those of one product.
-PipelineTask pipeline_task(const LinearFit& fit, double n, int gemms = 1);
-
-/// Backward computes two gradients where forward has one product: alpha and n beta double. [FSMoE
-/// 4.4; the text doubles alpha, beta and n, which is four-fold; twice is the authors' code]
-PipelineTask backward_experts(const PipelineTask& forward);
-
 struct MoePhase {
   PipelineTask a2a, ag, rs, exp;
   double gar_s = 0;  ///< 0 in forward
 };
-
-/// The elements that travel, and the multiply-adds of one product, for a layer of B samples of L
-/// tokens and width M, experts of hidden width H, k experts a token, capacity factor f, N_ESP =
-/// N_MP = shards.
-///   n_a2a = k f B L M / N_ESP, n_ag = n_rs = k f B L M, n_exp = k f B L M H / N_ESP  [FSMoE, code]
-/// There is one expert for each member of an expert group, so that their number cancels.
-struct MessageSizes {
-  double a2a = 0;
-  double ag = 0;  ///< and rs
-  double exp = 0;
-};
-MessageSizes message_sizes(double k, double f, double B, double L, double M, double H, int shards);
-
-/// The elements of the gradients of a layer outside its experts.                      [FSMoE, code]
-///   GPT 4 M^2 / N_MP + 3 M / N_MP + M, Mixtral 2.5 M^2 / N_MP
-double gpt_dense_gradients(double M, int shards);
-double mixtral_dense_gradients(double M, int shards);
 
 /// Times of one chunk.
 struct ChunkTimes {
@@ -91,8 +64,7 @@ FsmoeCase fsmoe_case(double r, const ChunkTimes& t, double gar_s);
 /// printed]
 ///   1: 2 r t_a2a + t_gar       2: 2 t_a2a + t_ag + t_rs + r t_exp
 ///   3: 2 r t_a2a + t_ag + t_rs     4: 2 t_a2a + r (t_ag + t_rs)
-/// Each is a chain that no order of launches can shorten, so none exceeds replay_s
-/// (fsmoe_replay.h).
+/// Each is a chain that no order of launches can shorten.
 double case_seconds(FsmoeCase which, double r, const ChunkTimes& t, double gar_s);
 /// The time in the case that holds.
 double moe_phase_s(double r, const ChunkTimes& t, double gar_s);

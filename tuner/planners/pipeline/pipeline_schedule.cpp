@@ -117,18 +117,8 @@ std::string degrees_json(const moe::Schedule& schedule) {
                      degrees.backward);
 }
 
-Candidate degrees_candidate(moe::Schedule schedule) {
-  std::string parameters = degrees_json(schedule);
-  return {schedule.planner, std::move(parameters), std::move(schedule)};
-}
-
-Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees) {
-  return degrees_candidate(pipeline_schedule(program, std::move(planner), degrees));
-}
-
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  const moe::Program program = moe::apply(situation.program, schedule);
-  const std::vector<double> alone_s = alone_seconds(situation, costs_of(situation, program));
+  const auto [program, alone_s] = timed(situation, schedule);
   double total_s = 0;
   for (const auto& [where, times] : pipeline_times(program, alone_s)) {
     total_s += moe_phase_s(times.chunks, times.chunk, times.gar_s);

@@ -44,10 +44,6 @@ Degrees degrees_of(const moe::Schedule& schedule);
 /// {"forward_chunks": 4, "backward_chunks": 2}
 std::string degrees_json(const moe::Schedule& schedule);
 
-/// The candidate for a schedule. Its degrees tell it from others.
-Candidate degrees_candidate(moe::Schedule schedule);
-Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
-
 /// The time of a scheduled Program outside the pipelines of its MoE layers, op after op. Between
 /// pipelines, gradients on a stream of their own are all-reduced beside other ops; after backward
 /// nothing runs beside them. `alone_s`: of every op (alone_seconds).

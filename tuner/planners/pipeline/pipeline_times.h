@@ -34,8 +34,8 @@ bool belongs_to_pipeline(const moe::Program& program, const moe::Op& op);
 /// with it. `alone_s`: of every op on its slowest rank (alone_seconds).
 std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
                                                    const std::vector<double>& alone_s);
-/// The same for a scheduled Program in a planner's situation.
+/// The same of the Program under a schedule in a planner's situation.
 std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
-                                                   const moe::Program& scheduled);
+                                                   const moe::Schedule& schedule);
 
 }  // namespace tuner

@@ -7,7 +7,6 @@
 #include "moe/rows/expert_slots.h"
 
 namespace tuner {
-int home_of(const GroupedRows& rows, int expert) { return rows.homes[expert]; }
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
@@ -94,13 +93,6 @@ double max_over_mean(const std::vector<std::int64_t>& loads) {
   if (sum == 0) return 1;
   const auto most = *std::max_element(loads.begin(), loads.end());
   return static_cast<double>(most) * static_cast<double>(loads.size()) / static_cast<double>(sum);
-}
-
-double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
-                     const moe::ExpertPlacement& placement) {
-  const db::Balance balance = moe::balance_of(routing, groups, {}, placement);
-  if (!balance.placed_rank_standard_deviation) return 1;
-  return *balance.rank_standard_deviation / *balance.placed_rank_standard_deviation;
 }
 
 }  // namespace tuner

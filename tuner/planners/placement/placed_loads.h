@@ -42,16 +42,7 @@ std::span<const std::int64_t> rows_of(const GroupedRows& rows, int copy, int sha
 std::vector<std::int64_t> rows_by_expert(const GroupedRows& rows);
 std::vector<std::int64_t> rows_by_member(const GroupedRows& rows, int expert);
 
-/// The member that is the home of an expert.
-int home_of(const GroupedRows& rows, int expert);
-
 /// The largest load over the mean load; 1 where there is no load.
 double max_over_mean(const std::vector<std::int64_t>& loads);
-
-/// RB, Pro-Prophet's balance degree: the standard deviation of computed rows before the placement
-/// over that after it [Pro-Prophet VI-C, printed]. 1 where nothing is replicated and all experts
-/// are at home in order.
-double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
-                     const moe::ExpertPlacement& placement);
 
 }  // namespace tuner

@@ -101,10 +101,6 @@ double placed_iteration_s(const Situation& situation, const moe::Schedule& sched
   return sum_s;
 }
 
-double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  return placed_iteration_s(situation, schedule, Transfers::blocking);
-}
-
 double placed_paper_s(const Situation& situation, const moe::Schedule& schedule) {
   const bool hidden = !moe::decisions_of<moe::HoistTransfer>(schedule).empty();
   return placed_iteration_s(situation, schedule,

@@ -31,10 +31,7 @@ moe::HomesByLayer homes_under(const moe::Schedule& schedule);
 double placed_iteration_s(const Situation& situation, const moe::Schedule& schedule,
                           Transfers transfers);
 
-/// The same by Eq. 6, for planners that publish no closed form of an iteration.
-double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule);
-
-/// Eq. 8 where the schedule hides transfers (moe::HoistTransfer), else Eq. 6.
+/// By Eq. 8 where the schedule hides transfers (moe::HoistTransfer), else by Eq. 6.
 double placed_paper_s(const Situation& situation, const moe::Schedule& schedule);
 
 /// Says how many experts go where, which ones move for good and at what cost, and how even the

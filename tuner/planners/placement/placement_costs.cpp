@@ -181,7 +181,10 @@ std::array<RouteCost, moe::kExpertRoutes> route_costs(const Situation& situation
 }  // namespace
 
 std::vector<PlacedLayer> placed_layers(const Situation& situation) {
-  const ProgramCosts costs = rank_costs_of(situation, situation.program);
+  const int ranks = situation.groups.ranks;
+  const ProgramCosts costs = program_costs(
+      situation.program, situation.groups, situation.routing, situation.costs, situation.cluster,
+      {.most_single = ranks, .most_pairs = 0, .most_even = ranks});  // of each rank by itself
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
   const auto sums = sums_by_layer(situation, costs);
   const std::vector<int> nodes = nodes_of_first_group(situation.groups);

@@ -53,6 +53,27 @@ double TransferLoads::seconds(const TransferCost& cost) const {
                    most_card_ * cost.card_s});
 }
 
+TransfersByRoute::TransfersByRoute(std::span<const int> node_of)
+    : unicast_(node_of, moe::ExpertRoute::unicast), ring_(node_of, moe::ExpertRoute::ring) {}
+
+void TransfersByRoute::send(int home, std::span<const int> holders) {
+  unicast_.send(home, holders);
+  ring_.send(home, holders);
+}
+
+TransfersByRoute::Cheapest TransfersByRoute::cheapest(const ProProphetCosts& costs) const {
+  const auto times_by = [&](const TransferLoads& loads, moe::ExpertRoute route) -> TransferTimes {
+    const RouteCost& cost = route_cost(costs, route);
+    return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
+  };
+  const TransferTimes unicast = times_by(unicast_, moe::ExpertRoute::unicast),
+                      ring = times_by(ring_, moe::ExpertRoute::ring);
+  const bool on_ring = ring.trans_s + ring.agg_s < unicast.trans_s + unicast.agg_s;
+  return {on_ring ? moe::ExpertRoute::ring : moe::ExpertRoute::unicast,
+          on_ring ? ring : unicast,
+          {std::min(unicast.trans_s, ring.trans_s), std::min(unicast.agg_s, ring.agg_s)}};
+}
+
 TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                              std::span<const int> homes) {
   if (placement.replicas.empty()) return {};
@@ -64,16 +85,13 @@ TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlac
   return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
 }
 
-moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, moe::ExpertPlacement placement,
+moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                                 std::span<const int> homes) {
-  const auto seconds_by = [&](moe::ExpertRoute route) {
-    placement.route = route;
-    const TransferTimes times = transfer_times(costs, placement, homes);
-    return times.trans_s + times.agg_s;
-  };
-  const double ring_s = seconds_by(moe::ExpertRoute::ring);
-  return ring_s < seconds_by(moe::ExpertRoute::unicast) ? moe::ExpertRoute::ring
-                                                        : moe::ExpertRoute::unicast;
+  TransfersByRoute transfers(costs.node_of);
+  for (const moe::ReplicatedExpert& replica : placement.replicas) {
+    transfers.send(homes[static_cast<std::size_t>(replica.expert)], replica.holders);
+  }
+  return transfers.cheapest(costs).route;
 }
 
 }  // namespace tuner

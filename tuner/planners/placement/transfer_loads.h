@@ -43,11 +43,31 @@ class TransferLoads {
 struct TransferTimes {
   double trans_s = 0, agg_s = 0;
 };
+
+/// The same experts by either route.
+class TransfersByRoute {
+ public:
+  explicit TransfersByRoute(std::span<const int> node_of);
+  /// As TransferLoads::send.
+  void send(int home, std::span<const int> holders);
+
+  struct Cheapest {
+    moe::ExpertRoute route = moe::ExpertRoute::unicast;
+    TransferTimes times;
+    TransferTimes least;  ///< of either route, each
+  };
+  /// The route by which parameters and gradients together take least (equal times: unicast).
+  Cheapest cheapest(const ProProphetCosts& costs) const;
+
+ private:
+  TransferLoads unicast_, ring_;
+};
+
 /// With the route of the placement. `homes`: [expert].
 TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                              std::span<const int> homes);
-/// The route by which parameters and gradients together take least (equal times: unicast).
-moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, moe::ExpertPlacement placement,
+/// TransfersByRoute::cheapest of its replicas.
+moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                                 std::span<const int> homes);
 
 }  // namespace tuner

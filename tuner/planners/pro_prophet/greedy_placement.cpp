@@ -56,8 +56,7 @@ class Search {
   /// Takes experts until the loads are balanced or nothing can be gained.
   void try_receivers(int most) {
     ReplicatedLoads loads = at_home_;
-    TransferLoads by_unicast(costs_.node_of, moe::ExpertRoute::unicast);
-    TransferLoads by_ring(costs_.node_of, moe::ExpertRoute::ring);
+    TransfersByRoute transfers(costs_.node_of);
     ReplicatedLoads::Extremes now = loads.extremes();
     for (std::size_t taken = 0; taken < order_.size(); ++taken) {
       if (is_balanced(now.most_computed, now.least_computed, options_.balance, inputs_,
@@ -68,10 +67,8 @@ class Search {
       loads.take(order_[taken], holders);
       if (holders.empty()) continue;
       now = loads.extremes();
-      const int home = home_of(rows_, order_[taken]);
-      by_unicast.send(home, holders);
-      by_ring.send(home, holders);
-      const Routed routed = cheaper(by_unicast, by_ring);
+      transfers.send(rows_.homes[order_[taken]], holders);
+      const TransfersByRoute::Cheapest routed = transfers.cheapest(costs_);
       if (least_s(now, routed.least) >= best_s_) return;
       if (const double now_s = seconds(now, routed.times); now_s < best_s_) {
         best_s_ = now_s;
@@ -86,8 +83,7 @@ class Search {
   /// if any does.
   void try_each_apart() {
     ReplicatedLoads loads = at_home_;
-    TransferLoads by_unicast(costs_.node_of, moe::ExpertRoute::unicast);
-    TransferLoads by_ring(costs_.node_of, moe::ExpertRoute::ring);
+    TransfersByRoute transfers(costs_.node_of);
     double now_s = home_s_;
     std::vector<Taken> taken;
     moe::ExpertRoute route = moe::ExpertRoute::unicast;
@@ -103,10 +99,9 @@ class Search {
         if (holders.size() == best.size()) continue;
         ReplicatedLoads with = loads;
         with.take(expert, holders);
-        TransferLoads unicast = by_unicast, ring = by_ring;
-        unicast.send(home_of(rows_, expert), holders);
-        ring.send(home_of(rows_, expert), holders);
-        const Routed routed = cheaper(unicast, ring);
+        TransfersByRoute with_it = transfers;
+        with_it.send(rows_.homes[expert], holders);
+        const TransfersByRoute::Cheapest routed = with_it.cheapest(costs_);
         const double with_s = seconds(with.extremes(), routed.times);
         if (with_s >= now_s) continue;
         now_s = with_s;
@@ -115,8 +110,7 @@ class Search {
       }
       loads.take(expert, best);
       if (best.empty()) continue;
-      by_unicast.send(home_of(rows_, expert), best);
-      by_ring.send(home_of(rows_, expert), best);
+      transfers.send(rows_.homes[expert], best);
       taken.push_back({expert, static_cast<int>(best.size())});
     }
     if (now_s >= best_s_) return;
@@ -151,24 +145,6 @@ class Search {
     int expert = 0, receivers = 0;
   };
 
-  /// The same experts by the route that takes less.
-  struct Routed {
-    moe::ExpertRoute route = moe::ExpertRoute::unicast;
-    TransferTimes times;
-    TransferTimes least;  // of either route, each
-  };
-  Routed cheaper(const TransferLoads& by_unicast, const TransferLoads& by_ring) const {
-    const auto times_of = [&](const TransferLoads& loads, moe::ExpertRoute route) -> TransferTimes {
-      const RouteCost& cost = route_cost(costs_, route);
-      return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
-    };
-    const TransferTimes unicast = times_of(by_unicast, moe::ExpertRoute::unicast);
-    const TransferTimes ring = times_of(by_ring, moe::ExpertRoute::ring);
-    const bool on_ring = ring.trans_s + ring.agg_s < unicast.trans_s + unicast.agg_s;
-    return {on_ring ? moe::ExpertRoute::ring : moe::ExpertRoute::unicast,
-            on_ring ? ring : unicast,
-            {std::min(unicast.trans_s, ring.trans_s), std::min(unicast.agg_s, ring.agg_s)}};
-  }
   double seconds(const ReplicatedLoads::Extremes& loads, const TransferTimes& times) const {
     return layer_s(costs_,
                    {all_to_all_s(costs_, loads.most_received),
@@ -190,9 +166,9 @@ class Search {
     auto& known = receivers_[expert];
     if (!known) {
       std::vector<std::int64_t> inputs = rows_by_member(rows_, expert);
-      inputs[home_of(rows_, expert)] = 0;
+      inputs[rows_.homes[expert]] = 0;
       known = most_loaded(inputs);
-      if (options_.to_all) std::erase(*known, home_of(rows_, expert));
+      if (options_.to_all) std::erase(*known, rows_.homes[expert]);
       while (!options_.to_all && !known->empty() && inputs[known->back()] == 0) {
         known->pop_back();
       }

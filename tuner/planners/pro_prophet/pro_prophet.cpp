@@ -64,15 +64,10 @@ moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions&
   }
   std::vector<Candidate> candidates;
   for (const Transfers transfers : {Transfers::overlapped, Transfers::scheduled}) {
-    moe::Schedule schedule =
-        with_hidden_transfers(situation, searched(situation, options, "pro_prophet", transfers));
-    candidates.push_back({schedule.planner, placed_json(schedule), std::move(schedule)});
+    candidates.push_back(
+        {with_hidden_transfers(situation, searched(situation, options, "pro_prophet", transfers))});
   }
   return fastest_simulated(situation, std::move(candidates)).schedule;
-}
-
-double overlapped_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
-  return placed_iteration_s(situation, schedule, Transfers::overlapped);
 }
 
 }  // namespace tuner

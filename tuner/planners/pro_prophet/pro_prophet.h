@@ -33,7 +33,4 @@ moe::Schedule plan_pro_prophet_scheduler(const Situation& situation, const Plann
 /// simulation (ours).
 moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions& options);
 
-/// Eq. 8 for every layer.
-double overlapped_iteration_s(const Situation& situation, const moe::Schedule& schedule);
-
 }  // namespace tuner

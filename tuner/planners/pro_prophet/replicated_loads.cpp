@@ -13,7 +13,7 @@ ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
     for (int shard = 0; shard < rows.shards; ++shard) {
       const auto first = static_cast<std::size_t>(copy * rows.shards + shard) * members;
       for (int expert = 0; expert < rows.experts; ++expert) {
-        const auto home = static_cast<std::size_t>(home_of(rows, expert));
+        const auto home = static_cast<std::size_t>(rows.homes[expert]);
         const auto sent = rows_of(rows, copy, shard, expert);
         std::int64_t all = 0;
         for (const std::int64_t of_member : sent) all += of_member;
@@ -26,7 +26,7 @@ ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
 
 void ReplicatedLoads::take(int expert, std::span<const int> holders) {
   const auto members = static_cast<std::size_t>(rows_.members);
-  const auto home = static_cast<std::size_t>(home_of(rows_, expert));
+  const auto home = static_cast<std::size_t>(rows_.homes[expert]);
   if (--left_[home] == 0) settled_[home] = -1;
   for (int copy = 0; copy < rows_.copies; ++copy) {
     std::int64_t* computed = computed_.data() + static_cast<std::size_t>(copy) * members;

@@ -8,6 +8,7 @@
 #include "db/console/exit_codes.h"
 #include "moe/errors.h"
 #include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 
 namespace tuner {
@@ -51,9 +52,9 @@ auto named(const Planner& planner, const Run& run) {
 }  // namespace
 
 std::string memory_key(std::string_view planner, const PlannerOptions& options,
-                       bool all_candidates) {
+                       std::string_view what) {
   return fmt::format("{} {} {} {} {}", planner, to_json(options), options.most_chunks,
-                     options.iterations, all_candidates);
+                     options.iterations, what);
 }
 
 std::vector<Candidate> remembered(const Situation& situation, const std::string& key,
@@ -61,23 +62,33 @@ std::vector<Candidate> remembered(const Situation& situation, const std::string&
   if (situation.memory == nullptr) return plan();
   auto& plans = situation.memory->plans;
   if (const auto found = plans.find(key); found != plans.end()) return found->second;
-  std::vector<Candidate> result = plan();
-  plans.emplace(key, result);
-  return result;
+  return plans.emplace(key, plan()).first->second;
 }
 
-moe::Schedule remembered_schedule(const Situation& situation, const std::string& key,
-                                  const std::function<moe::Schedule()>& plan) {
-  const auto one = [&] { return std::vector<Candidate>{Candidate{{}, {}, plan()}}; };
-  return remembered(situation, key, one).front().schedule;
+namespace {
+
+/// The planner's candidates, whatever memory they need.
+std::vector<Candidate> tried_by(const Planner& planner, const Situation& situation,
+                                const PlannerOptions& options) {
+  return remembered(situation, memory_key(planner.name, options, "candidates"), [&] {
+    return named(planner, [&] { return planner.candidates(situation, options); });
+  });
 }
+
+}  // namespace
 
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options) {
-  return remembered_schedule(situation, memory_key(planner.name, options, false), [&] {
-    moe::Schedule schedule = named(planner, [&] { return planner.plan(situation, options); });
-    return planner.keeps_to_memory ? schedule : within_memory(situation, std::move(schedule));
-  });
+  const auto plan = [&]() -> std::vector<Candidate> {
+    std::vector<Candidate> tried;
+    if (planner.plan == nullptr) tried = tried_by(planner, situation, options);
+    moe::Schedule schedule = named(planner, [&] {
+      return planner.plan != nullptr ? planner.plan(situation, options)
+                                     : fastest_simulated(situation, std::move(tried)).schedule;
+    });
+    return {{planner.keeps_to_memory ? schedule : within_memory(situation, std::move(schedule))}};
+  };
+  return remembered(situation, memory_key(planner.name, options, kChoice), plan).front().schedule;
 }
 
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
@@ -89,23 +100,21 @@ std::string parameters_of(const Planner& planner, const PlannerOptions& options,
 
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
                                      const PlannerOptions& options) {
-  if (!planner.candidates) {
-    moe::Schedule schedule = plan_with(planner, situation, options);
-    std::string parameters = parameters_of(planner, options, schedule);
-    return {{schedule.planner, std::move(parameters), std::move(schedule)}};
+  std::vector<Candidate> candidates;
+  if (planner.candidates) {
+    candidates = tried_by(planner, situation, options);
+  } else {
+    candidates = {{plan_with(planner, situation, options)}};
   }
-  const std::string key = memory_key(planner.name, options, true);
-  std::vector<Candidate> candidates = remembered(situation, key, [&] {
-    auto planned = named(planner, [&] { return planner.candidates(situation, options); });
-    if (planner.keeps_to_memory) return planned;
-    for (Candidate& one : planned) {
+  for (Candidate& one : candidates) {
+    if (planner.candidates && !planner.keeps_to_memory) {
       one.schedule = within_memory(situation, std::move(one.schedule));
     }
-    return planned;
-  });
-  for (Candidate& one : candidates) {
+    one.planner = one.schedule.planner;
     one.parameters_json =
-        with_asked(options, with_memory_decisions(one.parameters_json, one.schedule));
+        one.parameters_json.empty()
+            ? parameters_of(planner, options, one.schedule)
+            : with_asked(options, with_memory_decisions(one.parameters_json, one.schedule));
   }
   return candidates;
 }

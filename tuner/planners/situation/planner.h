@@ -48,16 +48,19 @@ inline std::span<const moe::Routing> routings_of(const Situation& situation) {
 
 /// A schedule that a study tries.
 struct Candidate {
-  std::string planner;
-  std::string parameters_json;  ///< tells it from the planner's others: {"forward_chunks": 4}
   moe::Schedule schedule;
+  /// Tells it from the planner's others: {"forward_chunks": 4}. A planner that leaves it empty gets
+  /// Planner::parameters.
+  std::string parameters_json{};
+  std::string planner{};  ///< a planner leaves it empty: the schedule's
 };
 
 /// A planner decides and never edits a Program: moe::apply does that.
 struct Planner {
   std::string_view name;
   std::string_view description;
-  moe::Schedule (*plan)(const Situation&, const PlannerOptions&);
+  /// Its own choice. Null: the fastest of its candidates by simulation, the first of equal ones.
+  moe::Schedule (*plan)(const Situation&, const PlannerOptions&) = nullptr;
   /// The closed form of the planner's paper, in seconds of an iteration under such a schedule. Null
   /// where there is none.
   double (*paper_seconds)(const Situation&, const moe::Schedule&) = nullptr;

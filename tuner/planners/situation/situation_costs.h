@@ -15,8 +15,17 @@ namespace tuner {
 
 /// The cost of every op, where loads are even by class of ranks. Throws as op_costs.
 ProgramCosts costs_of(const Situation& situation, const moe::Program& program);
-/// The same by rank.
-ProgramCosts rank_costs_of(const Situation& situation, const moe::Program& program);
+
+/// The time of every op on its slowest rank, with nothing beside it.
+std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts& costs);
+
+/// A Program, and the alone_seconds of its ops.
+struct TimedProgram {
+  moe::Program program;
+  std::vector<double> alone_s;
+};
+/// Throws as moe::apply and costs_of.
+TimedProgram timed(const Situation& situation, const moe::Schedule& schedule);
 
 /// An iteration by which schedules are judged.
 struct JudgedIteration {
@@ -30,32 +39,21 @@ std::vector<JudgedIteration> judged_iterations(const Situation& situation);
 /// The costs of a scheduled Program in each of judged_iterations(situation). Throws as op_costs.
 std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Program& scheduled);
 
-/// The time of every op on its slowest rank, with nothing beside it.
-std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts& costs);
-
 /// The index of the median time. Of an even number it is the shorter of the middle two, of equal
 /// ones the first. There is at least one.
 std::size_t median_place(std::span<const double> seconds);
 
-/// The simulated times of a scheduled Program, one for each of judged_iterations(situation).
-std::vector<double> simulated_iterations_s(const Situation& situation,
-                                           const moe::Program& scheduled);
-/// The same under `schedule`, unless the situation remembers them. Throws as moe::apply.
-std::vector<double> simulated_iterations_s(const Situation& situation,
-                                           const moe::Schedule& schedule);
-/// The same where its Program is there already.
+/// The simulated times under `schedule`, one for each of judged_iterations(situation), unless the
+/// situation remembers them. `scheduled`: its Program, where that is there already. Throws as
+/// moe::apply and simulate.
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Schedule& schedule,
-                                           const moe::Program& scheduled);
-/// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
+                                           const moe::Program* scheduled = nullptr);
+/// That of the median iteration.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
-/// The time of an iteration, measured where the situation can measure, else simulated.
-double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The simulated time of a scheduled Program with Situation::routing, where all ranks compute as
 /// the fits say.
 double simulated_typical_s(const Situation& situation, const moe::Program& scheduled);
-/// The simulated time of the median iteration of a scheduled Program.
-double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 /// The fastest by simulation (equal times: the first). There is at least one.
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates);
 
@@ -66,18 +64,17 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
                                       const std::vector<moe::RoutedRows>& layers);
 
 /// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any
-/// of routings_of(situation). Throws as moe::planned_peak_bytes.
+/// of the routings. Throws as moe::planned_peak_bytes.
 using PeakBytes = std::array<std::int64_t, moe::kPoolCount>;
+PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,
+                        std::span<const moe::Routing> routings);
+/// Under any of routings_of(situation).
 PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled);
 
-/// The largest planned peak of a rank's arena in an iteration of the scheduled Program. Throws as
-/// moe::planned_peak_bytes.
-std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
-                                const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
-
-/// The largest planned peak under any of routings_of(situation).
-std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled,
-                                moe::Pool pool = moe::Pool::device);
+/// Those of a rank's arena.
+std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups& groups,
+                                const moe::Routing& routing);
+std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled);
 
 /// True where the scheduled Program's planned peak fits the memory of a rank under every one of
 /// routings_of(situation), or that memory is unknown (0).

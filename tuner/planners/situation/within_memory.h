@@ -1,11 +1,17 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
+
+/// The schedule with shard_optimizer: what was said of all-reduces holds for the collectives that
+/// take their place, and gradients travel in one piece. None where that is not legal.
+std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
+                                                    const moe::Schedule& schedule);
 
 /// Legal schedules with the same decisions that need less memory of a rank, the fastest first: with
 /// shard_optimizer, then with more and more blocks, from the first on, whose attention and dense

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "moe/rows/expert_slots.h"
+#include <algorithm>
+
 #include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/packed_homes.h"
 #include "tuner/planners/placement/placed_schedule.h"
-#include "tuner/planners/smartmoe/smartmoe_greedy.h"
 
 namespace tuner {
 
@@ -23,8 +24,17 @@ std::vector<Candidate> smartmoe_greedy_candidates(const Situation& situation,
                                                   const PlannerOptions& options) {
   moe::Schedule schedule = plan_smartmoe_greedy(situation, options);
   const int moved = move_cost(situation, homes_under(schedule)).experts;
-  return {
-      {schedule.planner, fmt::format(R"({{"experts_moved": {}}})", moved), std::move(schedule)}};
+  return {{std::move(schedule), fmt::format(R"({{"experts_moved": {}}})", moved)}};
+}
+
+moe::ExpertHomes smartmoe_homes(std::span<const std::int64_t> loads, const moe::ExpertHomes& now,
+                                int members) {
+  const auto largest = [&](const moe::ExpertHomes& placed) {
+    const auto of_members = loads_of_members(loads, placed, members);
+    return *std::max_element(of_members.begin(), of_members.end());
+  };
+  moe::ExpertHomes homes = packed_homes(loads, members);
+  return largest(homes) < largest(now) ? homes : now;
 }
 
 }  // namespace tuner

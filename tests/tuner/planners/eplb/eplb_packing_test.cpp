@@ -66,7 +66,7 @@ TEST(EplbPacking, WorkedByHand) {
   // 45 a third: copies of 30, 30 of expert 0 and 30 of expert 2 to pack. Members start with 30 +
   // 10, 30 + 10 and 10 + 10.
   const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
-  const auto placement = eplb_placement(loads, {3, 1, {}, false});
+  const auto placement = eplb_placement(loads, {3, 1, {}});
   EXPECT_THAT(placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1, 2}}, moe::ReplicatedExpert{2, {0}}));
   EXPECT_EQ(placement.rows_of_others, moe::RowsOfOthers::spread);
@@ -74,7 +74,7 @@ TEST(EplbPacking, WorkedByHand) {
 
 TEST(EplbPacking, StaysOnTheNodeWhereHierarchical) {
   std::mt19937 random(2);
-  const EplbGroup group{6, 2, {0, 0, 0, 1, 1, 1}, true};
+  const EplbGroup group{6, 2, {0, 0, 0, 1, 1, 1}};
   for (int i = 0; i < 100; ++i) {
     std::vector<std::int64_t> loads(12);
     for (auto& load : loads) load = static_cast<std::int64_t>(random() % 100);
@@ -86,8 +86,7 @@ TEST(EplbPacking, StaysOnTheNodeWhereHierarchical) {
     }
   }
   // A node of its own for each member leaves nowhere to go.
-  EXPECT_THAT(eplb_placement(std::vector<std::int64_t>{9, 1}, {2, 1, {0, 1}, true}).replicas,
-              IsEmpty());
+  EXPECT_THAT(eplb_placement(std::vector<std::int64_t>{9, 1}, {2, 1, {0, 1}}).replicas, IsEmpty());
 }
 
 /// The member that an expert belongs to: where the placement says, or in order.
@@ -146,7 +145,7 @@ double least_of_all_placements(const std::vector<std::int64_t>& loads, int membe
 TEST(EplbPacking, OfExpertsThatAreElsewhereGoesByTheirHomes) {
   // As above, but members have 3 5, 0 1 and 2 4: they start with 10 + 10, 30 + 10 and 30 + 10.
   const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
-  const auto placement = eplb_placement(loads, {3, 1, {}, false, {1, 1, 2, 0, 2, 0}});
+  const auto placement = eplb_placement(loads, {3, 1, {}, {1, 1, 2, 0, 2, 0}});
   EXPECT_THAT(placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {0, 2}}, moe::ReplicatedExpert{2, {1}}));
 }
@@ -156,7 +155,7 @@ TEST(EplbPacking, MovesFirstCopiesByHand) {
   // least loaded, then 10 each of 1 and 3 to 2, of 4 to 0 and of 5 to 1: 70, 70 and 50. 0 and 2
   // stay at home.
   const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
-  const auto placement = eplb_moved_placement(loads, {3, 1, {}, false});
+  const auto placement = eplb_moved_placement(loads, {3, 1, {}});
   EXPECT_THAT(placement.homes, ElementsAre(0, 2, 1, 2, 0, 1));
   EXPECT_THAT(placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1, 2}}, moe::ReplicatedExpert{2, {0}}));
@@ -168,7 +167,8 @@ TEST(EplbPacking, WithFirstCopiesThatMoveIsLegalAndMoreEven) {
   double stay = 0, move = 0;
   for (int i = 0; i < 200; ++i) {
     const bool hierarchical = i % 2 == 0;
-    const EplbGroup group{4, 1 + static_cast<int>(random() % 2), {0, 0, 1, 1}, hierarchical};
+    EplbGroup group{4, 1 + static_cast<int>(random() % 2), {}};
+    if (hierarchical) group.node_of = {0, 0, 1, 1};
     std::vector<std::int64_t> loads(12);
     for (auto& load : loads) {
       load = 1 + static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 300 : 40));
@@ -208,7 +208,7 @@ TEST(EplbPacking, IsLegalAndNearTheBestOfAllPlacementsOfSmallLayers) {
       load = 1 + static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 300 : 40));
     }
     const int spare = 1 + static_cast<int>(random() % 2);
-    const auto placement = eplb_placement(loads, {members, spare, {}, false});
+    const auto placement = eplb_placement(loads, {members, spare, {}});
     std::vector<int> replicas(static_cast<std::size_t>(members), 0);
     for (const auto& replica : placement.replicas) {
       EXPECT_TRUE(std::is_sorted(replica.holders.begin(), replica.holders.end()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/tuner/planners/planned.h"
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -25,14 +26,14 @@ TEST(FasterMoe, AsReleasedExchangesByPairsOfRanksAndIsNoFasterThanThePlanThatTri
     for (const double slower : {0.1, 1.0, 10.0}) {
       test::SkewedSituation skewed(moe::Layout{1, 8, 1}, routing);
       skewed.costs.fits["gemm"].beta_s_per_unit *= slower;
-      const moe::Schedule theirs = plan_fastermoe(skewed.situation, released);
+      const moe::Schedule theirs = test::planned("fastermoe", skewed.situation, released);
       const auto cuts = moe::decisions_of<moe::PipelineSplit>(theirs);
       EXPECT_EQ(cuts.size(), 6u);
       for (const moe::PipelineSplit& cut : cuts) {
         EXPECT_EQ(cut.ranks_per_group, 2);
         EXPECT_EQ(cut.chunks, 4);
       }
-      const moe::Schedule ours = plan_fastermoe(skewed.situation, {});
+      const moe::Schedule ours = test::planned("fastermoe", skewed.situation);
       const moe::Schedule counted = fastermoe_candidates(skewed.situation, {}).at(0).schedule;
       EXPECT_GE(experts_sent(theirs), experts_sent(counted));
       more += experts_sent(theirs) - experts_sent(counted);

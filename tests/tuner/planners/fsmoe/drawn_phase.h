@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/tuner/line.h"
+#include "tuner/costs/fit.h"
 #include "tuner/planners/pipeline/fsmoe_equations.h"
 
 namespace tuner::test {
@@ -27,6 +28,41 @@ inline MoePhase draw_phase(std::mt19937& random, bool alike) {
   if (random() % 2 == 0) phase.gar_s = draw_between(random, 0.2, 20);
   return phase;
 }
+
+/// The task of n units of work by a fitted line. alpha and beta count `gemms` times where they are
+/// those of one product.
+inline PipelineTask pipeline_task(const LinearFit& fit, double n, int gemms = 1) {
+  return {gemms * fit.alpha_s, n * gemms * fit.beta_s_per_unit};
+}
+
+/// Backward computes two gradients where forward has one product: alpha and n beta double. [FSMoE
+/// 4.4; the text doubles alpha, beta and n, which is four-fold; twice is the authors' code]
+inline PipelineTask backward_experts(const PipelineTask& forward) {
+  return {2 * forward.startup_s, 2 * forward.volume_s};
+}
+
+/// The elements that travel, and the multiply-adds of one product, for a layer of B samples of L
+/// tokens and width M, experts of hidden width H, k experts a token, capacity factor f, N_ESP =
+/// N_MP = shards.
+///   n_a2a = k f B L M / N_ESP, n_ag = n_rs = k f B L M, n_exp = k f B L M H / N_ESP  [FSMoE, code]
+/// There is one expert for each member of an expert group, so that their number cancels.
+struct MessageSizes {
+  double a2a = 0;
+  double ag = 0;  ///< and rs
+  double exp = 0;
+};
+inline MessageSizes message_sizes(double k, double f, double B, double L, double M, double H,
+                                  int shards) {
+  const double copies = k * f * B * L;
+  return {copies * M / shards, copies * M, copies * M * H / shards};
+}
+
+/// The elements of the gradients of a layer outside its experts.                      [FSMoE, code]
+///   GPT 4 M^2 / N_MP + 3 M / N_MP + M, Mixtral 2.5 M^2 / N_MP
+inline double gpt_dense_gradients(double M, int shards) {
+  return 4 * M * M / shards + 3 * M / shards + M;
+}
+inline double mixtral_dense_gradients(double M, int shards) { return 2.5 * M * M / shards; }
 
 /// FSMoE's testbeds in ms and ms per element, and per multiply-add.      [FSMoE Fig. 5; see
 /// experiments/clusters/fsmoe-testbed-a.toml for its erratum]

@@ -1,5 +1,3 @@
-#include "tuner/planners/fsmoe/fsmoe_degree.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,9 @@
 #include <stdexcept>
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
+#include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
+#include "tests/tuner/planners/fsmoe/slsqp_degree.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 
 namespace tuner::fsmoe_degree_test {
 namespace {
@@ -18,7 +19,6 @@ TEST(FsmoeDegree, TakesTheLeastAndOfEqualsTheFewest) {
   EXPECT_EQ(best.chunks, 2);
   EXPECT_DOUBLE_EQ(best.seconds, 1);
   EXPECT_THROW(best_degree(0, [](int) { return 1.0; }), std::invalid_argument);
-  EXPECT_THROW(degree_by_slsqp({}, 0), std::invalid_argument);
 }
 
 TEST(FsmoeDegree, SlsqpMeetsAnOptimumWorkedByHand) {

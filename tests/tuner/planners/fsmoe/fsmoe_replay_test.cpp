@@ -1,4 +1,4 @@
-#include "tuner/planners/fsmoe/fsmoe_replay.h"
+#include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
-#include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 
 namespace tuner::fsmoe_replay_test {
 namespace {

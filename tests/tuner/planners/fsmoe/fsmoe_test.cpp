@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/moe/train/training_case.h"
+#include "tests/tuner/planners/fsmoe/slsqp_degree.h"
+#include "tests/tuner/planners/planned.h"
 #include "tests/tuner/planners/sharded_situation.h"
 #include "tuner/planners/pipeline/best_degrees.h"
-#include "tuner/planners/pipemoe/pipemoe.h"
-#include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
-#include "tuner/planners/tutel/tutel.h"
-#include "tuner/planners/tutel_improved/tutel_improved.h"
+#include "tuner/planners/pipelined/pipelined.h"
 
 namespace tuner::fsmoe_test {
 namespace {
@@ -23,6 +22,15 @@ using ::testing::Not;
 struct FsmoeTest : ::testing::Test, ShardedSituation {
   PlannerOptions options{.most_chunks = 4};
 };
+
+/// A pipeline of these degrees with gradients shared out over backward.
+moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node) {
+  const char* planner = in_node == InNode::beside ? "fsmoe" : "fsmoe_no_iio";
+  return with_gradients_filled(
+      unplaced_gradients(situation,
+                         pipeline_with_gradients(situation.program, planner, degrees, in_node)),
+      Fill::all_of_backward);
+}
 
 /// The slices that stand after places of a kind.
 int placed(const moe::Schedule& schedule, ExchangePlace place) {
@@ -57,7 +65,7 @@ TEST_F(FsmoeTest, GradientsOfOneRankAreNotReduced) {
   const moe::Program on_one = moe::build_iteration(model, alone, 0);
   const moe::Routing even = make_routing("uniform", on_one, alone, 1);
   const Situation one{on_one, alone, even, costs, cluster};
-  const moe::Schedule schedule = plan_fsmoe(one, options);
+  const moe::Schedule schedule = planned("fsmoe", one, options);
   EXPECT_TRUE(moe::decisions_of<moe::PlaceAllReduce>(schedule).empty());
   EXPECT_NO_THROW(moe::apply(on_one, schedule));
 }
@@ -66,8 +74,8 @@ TEST_F(FsmoeTest, EachPlannerOfTheFamilyIsNoWorseThanWhatItImproves) {
   const double tutel_s = simulated_s(plan_tutel(situation, options));
   const double pipemoe_s = simulated_s(plan_pipemoe(situation, options));
   const double improved_s = simulated_s(plan_tutel_improved(situation, options));
-  const double no_iio_s = simulated_s(plan_fsmoe_no_iio(situation, options));
-  const double fsmoe_s = simulated_s(plan_fsmoe(situation, options));
+  const double no_iio_s = simulated_s(planned("fsmoe_no_iio", situation, options));
+  const double fsmoe_s = simulated_s(planned("fsmoe", situation, options));
   EXPECT_LE(pipemoe_s, tutel_s);
   EXPECT_LT(improved_s, 0.98 * pipemoe_s);
   EXPECT_LT(no_iio_s, improved_s);
@@ -89,7 +97,7 @@ TEST_F(FsmoeTest, NoPlannerIsSlowerThanOneWhoseChoicesItHasToo) {
       };
       const double pipemoe_s = seconds(plan_pipemoe(one, options));
       const double improved_s = seconds(plan_tutel_improved(one, options));
-      const double no_iio_s = seconds(plan_fsmoe_no_iio(one, options));
+      const double no_iio_s = seconds(planned("fsmoe_no_iio", one, options));
       EXPECT_LE(improved_s, pipemoe_s) << start_s << " s, " << stages << " stages";
       EXPECT_LE(no_iio_s, improved_s) << start_s << " s, " << stages << " stages";
     }
@@ -108,9 +116,8 @@ TEST_F(FsmoeTest, GradientsInPiecesThatFitBeatTheSamePipelineWithoutThem) {
 TEST_F(FsmoeTest, PhasesOfALayerAreWhatItsTasksTakeInAnyChunks) {
   const auto phases = moe_phases(situation, InNode::beside);
   ASSERT_EQ(phases.size(), 2u * 4);
-  const moe::Program scheduled =
-      moe::apply(program, pipeline_schedule(program, "", {4, 4}, InNode::beside));
-  const auto quarters = pipeline_times(situation, scheduled);
+  const auto quarters =
+      pipeline_times(situation, pipeline_schedule(program, "", {4, 4}, InNode::beside));
   for (const auto& [where, phase] : phases) {
     const ChunkTimes by_line = chunk_times(phase, 4), own = quarters.at(where).chunk;
     EXPECT_NEAR(by_line.a2a, own.a2a, 0.02 * own.a2a);
@@ -126,25 +133,28 @@ TEST_F(FsmoeTest, ThePapersAlgorithmsGiveEachLayerItsDegrees) {
   const auto phases = moe_phases(situation, InNode::beside);
   for (const auto& split : moe::decisions_of<moe::PipelineSplit>(schedule)) {
     if (split.phase != moe::Phase::forward) continue;
-    EXPECT_EQ(split.chunks, degree_by_slsqp(phases.at({{split.layer, 0}, split.phase}), 8).chunks);
+    const MoePhase& phase = phases.at({{split.layer, 0}, split.phase});
+    EXPECT_EQ(split.chunks, degree_by_equations(phase, 8).chunks);
+    EXPECT_EQ(split.chunks, degree_by_slsqp(phase, 8).chunks);
   }
   EXPECT_GT(moe::decisions_of<moe::PipelineSplit>(schedule).size(), 4u);
   EXPECT_GT(placed(schedule, ExchangePlace::dispatch), 0);
-  EXPECT_LE(simulated_s(plan_fsmoe(situation, options)),
+  EXPECT_LE(simulated_s(planned("fsmoe", situation, options)),
             simulated_s(fsmoe_schedule_by_equations(situation, 4, InNode::beside)));
   const std::string remark = fsmoe_remark(situation, options, schedule);
-  EXPECT_THAT(remark, HasSubstr("by the paper's algorithms, whose step 2 comes to"));
-  EXPECT_THAT(remark, HasSubstr("by evolution"));
-  EXPECT_THAT(fsmoe_candidates(situation, options),
-              ::testing::ElementsAre(
-                  ::testing::Field(&Candidate::parameters_json, R"({"by": "simulation"})"),
-                  ::testing::Field(&Candidate::parameters_json,
-                                   R"({"by": "simulation, gradients beside dense parts"})"),
-                  ::testing::Field(&Candidate::parameters_json,
-                                   R"({"by": "simulation, gradients of blocks whole"})"),
-                  ::testing::Field(&Candidate::parameters_json,
-                                   R"({"by": "simulation, gradients after backward"})"),
-                  ::testing::Field(&Candidate::parameters_json, R"({"by": "equations"})")));
+  EXPECT_THAT(remark, HasSubstr("by the paper's algorithms"));
+  std::vector<std::string> ways;
+  for (const Candidate& one : fsmoe_candidates(situation, options, InNode::beside)) {
+    ways.push_back(one.parameters_json);
+    EXPECT_THAT(one.parameters_json, HasSubstr(degrees_json(one.schedule).substr(1)))
+        << "where a refinement changes them, the text does";
+  }
+  EXPECT_THAT(ways, ::testing::ElementsAre(
+                        HasSubstr(R"("by": "simulation",)"),
+                        HasSubstr(R"("by": "simulation, gradients beside dense parts",)"),
+                        HasSubstr(R"("by": "simulation, gradients of blocks whole",)"),
+                        HasSubstr(R"("by": "simulation, gradients after backward",)"),
+                        HasSubstr(R"("by": "equations",)")));
 }
 
 TEST_F(FsmoeTest, TutelImprovedReducesBlocksWholeBesideTheAttentionOfTheNext) {

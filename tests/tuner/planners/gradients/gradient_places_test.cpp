@@ -22,6 +22,9 @@ struct GradientPlacesTest : ::testing::Test, ShardedSituation {
   moe::Schedule pipeline = pipeline_with_gradients(program, "", {1, 2}, InNode::beside);
   moe::Program scheduled = moe::apply(program, pipeline);
 
+  UnplacedGradients unplaced(double slice_bytes = 0) const {
+    return unplaced_gradients(situation, pipeline, slice_bytes);
+  }
   double gradient_bytes(int layer) const {
     double bytes = 0;
     for (const moe::Op& op : program.ops) {
@@ -36,7 +39,7 @@ struct GradientPlacesTest : ::testing::Test, ShardedSituation {
 };
 
 TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
-  const auto stages = gradients_by_stage(situation, scheduled);
+  const auto stages = unplaced().stages;
   ASSERT_EQ(stages.size(), 1u);
   std::vector<std::pair<ExchangePlace, int>> places;
   for (const GradientPlace& place : stages[0].places) {
@@ -51,7 +54,7 @@ TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
 }
 
 TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
-  const StageGradients stage = gradients_by_stage(situation, scheduled)[0];
+  const StageGradients stage = unplaced().stages[0];
   const auto op_cost =
       op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
   // After the combine of block 2 comes the rest of block 2.
@@ -64,12 +67,12 @@ TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
   EXPECT_NEAR(combine.idle_s, seconds, 1e-12);
   EXPECT_GT(combine.idle_s, 5 * block.idle_s) << "attention, and what comes before a dispatch";
   const PipelineTimes times =
-      pipeline_times(situation, scheduled).at({{2, 0}, moe::Phase::backward});
+      pipeline_times(situation, pipeline).at({{2, 0}, moe::Phase::backward});
   EXPECT_DOUBLE_EQ(stage.places[3].idle_s, overlappable_s(2, before_combine(times)));
 }
 
 TEST_F(GradientPlacesTest, GrainsAreAllGradientsAndUsableOnceTheyExist) {
-  const StageGradients stage = gradients_by_stage(situation, scheduled)[0];
+  const StageGradients stage = unplaced().stages[0];
   std::map<int, double> bytes;
   std::map<int, std::vector<std::size_t>> usable;
   for (const GradientGrain& grain : stage.grains) {
@@ -88,7 +91,7 @@ TEST_F(GradientPlacesTest, GrainsAreAllGradientsAndUsableOnceTheyExist) {
 }
 
 TEST_F(GradientPlacesTest, AllReduceIsTheirMeanLine) {
-  const StageGradients stage = gradients_by_stage(situation, scheduled)[0];
+  const StageGradients stage = unplaced().stages[0];
   const auto op_cost =
       op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
   double seconds = 0, calls = 0, bytes = 0;
@@ -113,15 +116,17 @@ TEST_F(GradientPlacesTest, GoToPlacesByBytesInTheirOrder) {
 }
 
 TEST_F(GradientPlacesTest, NeighboursAtOnePlaceAreOnePiece) {
-  const auto stages = gradients_by_stage(situation, scheduled);
+  const UnplacedGradients gradients = unplaced();
+  const StageGradients& stage = gradients.stages[0];
   GrainPlaces places;
   int grains = 0;  // of block 2
-  for (const GradientGrain& grain : stages[0].grains) {
+  for (const GradientGrain& grain : stage.grains) {
     grains += grain.layer == 2;
     const bool early = grain.layer == 2 && grain.index < 8;
-    places.push_back(early ? 6 : grain.layer == 2 ? 7 : stages[0].places.size());
+    places.push_back(early ? 6 : grain.layer == 2 ? 7 : stage.places.size());
   }
-  const moe::Schedule schedule = with_gradients_at(pipeline, scheduled, stages, {places});
+  const moe::Schedule schedule =
+      with_gradients(gradients, [&](const StageGradients&) { return places; });
   EXPECT_THAT(moe::decisions_of<moe::SliceAllReduce>(schedule),
               ElementsAre(moe::SliceAllReduce{2, 2, {8, grains - 8}}));
   EXPECT_GE(grains, 32);
@@ -132,10 +137,9 @@ TEST_F(GradientPlacesTest, NeighboursAtOnePlaceAreOnePiece) {
 }
 
 TEST_F(GradientPlacesTest, NoneIsPutBeforeItExists) {
-  const auto stages = gradients_by_stage(situation, scheduled);
   // As early as can be, and earlier.
-  const moe::Schedule schedule =
-      with_gradients_at(pipeline, scheduled, stages, {GrainPlaces(stages[0].grains.size(), 0)});
+  const moe::Schedule schedule = with_gradients(
+      unplaced(), [](const StageGradients& stage) { return GrainPlaces(stage.grains.size(), 0); });
   EXPECT_NO_THROW(moe::apply(program, schedule));
   EXPECT_THAT(moe::decisions_of<moe::PlaceAllReduce>(schedule),
               ::testing::Contains(moe::PlaceAllReduce{2, 0, ExchangePlace::block, 2}));
@@ -143,15 +147,16 @@ TEST_F(GradientPlacesTest, NoneIsPutBeforeItExists) {
 
 TEST_F(GradientPlacesTest, ChunksOfSoManyBytesStayApart) {
   const double chunk_bytes = gradient_bytes(1) / 2.5;
-  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
+  const UnplacedGradients gradients = unplaced(chunk_bytes);
   int of_block = 0;
-  for (const GradientGrain& grain : stages[0].grains) {
+  for (const GradientGrain& grain : gradients.stages[0].grains) {
     EXPECT_LT(grain.bytes, 1.1 * chunk_bytes);
     of_block += grain.layer == 1;
   }
   EXPECT_EQ(of_block, 3);
-  const GrainPlaces last(stages[0].grains.size(), stages[0].places.size());
-  const moe::Schedule schedule = with_gradients_at(pipeline, scheduled, stages, {last});
+  const moe::Schedule schedule = with_gradients(gradients, [](const StageGradients& stage) {
+    return GrainPlaces(stage.grains.size(), stage.places.size());
+  });
   EXPECT_THAT(moe::decisions_of<moe::SliceAllReduce>(schedule),
               ::testing::Contains(moe::SliceAllReduce{1, 3, {1, 1, 1}}));
 }
@@ -163,18 +168,19 @@ TEST(GradientPlaces, AreOfEachPipelineStage) {
   const moe::Routing routing = make_routing("uniform", program, groups, 1);
   const Situation situation{program, groups, routing, one.costs, one.cluster};
   const moe::Schedule pipeline = pipeline_with_gradients(program, "", {1, 1});
-  const moe::Program scheduled = moe::apply(program, pipeline);
-  const auto stages = gradients_by_stage(situation, scheduled);
+  const UnplacedGradients gradients = unplaced_gradients(situation, pipeline);
+  const auto& stages = gradients.stages;
   ASSERT_EQ(stages.size(), 2u);
-  std::vector<GrainPlaces> places;
   for (std::size_t stage = 0; stage < 2; ++stage) {
     EXPECT_EQ(stages[stage].places.size(), 6u);
     for (const GradientPlace& place : stages[stage].places) {
       EXPECT_EQ(place.at / 2, static_cast<int>(stage));
     }
-    places.emplace_back(stages[stage].grains.size(), 3);
   }
-  EXPECT_NO_THROW(moe::apply(program, with_gradients_at(pipeline, scheduled, stages, places)));
+  const auto third = [](const StageGradients& stage) {
+    return GrainPlaces(stage.grains.size(), 3);
+  };
+  EXPECT_NO_THROW(moe::apply(program, with_gradients(gradients, third)));
 }
 
 }  // namespace

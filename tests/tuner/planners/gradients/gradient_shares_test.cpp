@@ -11,7 +11,8 @@
 #include <stdexcept>
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
-#include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tests/tuner/planners/gradients/evolved_shares.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 
 namespace tuner::gradient_shares_test {
 namespace {
@@ -108,14 +109,14 @@ TEST(FsmoeGradients, SharesExactlyIsTheLeastOfAllWays) {
   std::mt19937 random(6);
   for (int i = 0; i < 20; ++i) {
     const GradientRest rest = drawn_rest(random, 1 + static_cast<int>(random() % 4));
-    const SharedRest exact = share_exactly(rest, 7);
-    EXPECT_NEAR(exact.seconds, least_of_all(rest, 7, 0, 0, 0), 1e-9);
+    const GradientShares exact = share_exactly(rest, 7);
+    EXPECT_NEAR(seconds_of_shares(rest, exact.given), least_of_all(rest, 7, 0, 0, 0), 1e-9);
     double until = 0;
     for (std::size_t part = 0; part < rest.most_until.size(); ++part) {
-      until += exact.shares.given[part];
+      until += exact.given[part];
       EXPECT_LE(until, rest.most_until[part] + 1e-9);
     }
-    EXPECT_NEAR(until + exact.shares.left, rest.total, 1e-9);
+    EXPECT_NEAR(until + exact.left, rest.total, 1e-9);
   }
   EXPECT_THROW(share_exactly({}, 0), std::invalid_argument);
 }
@@ -125,17 +126,18 @@ TEST(FsmoeGradients, EvolutionComesNearTheExactOptimumAndKeepsToWhatExists) {
   double worst = 0, best = 0;
   for (int i = 0; i < 10; ++i) {
     const GradientRest rest = drawn_rest(random, 6);
-    const SharedRest exact = share_exactly(rest, 64), evolved = share_by_evolution(rest, 6000, 1);
-    worst = std::max(worst, evolved.seconds / exact.seconds - 1);
-    best = std::min(best, evolved.seconds / exact.seconds - 1);
+    const double exact_s = seconds_of_shares(rest, share_exactly(rest, 64).given);
+    const std::vector<double> evolved = share_by_evolution(rest, 6000, 1);
+    worst = std::max(worst, seconds_of_shares(rest, evolved) / exact_s - 1);
+    best = std::min(best, seconds_of_shares(rest, evolved) / exact_s - 1);
     double until = 0;
     for (std::size_t part = 0; part < rest.most_until.size(); ++part) {
-      until += evolved.shares.given[part];
+      until += evolved[part];
       EXPECT_LE(until, rest.most_until[part] + 1e-9);
     }
     // NLopt draws from a state of the whole process: the search before this one must leave no
     // trace.
-    EXPECT_EQ(evolved.seconds, share_by_evolution(rest, 6000, 1).seconds);
+    EXPECT_EQ(evolved, share_by_evolution(rest, 6000, 1));
   }
   EXPECT_LT(worst, 0.02);
   EXPECT_GT(best, -0.02) << "64 quanta are fine enough";
@@ -146,8 +148,8 @@ TEST(FsmoeGradients, NothingLeftIsSharedAtOnce) {
   rest.seconds = [](int, double) { return 2.0; };
   rest.left_seconds = [](double) { return 0.0; };
   rest.most_until = {0, 0};
-  EXPECT_DOUBLE_EQ(share_exactly(rest, 8).seconds, 4);
-  EXPECT_DOUBLE_EQ(share_by_evolution(rest, 100, 1).seconds, 4);
+  EXPECT_THAT(share_exactly(rest, 8).given, ElementsAre(0, 0));
+  EXPECT_THAT(share_by_evolution(rest, 100, 1), ElementsAre(0, 0));
 }
 
 }  // namespace

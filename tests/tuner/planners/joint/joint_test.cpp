@@ -34,7 +34,7 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
   const double joint_s = simulated_s(situation, schedule);
   double best_s = joint_s * 2;
   for (const Planner& planner : planners()) {
-    const double seconds = simulated_s(situation, planner.plan(situation, {}));
+    const double seconds = simulated_s(situation, plan_with(planner, situation, {}));
     EXPECT_LE(joint_s, seconds) << planner.name;
     best_s = std::min(best_s, seconds);
   }
@@ -69,14 +69,13 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerOverSeveralRoutings) {
   several.routings = routings;
   PlannerOptions options;
   options.most_chunks = 3;
-  const moe::Program joint = moe::apply(scenario.program, plan_joint(several, options, planners()));
+  const moe::Schedule joint = plan_joint(several, options, planners());
   const std::vector<double> joint_s = simulated_iterations_s(several, joint);
   double best_s = std::numeric_limits<double>::infinity(), worst_of_best_s = 0;
   for (const Planner& planner : planners()) {
     if (planner.name == "joint") continue;
     for (const Candidate& one : candidates_of(planner, several, options)) {
-      const std::vector<double> seconds =
-          simulated_iterations_s(several, moe::apply(scenario.program, one.schedule));
+      const std::vector<double> seconds = simulated_iterations_s(several, one.schedule);
       EXPECT_LE(joint_s[median_place(joint_s)], seconds[median_place(seconds)]) << planner.name;
       if (seconds[median_place(seconds)] < best_s) {
         best_s = seconds[median_place(seconds)];

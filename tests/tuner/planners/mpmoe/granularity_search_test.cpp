@@ -25,37 +25,11 @@ struct Parabola {
 
 TEST(GranularitySearch, StopsWhereTimeBeginsToRise) {
   Parabola time;
-  GranularitySearch search;
-  EXPECT_EQ(best_partitions(search, 9000, time.of(9000)), 3);
+  EXPECT_EQ(until_it_rises(1, 8, time.of(9000)), 3);
   EXPECT_THAT(time.profiled, ElementsAre(1, 2, 3, 4));
 }
 
-TEST(GranularitySearch, ProfilesOnlyBetweenTheNeighboursPartitions) {
-  Parabola time;
-  GranularitySearch search;
-  best_partitions(search, 9000, time.of(9000));    // 3
-  best_partitions(search, 36000, time.of(36000));  // 6
-  time.profiled.clear();
-  EXPECT_EQ(best_partitions(search, 16000, time.of(16000)), 4);
-  EXPECT_THAT(time.profiled, ElementsAre(3, 4, 5));
-  time.profiled.clear();
-  EXPECT_EQ(best_partitions(search, 4000, time.of(4000)), 2);
-  EXPECT_THAT(time.profiled, ElementsAre(1, 2, 3));
-}
-
-TEST(GranularitySearch, ProfilesNothingWithinARangeOrTwice) {
-  Parabola time;
-  GranularitySearch search;
-  best_partitions(search, 8800, time.of(8800));  // 3
-  best_partitions(search, 9600, time.of(9600));  // 3: its range grows
-  time.profiled.clear();
-  EXPECT_EQ(best_partitions(search, 9000, time.of(9000)), 3);
-  EXPECT_EQ(best_partitions(search, 9600, time.of(9600)), 3);
-  EXPECT_THAT(time.profiled, IsEmpty());
-}
-
 TEST(GranularitySearch, FindsWhatTryingAllDoesForManyBatches) {
-  GranularitySearch search;
   for (const double B : {500.0, 60000.0, 12000.0, 3000.0, 100000.0, 30000.0, 20000.0, 7000.0}) {
     Parabola time;
     const Profile profile = time.of(B);
@@ -63,7 +37,7 @@ TEST(GranularitySearch, FindsWhatTryingAllDoesForManyBatches) {
     for (int n = 2; n <= 8; ++n) {
       if (profile(n) < profile(best)) best = n;
     }
-    EXPECT_EQ(best_partitions(search, B, profile), best) << B;
+    EXPECT_EQ(until_it_rises(1, 8, profile), best) << B;
   }
 }
 
@@ -83,11 +57,6 @@ TEST(GranularitySearch, AsReleasedItBeginsAtTheBetterEnd) {
   asked.clear();
   EXPECT_EQ(from_the_better_end(2, 2, times({5}, asked)), 2);
   EXPECT_THAT(asked, IsEmpty());
-}
-
-TEST(GranularitySearch, HasOneAnswerInAScopeOfOne) {
-  GranularitySearch search(1);
-  EXPECT_EQ(best_partitions(search, 5000, [](int) { return 1.0; }), 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tuner/planners/mpmoe/mpmoe_equations.h"
+#include "tests/tuner/planners/mpmoe/mpmoe_equations.h"
 
 #include <gtest/gtest.h>
 

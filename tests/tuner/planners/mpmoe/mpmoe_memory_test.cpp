@@ -9,7 +9,7 @@
 #include "moe/program/row_handling.h"
 #include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
-#include "tuner/planners/mpmoe/mpmoe_equations.h"
+#include "tests/tuner/planners/mpmoe/mpmoe_equations.h"
 
 namespace tuner::mpmoe::mpmoe_memory_test {
 namespace {

@@ -13,8 +13,8 @@
 #include "tests/tuner/planners/even_situation.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"
-#include "tuner/planners/mpmoe/pmoe.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::mpmoe_test {
@@ -47,16 +47,17 @@ TEST_F(MpmoeTest, TakesWhatIsFastestByItsModelOrByProfiles) {
           std::min(least_modelled, mpmoe::modelled_iteration_s(situation, schedule.value()));
     }
   }
-  EXPECT_DOUBLE_EQ(mpmoe_paper_seconds(situation, plan_mpmoe_pm(situation, {})), least_modelled);
+  EXPECT_DOUBLE_EQ(mpmoe::modelled_iteration_s(situation, plan_mpmoe_pm(situation, {})),
+                   least_modelled);
 
   // A profile that favours S3 in 5.
   std::set<std::string> asked;
-  const moe::Schedule chosen =
-      plan_mpmoe_by_profiles(situation, {}, [&](const moe::Schedule& schedule) {
-        asked.insert(moe::decisions_json(schedule));
-        const int n = degrees_of(schedule).forward;
-        return (n - 5) * (n - 5) + (mpmoe::strategy_of(schedule) == "S3" ? 1.0 : 2.0);
-      });
+  situation.measure = [&](const moe::Schedule& schedule) {
+    asked.insert(moe::decisions_json(schedule));
+    const int n = degrees_of(schedule).forward;
+    return (n - 5) * (n - 5) + (mpmoe::strategy_of(schedule) == "S3" ? 1.0 : 2.0);
+  };
+  const moe::Schedule chosen = plan_mpmoe_pb(situation, {});
   EXPECT_EQ(mpmoe::strategy_of(chosen), "S3");
   EXPECT_EQ(degrees_of(chosen), (Degrees{5, 5}));
   EXPECT_EQ(asked.size(), 4u * 6u);  // 1 to 6, where it rises
@@ -113,7 +114,7 @@ TEST_F(MpmoeTest, MemoryChoosesWhereTheFastestDoesNotFit) {
 }
 
 TEST_F(MpmoeTest, CandidatesAreStrategiesInTwoFourAndEightPartitions) {
-  const auto candidates = mpmoe_pb_candidates(situation, {});
+  const auto candidates = candidates_of(planner_named("mpmoe_pb"), situation, {});
   EXPECT_GE(candidates.size(), 12u);
   EXPECT_LE(candidates.size(), 13u);
   EXPECT_EQ(candidates[1].parameters_json,
@@ -133,7 +134,7 @@ TEST_F(MpmoeTest, MicroProfilesChooseWhereThereAreAnyAndOnlyOfWhatFits) {
     largest = std::max(largest, peak(schedule));
     return favours_s2_in_3(schedule);
   };
-  const auto candidates = mpmoe_pb_candidates(situation, {});
+  const auto candidates = candidates_of(planner_named("mpmoe_pb"), situation, {});
   ASSERT_EQ(candidates.size(), 1u);
   EXPECT_EQ(candidates[0].parameters_json,
             R"({"forward_chunks": 3, "backward_chunks": 3, "strategy": "S2"})");

@@ -15,10 +15,10 @@ namespace tuner::mpmoe::performance_model_test {
 namespace {
 
 TEST(MpmoePerformanceModel, APhaseIsAsLongAsItsBusiestStreamSlowedDown) {
-  Alphas alphas;
-  alphas.comm_comp = 0.8;
-  alphas.comp_comm = 0.5;
-  alphas.comm_all = 0.4;
+  Interference alphas;
+  speed_of(alphas, Occupation::inter_node, Occupation::computation) = 0.8;
+  speed_of(alphas, Occupation::computation, Occupation::inter_node) = 0.5;
+  alphas.beside_all[static_cast<std::size_t>(Occupation::inter_node)] = 0.4;
   EXPECT_DOUBLE_EQ(phase_s(alphas, 4, 2, 0), 5);   // communication, at 0.8
   EXPECT_DOUBLE_EQ(phase_s(alphas, 4, 3, 0), 6);   // computation, at 0.5
   EXPECT_DOUBLE_EQ(phase_s(alphas, 4, 2, 1), 10);  // beside both

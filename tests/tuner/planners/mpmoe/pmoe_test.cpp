@@ -1,8 +1,7 @@
-#include "tuner/planners/mpmoe/pmoe.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/tuner/planners/even_situation.h"
+#include "tuner/planners/mpmoe/mpmoe.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 

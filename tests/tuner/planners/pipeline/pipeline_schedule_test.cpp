@@ -63,12 +63,11 @@ TEST(PipelineSchedule, DegreesAreThoseOfTheFirstLayer) {
   EXPECT_EQ(degrees_of({"", {in_two, PipelineSplit{1, Phase::backward, 3}}}), (Degrees{1, 3}));
 }
 
-TEST(PipelineSchedule, ACandidateSaysWhatDistinguishesIt) {
-  const Candidate candidate = pipeline_candidate(two_layers(), "pipemoe", {4, 1});
-  EXPECT_EQ(candidate.planner, "pipemoe");
-  EXPECT_EQ(candidate.parameters_json, R"({"forward_chunks": 4, "backward_chunks": 1})");
-  EXPECT_EQ(degrees_of(candidate.schedule), (Degrees{4, 1}));
-  EXPECT_EQ(candidate.schedule.planner, "pipemoe");
+TEST(PipelineSchedule, ItsDegreesAreItsParameters) {
+  const moe::Schedule schedule = pipeline_schedule(two_layers(), "pipemoe", {4, 1});
+  EXPECT_EQ(degrees_json(schedule), R"({"forward_chunks": 4, "backward_chunks": 1})");
+  EXPECT_EQ(degrees_of(schedule), (Degrees{4, 1}));
+  EXPECT_EQ(schedule.planner, "pipemoe");
 }
 
 /// The closed form for 2 ranks with 2000 rows each, of which 1000 travel: exchange 1 s, experts 4

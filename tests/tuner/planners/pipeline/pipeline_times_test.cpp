@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
 #include "tests/tuner/planners/sharded_situation.h"
-#include "tuner/planners/fsmoe/fsmoe_replay.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner::pipeline_times_test {
@@ -13,7 +13,7 @@ using namespace test;
 
 struct PipelineTimesTest : ::testing::Test, ShardedSituation {
   std::map<PipelineOf, PipelineTimes> times(const moe::Schedule& schedule) {
-    return pipeline_times(situation, moe::apply(program, schedule));
+    return pipeline_times(situation, schedule);
   }
 };
 const PipelineOf kForward{{1, 0}, moe::Phase::forward}, kBackward{{1, 0}, moe::Phase::backward};

@@ -9,6 +9,7 @@
 #include "moe/rows/balance.h"
 #include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
+#include "tests/tuner/planners/placement/balance_ratio.h"
 
 namespace tuner::placed_loads_test {
 namespace {
@@ -98,8 +99,8 @@ TEST(BalanceRatio, IsDeviationBeforeOverAfter) {
   // 12 and 4 rows computed, then 9 and 7: deviations of 4 and 1.
   const moe::Groups groups = moe::make_groups(2, 2);
   const moe::LayerRouting routing{0, 2, {{9, 0}, {3, 4}}, 0};
-  EXPECT_DOUBLE_EQ(balance_ratio(routing, groups, placement({{0, {1}}})), 4);
-  EXPECT_DOUBLE_EQ(balance_ratio(routing, groups, {}), 1);
+  EXPECT_DOUBLE_EQ(test::balance_ratio(routing, groups, placement({{0, {1}}})), 4);
+  EXPECT_DOUBLE_EQ(test::balance_ratio(routing, groups, {}), 1);
   EXPECT_DOUBLE_EQ(max_over_mean({0, 8}), 2);
   EXPECT_DOUBLE_EQ(max_over_mean({0, 0}), 1);
 }

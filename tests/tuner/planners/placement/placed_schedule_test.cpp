@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "tests/tuner/planners/planned.h"
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/eplb/eplb.h"
 #include "tuner/planners/fastermoe/fastermoe.h"
@@ -19,6 +20,7 @@
 namespace tuner::placed_schedule_test {
 namespace {
 
+using test::planned;
 using test::SkewedSituation;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -37,8 +39,8 @@ TEST(PlacedSchedule, MakesRanksReceiveAndComputeWhatPlacedLoadsSay) {
   for (const moe::Layout& layout :
        {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}}) {
     const SkewedSituation skewed(layout);
-    for (auto* plan : {plan_top2, plan_eplb, plan_pro_prophet_planner, plan_smartmoe_greedy}) {
-      const moe::Schedule schedule = plan(skewed.situation, {});
+    for (const char* name : {"top2", "eplb", "pro_prophet_planner", "smartmoe_greedy"}) {
+      const moe::Schedule schedule = planned(name, skewed.situation);
       const moe::Program program = moe::apply(skewed.program, schedule);
       const auto bindings = bind_all(program, skewed.groups, skewed.routing);
       for (const PlacedLayer& layer : placed_layers(skewed.situation)) {
@@ -67,10 +69,10 @@ TEST(PlacedSchedule, MakesRanksReceiveAndComputeWhatPlacedLoadsSay) {
 
 TEST(PlacedSchedule, OfFixedPoliciesSendsTwoOrThreeExpertsOfEveryLayerToAll) {
   const SkewedSituation skewed;
-  EXPECT_THAT(experts_sent(plan_top2(skewed.situation, {})), ::testing::ElementsAre(2, 2, 2));
-  EXPECT_THAT(experts_sent(plan_top3(skewed.situation, {})), ::testing::ElementsAre(3, 3, 3));
+  EXPECT_THAT(experts_sent(planned("top2", skewed.situation)), ::testing::ElementsAre(2, 2, 2));
+  EXPECT_THAT(experts_sent(planned("top3", skewed.situation)), ::testing::ElementsAre(3, 3, 3));
   for (const auto& decision :
-       moe::decisions_of<moe::ReplicateExperts>(plan_top2(skewed.situation, {}))) {
+       moe::decisions_of<moe::ReplicateExperts>(planned("top2", skewed.situation))) {
     for (const auto& replica : decision.placement.replicas) EXPECT_THAT(replica.holders, SizeIs(3));
   }
 }
@@ -80,19 +82,19 @@ TEST(PlacedSchedule, OfProProphetIsFasterThanNoneWhereLoadsAreSkewed) {
   const moe::Schedule schedule = plan_pro_prophet_planner(skewed.situation, {});
   EXPECT_THAT(experts_sent(schedule), SizeIs(3));
   EXPECT_LT(simulated_s(skewed.situation, schedule), 0.9 * simulated_s(skewed.situation, {}));
-  EXPECT_LT(blocking_iteration_s(skewed.situation, schedule),
-            blocking_iteration_s(skewed.situation, {}));
+  EXPECT_LT(placed_iteration_s(skewed.situation, schedule, Transfers::blocking),
+            placed_iteration_s(skewed.situation, {}, Transfers::blocking));
   EXPECT_THAT(placement_remark(skewed.situation, {}, schedule), HasSubstr("experts of 3 layers"));
 }
 
 TEST(PlacedSchedule, OfProProphetPredictsNoMoreThanOthersThatSendHome) {
   const SkewedSituation skewed;
   const auto predicted_s = [&](const moe::Schedule& schedule) {
-    return blocking_iteration_s(skewed.situation, schedule);
+    return placed_iteration_s(skewed.situation, schedule, Transfers::blocking);
   };
   const double own_s = predicted_s(plan_pro_prophet_planner(skewed.situation, {}));
-  for (auto* plan : {plan_top2, plan_top3, plan_fastermoe}) {
-    EXPECT_LE(own_s, predicted_s(plan(skewed.situation, {})) * (1 + 1e-12));
+  for (const char* name : {"top2", "top3", "fastermoe"}) {
+    EXPECT_LE(own_s, predicted_s(planned(name, skewed.situation)) * (1 + 1e-12));
   }
 }
 
@@ -102,9 +104,9 @@ TEST(PlacedSchedule, LeavesExpertsAtHomeWhereNothingIsGained) {
   EXPECT_THAT(placement_remark(even.situation, {}, plan_pro_prophet_planner(even.situation, {})),
               HasSubstr("stay at home"));
   const SkewedSituation alone(moe::Layout{4, 1, 1});
-  for (auto* plan : {plan_top2, plan_top3, plan_eplb, plan_fastermoe, plan_pro_prophet_planner,
-                     plan_smartmoe_greedy}) {
-    EXPECT_THAT(plan(alone.situation, {}).decisions, IsEmpty());
+  for (const char* name :
+       {"top2", "top3", "eplb", "fastermoe", "pro_prophet_planner", "smartmoe_greedy"}) {
+    EXPECT_THAT(planned(name, alone.situation).decisions, IsEmpty());
   }
 }
 
@@ -114,11 +116,10 @@ TEST(PlacedSchedule, GoesOnFromExpertsThatAreElsewhere) {
   std::reverse(homes.begin(), homes.end());
   const moe::Schedule given{"given", {moe::PlaceExperts{1, homes}}};
   skewed.program = moe::apply(skewed.program, given);
-  for (auto* plan :
-       {plan_top2, plan_fastermoe, plan_eplb, plan_pro_prophet, plan_smartmoe_greedy}) {
-    const moe::Schedule schedule = plan(skewed.situation, {});
+  for (const char* name : {"top2", "fastermoe", "eplb", "pro_prophet", "smartmoe_greedy"}) {
+    const moe::Schedule schedule = planned(name, skewed.situation);
     EXPECT_NO_THROW(moe::apply(skewed.program, schedule)) << schedule.planner;
-    EXPECT_GT(blocking_iteration_s(skewed.situation, schedule), 0);
+    EXPECT_GT(placed_iteration_s(skewed.situation, schedule, Transfers::blocking), 0);
   }
 }
 
@@ -144,7 +145,7 @@ TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
   waiting.decisions.push_back(moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
   EXPECT_LT(simulated_s(eight.situation, candidates[1].schedule),
             simulated_s(eight.situation, waiting));
-  const double planned_s = simulated_s(eight.situation, plan_fastermoe(eight.situation, {}));
+  const double planned_s = simulated_s(eight.situation, planned("fastermoe", eight.situation));
   for (const Candidate& candidate : candidates) {
     EXPECT_LE(planned_s, simulated_s(eight.situation, candidate.schedule) * (1 + 1e-12));
   }
@@ -152,15 +153,15 @@ TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
 
 TEST(PlacedSchedule, OfFixedPoliciesHidesTransfersWhereThatIsFaster) {
   const SkewedSituation skewed;
-  const auto candidates = top2_candidates(skewed.situation, {});
+  const auto candidates = top_candidates(skewed.situation, 2);
   ASSERT_THAT(candidates, SizeIs(2));
   EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[0].schedule), IsEmpty());
   EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[1].schedule), SizeIs(5));
   EXPECT_EQ(placed_paper_s(skewed.situation, candidates[0].schedule),
-            blocking_iteration_s(skewed.situation, candidates[0].schedule));
+            placed_iteration_s(skewed.situation, candidates[0].schedule, Transfers::blocking));
   EXPECT_LT(placed_paper_s(skewed.situation, candidates[1].schedule),
             placed_paper_s(skewed.situation, candidates[0].schedule));
-  const double planned_s = simulated_s(skewed.situation, plan_top2(skewed.situation, {}));
+  const double planned_s = simulated_s(skewed.situation, planned("top2", skewed.situation));
   for (const Candidate& candidate : candidates) {
     EXPECT_LE(planned_s, simulated_s(skewed.situation, candidate.schedule));
   }
@@ -171,7 +172,7 @@ TEST(PlacedSchedule, TakesTheRouteThatCostsLess) {
   const auto routes_of = [&] {
     std::set<moe::ExpertRoute> routes;
     for (const auto& decision :
-         moe::decisions_of<moe::ReplicateExperts>(plan_top2(skewed.situation, {}))) {
+         moe::decisions_of<moe::ReplicateExperts>(planned("top2", skewed.situation))) {
       routes.insert(decision.placement.route);
     }
     return routes;
@@ -195,8 +196,8 @@ TEST(FasterMoe, ShadowsOnlyWhereTheSimulationGainsFromIt) {
       const moe::Schedule shadows = fastermoe_candidates(skewed.situation, {}).at(0).schedule;
       const double none_s = simulated_s(skewed.situation, {});
       const double shadowed_s = simulated_s(skewed.situation, shadows);
-      const double by_model = blocking_iteration_s(skewed.situation, shadows) /
-                              blocking_iteration_s(skewed.situation, {});
+      const double by_model = placed_iteration_s(skewed.situation, shadows, Transfers::blocking) /
+                              placed_iteration_s(skewed.situation, {}, Transfers::blocking);
       const std::string line =
           fmt::format("{}, experts {} times as slow: {:.2f} of the time at home, by Eq. 6 {:.2f}",
                       routing, slower, shadowed_s / none_s, by_model);
@@ -233,7 +234,7 @@ TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
         EXPECT_THAT(replica.holders, Each(homes[static_cast<std::size_t>(replica.expert)] ^ 1));
       }
     }
-    predicted_s.push_back(blocking_iteration_s(skewed.situation, schedule));
+    predicted_s.push_back(placed_iteration_s(skewed.situation, schedule, Transfers::blocking));
   }
   EXPECT_LT(predicted_s[0], predicted_s[1]) << "loads are more even where first copies move too";
 }

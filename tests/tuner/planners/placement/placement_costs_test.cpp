@@ -16,7 +16,7 @@
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
 #include "tuner/planners/placement/transfer_loads.h"
-#include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::placement_costs_test {
@@ -63,7 +63,7 @@ TEST(PlacementCosts, AreThoseOfTheOpsWithAllExpertsAtHome) {
                 1e-9 * experts_s);
     EXPECT_NEAR(seconds_beside_layers(skewed.situation) +
                     seconds_in_pipelines(skewed.situation, [](const moe::Op&) { return true; }),
-                sequential_paper_seconds(skewed.situation, {}), 1e-9);
+                planner_named("sequential").paper_seconds(skewed.situation, {}), 1e-9);
   }
 }
 

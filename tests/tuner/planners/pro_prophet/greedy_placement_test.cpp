@@ -124,7 +124,7 @@ double word_for_word_s(const DrawnLayer& layer, const GreedyOptions& options, in
       break;
     }
     const auto of_member = rows_by_member(layer.rows, expert);
-    const int home = home_of(layer.rows, expert);
+    const int home = layer.rows.homes[static_cast<std::size_t>(expert)];
     std::vector<int> devices(of_member.size());
     std::iota(devices.begin(), devices.end(), 0);
     std::erase_if(devices, [&](int device) {
@@ -252,7 +252,7 @@ double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int
     }
     return least_s;
   }
-  const int home = home_of(layer.rows, expert);
+  const int home = layer.rows.homes[static_cast<std::size_t>(expert)];
   double least_s = least_of_all_s(layer, loads, expert + 1, sent);
   for (unsigned set = 1; set < 1u << layer.rows.members; ++set) {
     if ((set >> home & 1u) != 0) continue;

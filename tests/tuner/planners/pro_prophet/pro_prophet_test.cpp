@@ -64,15 +64,20 @@ TEST(ProProphet, EachFormIsNoSlowerThanTheOneBefore) {
       "over none: planner {:.2f}, with scheduler {:.2f}, full {:.2f}; by the paper's form {:.2f}, "
       "{:.2f}, {:.2f}",
       home_s / planner_s, home_s / scheduler_s, home_s / full_s,
-      blocking_iteration_s(situation, {}) / blocking_iteration_s(situation, planner),
-      blocking_iteration_s(situation, {}) / overlapped_iteration_s(situation, scheduler),
-      blocking_iteration_s(situation, {}) / overlapped_iteration_s(situation, full));
+      placed_iteration_s(situation, {}, Transfers::blocking) /
+          placed_iteration_s(situation, planner, Transfers::blocking),
+      placed_iteration_s(situation, {}, Transfers::blocking) /
+          placed_iteration_s(situation, scheduler, Transfers::overlapped),
+      placed_iteration_s(situation, {}, Transfers::blocking) /
+          placed_iteration_s(situation, full, Transfers::overlapped));
   fmt::print("{}\n", line);
   EXPECT_LT(planner_s, home_s) << line;
   EXPECT_LT(scheduler_s, planner_s) << line;
   EXPECT_LT(full_s, 1.01 * scheduler_s) << line;
-  EXPECT_LE(overlapped_iteration_s(situation, full), overlapped_iteration_s(situation, scheduler));
-  EXPECT_LT(overlapped_iteration_s(situation, scheduler), blocking_iteration_s(situation, planner));
+  EXPECT_LE(placed_iteration_s(situation, full, Transfers::overlapped),
+            placed_iteration_s(situation, scheduler, Transfers::overlapped));
+  EXPECT_LT(placed_iteration_s(situation, scheduler, Transfers::overlapped),
+            placed_iteration_s(situation, planner, Transfers::blocking));
 }
 
 TEST(ProProphet, FillsTheTimeWithoutExpertsFirst) {

@@ -1,5 +1,3 @@
-#include "tuner/planners/situation/sharded_optimizer.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -8,6 +6,7 @@
 
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/planners/situation/within_memory.h"
 #include "tuner/scenario/scenario.h"
 
 namespace tuner::sharded_optimizer_test {

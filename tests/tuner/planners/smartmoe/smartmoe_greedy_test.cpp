@@ -1,5 +1,3 @@
-#include "tuner/planners/smartmoe/smartmoe_greedy.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "moe/rows/expert_slots.h"
 #include "tuner/planners/placement/packed_homes.h"
+#include "tuner/planners/smartmoe/smartmoe.h"
 
 namespace tuner::smartmoe_greedy_test {
 namespace {

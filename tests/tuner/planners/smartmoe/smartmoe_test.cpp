@@ -34,8 +34,8 @@ TEST(SmartMoe, MovesHomesAloneAndLowersTheLargestLoadOfEveryLayerThatItMoves) {
       };
       EXPECT_LT(most({{}, moe::RowsOfOthers::home, decision.homes}), most({}));
     }
-    EXPECT_LT(blocking_iteration_s(skewed.situation, schedule),
-              blocking_iteration_s(skewed.situation, {}));
+    EXPECT_LT(placed_iteration_s(skewed.situation, schedule, Transfers::blocking),
+              placed_iteration_s(skewed.situation, {}, Transfers::blocking));
     EXPECT_LT(simulated_s(skewed.situation, schedule), simulated_s(skewed.situation, {}));
   }
   const SkewedSituation even(moe::Layout{1, 4, 1}, "uniform");
@@ -61,8 +61,8 @@ TEST(SmartMoe, GoesOnFromWhereExpertsAre) {
 TEST(SmartMoe, MovesWhereThatPaysForItselfWhileThePlanRules) {
   SkewedSituation skewed;
   const moe::Schedule for_ever = plan_smartmoe_greedy(skewed.situation, {});
-  double gain_s =
-      blocking_iteration_s(skewed.situation, {}) - blocking_iteration_s(skewed.situation, for_ever);
+  double gain_s = placed_iteration_s(skewed.situation, {}, Transfers::blocking) -
+                  placed_iteration_s(skewed.situation, for_ever, Transfers::blocking);
   const double move_s = move_cost(skewed.situation, homes_under(for_ever)).seconds;
   ASSERT_GT(move_s, gain_s) << "one iteration does not pay for it";
   PlannerOptions options;

@@ -3,20 +3,14 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "moe/program/program.h"
-#include "tuner/planners/lancet/axis_constraints.h"
-#include "tuner/planners/lancet/axis_problem.h"
+#include "tests/tuner/planners/lancet/axis_constraints.h"
+#include "tests/tuner/planners/lancet/axis_problem.h"
+#include "tuner/planners/lancet/layer_cuts.h"
 
 namespace tuner {
-
-/// Forward ops [first, end) of the first micro-batch, as places among moe::forward_ops.
-struct OpRange {
-  std::size_t first = 0, end = 0;
-  friend bool operator==(const OpRange&, const OpRange&) = default;
-};
 
 /// The places of a MoE layer among the forward ops.
 struct MoeOps {
@@ -37,7 +31,7 @@ struct RangeQuestion {
   AxisSet axes = kBatchAxes;
 };
 
-/// Infers partition axes for ranges of one Program [Lancet 5.2].
+/// Infers partition axes for ranges of one Program [Lancet 5.2]: the oracle of layer_cuts().
 ///
 /// An op between the gate's choice and the combining op waits for all parts where no cut op needs
 /// it (a loss of the gate: ours). Tensors made outside the range are whole, so none of them is
@@ -58,28 +52,15 @@ class RangeAxes {
   bool legal(const RangeQuestion& question);
   /// The axis of every tensor that the ops use; empty where the range cannot be cut.
   std::optional<std::map<moe::TensorId, Axis>> axes(const RangeQuestion& question);
-  /// For a range that cannot be cut: the op that prevents it and the reason, or the tensor that
-  /// other ops cut otherwise. Ops are looked at from the gate's choice on, then towards the
-  /// beginning. "" where the range can be cut.
-  std::string obstacle(const RangeQuestion& question);
-
-  /// The longest range around the layer that can be cut so. It has as many ops before the layer as
-  /// can be cut with none after it, and as many after the layer as can be cut with none before it.
-  /// Empty where not even the layer can be cut.
-  std::optional<OpRange> reach(int layer, int parts);
-
   std::size_t problems_solved() const { return solved_.size(); }
   /// The number of these searches that were given up (SearchGivenUp).
   std::size_t problems_given_up() const { return given_up_; }
 
  private:
-  /// A question as a problem, with the tensors and ops of its variables and constraints.
+  /// A question as a problem, with the tensors of its variables.
   struct Posed {
     AxisProblem problem;
     std::vector<moe::TensorId> tensors;  ///< by variable
-    std::vector<std::size_t> ops;        ///< by constraint, in the Program
-    /// Constraints: from the choice on, then towards the beginning, then those of backward.
-    std::vector<std::size_t> outwards;
   };
   /// An op of a question, and whether it may be cut or wait.
   struct Asked {

@@ -1,4 +1,4 @@
-#include "tuner/planners/lancet/range_axes.h"
+#include "tests/tuner/planners/lancet/range_axes.h"
 
 #include <fmt/format.h>
 
@@ -44,69 +44,6 @@ AxisMode waiting_mode(const moe::Op& op, const std::vector<TensorInRange>& tenso
   }
   mode.operands.insert(mode.operands.end(), op.writes.size(), AxisSet{Axis::later});
   return mode;
-}
-
-/// The problem with only the first `count` constraints of an order.
-AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t>& order,
-                       std::size_t count) {
-  AxisProblem some{problem.domains, {}, {}};
-  std::vector<int> place(problem.constraints.size(), -1);
-  for (std::size_t i = 0; i < count; ++i) {
-    place[order[i]] = static_cast<int>(i);
-    some.constraints.push_back(problem.constraints[order[i]]);
-  }
-  for (const auto& [first, second] : problem.waits_with) {
-    const int one = place[first], other = place[second];
-    if (one >= 0 && other >= 0) some.waits_with.emplace_back(one, other);
-  }
-  return some;
-}
-
-/// The variable of the last constraint that prevents it: with any axis for this tensor the
-/// constraint would hold. -1: no single one does.
-int variable_in_the_way(const AxisProblem& problem, std::int64_t most_nodes) {
-  for (const int variable : problem.constraints.back().variables) {
-    AxisProblem freed = problem;
-    const int any = static_cast<int>(freed.domains.size());
-    freed.domains.push_back(kAllAxes);
-    auto& variables = freed.constraints.back().variables;
-    std::replace(variables.begin(), variables.end(), variable, any);
-    if (solve(freed, most_nodes)) return variable;
-  }
-  return -1;
-}
-
-std::string_view phrase(Axis axis) {
-  switch (axis) {
-    case Axis::none:
-      return "whole";
-    case Axis::batch:
-      return "cut along the batch";
-    case Axis::columns:
-      return "cut along its columns";
-    case Axis::capacity:
-      return "cut along capacity";
-    case Axis::irregular:
-      return "of each part alone";
-    case Axis::later:
-      return "there only after all parts";
-  }
-  throw std::logic_error("no such axis");
-}
-
-/// The largest of 1 to `limit` that `holds` accepts, found by bisection; 0 if it does not accept 1.
-/// It must accept all smaller numbers too.
-std::size_t most(std::size_t limit, const auto& holds) {
-  std::size_t known = 0;
-  while (known < limit) {
-    const std::size_t middle = known + (limit - known + 1) / 2;
-    if (holds(middle)) {
-      known = middle;
-    } else {
-      limit = middle - 1;
-    }
-  }
-  return known;
 }
 
 }  // namespace
@@ -226,7 +163,6 @@ RangeAxes::Posed RangeAxes::pose(const RangeQuestion& question) const {
     }
     if (one.may_wait) constraint.modes.push_back(waiting_mode(op, tensors));
     posed.problem.constraints.push_back(std::move(constraint));
-    posed.ops.push_back(one.op);
   }
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!asked[i].may_wait) continue;
@@ -236,13 +172,6 @@ RangeAxes::Posed RangeAxes::pose(const RangeQuestion& question) const {
       }
     }
   }
-
-  const std::size_t forward = question.ops.end - question.ops.first;
-  const std::size_t choice =
-      std::clamp(around.layer.first, question.ops.first, question.ops.end) - question.ops.first;
-  for (std::size_t i = choice; i < forward; ++i) posed.outwards.push_back(i);
-  for (std::size_t i = choice; i > 0; --i) posed.outwards.push_back(i - 1);
-  for (std::size_t i = forward; i < asked.size(); ++i) posed.outwards.push_back(i);
   return posed;
 }
 
@@ -271,53 +200,6 @@ std::optional<std::map<moe::TensorId, Axis>> RangeAxes::axes(const RangeQuestion
     axes[posed.tensors[v]] = solution->axes[v];
   }
   return axes;
-}
-
-std::string RangeAxes::obstacle(const RangeQuestion& question) try {
-  const Posed posed = pose(question);
-  if (solved(posed.problem)) return {};
-  // More ops have fewer solutions. The last of the fewest ops without a solution prevents the cut.
-  const std::size_t solvable = most(posed.ops.size(), [&](std::size_t some) {
-    return solve(with_first(posed.problem, posed.outwards, some), most_nodes_).has_value();
-  });
-  if (solvable == posed.ops.size()) throw SearchGivenUp("a search for its axes was given up");
-  const std::size_t count = solvable + 1;
-  const AxisProblem least = with_first(posed.problem, posed.outwards, count);
-  const std::size_t in_the_way = posed.ops[posed.outwards[count - 1]];
-  const moe::Op& op = program_.ops[in_the_way];
-  const std::size_t choice = moe_ops(question.layer).layer.first;
-  if (choice < question.ops.end && in_the_way < forward_[choice]) {
-    // Before a gate that needs the whole batch, the gate always prevents it.
-    if (const auto refusal = moe::refusal_to_cut(program_.ops[forward_[choice]])) {
-      return refusal->what();
-    }
-  }
-  const auto variable =
-      least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least, most_nodes_);
-  if (variable < 0) {
-    const AxisScope scope{question.layer, question.parts, program_.ops[forward_[choice]].stage};
-    return why_whole(program_, op, scope);
-  }
-  const auto v = static_cast<std::size_t>(variable);
-  const Axis axis =
-      solve(with_first(posed.problem, posed.outwards, count - 1), most_nodes_)->axes[v];
-  return fmt::format("\"{}\" cannot be cut with the others: {} is {}", op.name,
-                     name_in_block(program_, posed.tensors[v]), phrase(axis));
-} catch (const SearchGivenUp& given_up) {
-  return given_up.what();
-}
-
-std::optional<OpRange> RangeAxes::reach(int layer, int parts) {
-  const OpRange inner = moe_ops(layer).layer;
-  if (!legal({layer, inner, parts})) return std::nullopt;
-  // A range inside a range that can be cut can be cut too.
-  const std::size_t before = most(inner.first, [&](std::size_t n) {
-    return legal({layer, {inner.first - n, inner.end}, parts});
-  });
-  const std::size_t after = most(forward_.size() - inner.end, [&](std::size_t n) {
-    return legal({layer, {inner.first, inner.end + n}, parts});
-  });
-  return OpRange{inner.first - before, inner.end + after};
 }
 
 }  // namespace tuner

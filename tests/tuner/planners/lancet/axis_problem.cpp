@@ -1,4 +1,4 @@
-#include "tuner/planners/lancet/axis_problem.h"
+#include "tests/tuner/planners/lancet/axis_problem.h"
 
 #include <fmt/format.h>
 

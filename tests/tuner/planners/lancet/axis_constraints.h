@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "moe/program/program.h"
-#include "tuner/planners/lancet/axis_problem.h"
+#include "tests/tuner/planners/lancet/axis_problem.h"
 
 /// The rules of op kinds and tensors for partition axes [Lancet 5.2]. They are derived from the
 /// facts of op kinds (moe/rows/op_facts.h) and from the roles of tensors.
@@ -29,12 +29,6 @@ AxisSet possible_axes(const moe::Program& program, moe::TensorId tensor, const A
 /// in parts (an all-gather).
 std::vector<AxisMode> cut_modes(const moe::Program& program, const moe::Op& op,
                                 const AxisScope& scope);
-
-/// The reason why an op cannot be cut.
-std::string why_whole(const moe::Program& program, const moe::Op& op, const AxisScope& scope);
-
-/// The name of a tensor inside its block: "offsets" of "block1.offsets".
-std::string name_in_block(const moe::Program& program, moe::TensorId tensor);
 
 /// True where every part adds to the result of the parts before it, so that the last part's result
 /// is the whole.

@@ -1,4 +1,4 @@
-#include "tuner/planners/gradients/weight_gradient_assignment.h"
+#include "tuner/planners/gradients/weight_gradient_places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace tuner::weight_gradient_assignment_test {
+namespace tuner::weight_gradient_places_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,6 +50,22 @@ Instance random_instance(std::mt19937& random) {
     instance.gradients.push_back(std::move(gradient));
   }
   return instance;
+}
+
+/// The time of exchanges that no gradient covers: the sum of max(0, exchange - its gradients). The
+/// paper's integer program minimises it. [Lancet 4.2, printed]
+double uncovered_s(const std::vector<double>& exchange_s,
+                   const std::vector<WeightGradient>& gradients,
+                   const std::vector<int>& assignment) {
+  std::vector<double> left_s = exchange_s;
+  for (std::size_t j = 0; j < gradients.size(); ++j) {
+    if (assignment[j] >= 0) {
+      left_s[static_cast<std::size_t>(assignment[j])] -= gradients[j].seconds;
+    }
+  }
+  double sum_s = 0;
+  for (const double left : left_s) sum_s += std::max(0.0, left);
+  return sum_s;
 }
 
 /// The integer program's optimum, by trying all assignments.
@@ -95,4 +111,4 @@ TEST(AssignWeightGradients, IsLegalNeverBetterThanTheOptimumAndMostlyNearIt) {
 }
 
 }  // namespace
-}  // namespace tuner::weight_gradient_assignment_test
+}  // namespace tuner::weight_gradient_places_test

@@ -1,6 +1,4 @@
-#include "tuner/planners/lancet/axis_constraints.h"
-
-#include <fmt/format.h>
+#include "tests/tuner/planners/lancet/axis_constraints.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -120,18 +118,12 @@ AxisMode dealing_mode(const Op& op) {
   });
 }
 
-/// The reason why an op is whole, whatever the axes of its operands; empty where there is none.
-std::string refusal(const Program& program, const Op& op, const AxisScope& scope) {
-  if (op.stage != scope.stage) return fmt::format("\"{}\" is of another pipeline stage", op.name);
-  if (op.layer != scope.layer && moe::belongs_to_routing(program, op)) {
-    return fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer);
-  }
+/// True for an op that is whole whatever the axes of its operands.
+bool is_left_whole(const Program& program, const Op& op, const AxisScope& scope) {
   const bool in_parts = moe::uses_routed_rows(program, op) || moe::counts_of(op) != nullptr;
-  if (moe::is_communication(op) && !in_parts) {
-    return fmt::format("\"{}\" is an exchange of all rows", op.name);
-  }
-  if (!all_whole(op)) return fmt::format("\"{}\" is cut already", op.name);
-  return {};
+  return op.stage != scope.stage ||
+         (op.layer != scope.layer && moe::belongs_to_routing(program, op)) ||
+         (moe::is_communication(op) && !in_parts) || !all_whole(op);
 }
 
 }  // namespace
@@ -159,7 +151,7 @@ AxisSet possible_axes(const Program& program, moe::TensorId id, const AxisScope&
 }
 
 std::vector<AxisMode> cut_modes(const Program& program, const Op& op, const AxisScope& scope) {
-  if (!refusal(program, op, scope).empty()) return {};
+  if (is_left_whole(program, op, scope)) return {};
   if (moe::refusal_to_cut(op)) return {dealing_mode(op)};
   std::vector<AxisMode> modes;
   const auto add = [&](AxisMode mode) {
@@ -182,21 +174,6 @@ std::vector<AxisMode> cut_modes(const Program& program, const Op& op, const Axis
     }));
   }
   return modes;
-}
-
-std::string why_whole(const Program& program, const Op& op, const AxisScope& scope) {
-  if (std::string why = refusal(program, op, scope); !why.empty()) return why;
-  const Use* whole = whole_activation(program, op);
-  return fmt::format("\"{}\" cannot be cut{}", op.name,
-                     whole == nullptr ? ""
-                                      : fmt::format(": it needs all of {}",
-                                                    name_in_block(program, whole->tensor)));
-}
-
-std::string name_in_block(const Program& program, moe::TensorId tensor) {
-  const std::string& name = program.tensors[tensor].name;
-  const std::size_t dot = name.find('.');
-  return name.starts_with("block") && dot != std::string::npos ? name.substr(dot + 1) : name;
 }
 
 bool hands_on(const Op& writer, std::size_t position) {

@@ -1,4 +1,4 @@
-#include "tuner/planners/lancet/range_axes.h"
+#include "tuner/planners/lancet/layer_cuts.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,9 +15,10 @@
 #include "moe/model/orders/orders.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
+#include "tests/tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
-namespace tuner::range_axes_test {
+namespace tuner::layer_cuts_test {
 namespace {
 
 using moe::Model;
@@ -188,18 +189,25 @@ void compare_with_partition_range(const ModelCase& one, Compared& compared) {
   SCOPED_TRACE(one.name);
   const Program program = iteration(one);
   RangeAxes axes(program);
+  const std::map<int, LayerCuts> cuts = layer_cuts(program, 8);
   const std::size_t forward = moe::forward_ops(program, 0).size();
   for (const int layer : moe_layers(program)) {
     const OpRange inner = axes.moe_ops(layer).layer;
-    for (const int parts : {2, 3}) {
+    for (const int parts : {2, 3, 4}) {
       for (const auto& [before, after] : ranges_around(inner, forward)) {
         const RangeQuestion question{layer, {inner.first - before, inner.end + after}, parts};
         const moe::PartitionRange range{layer, parts, static_cast<int>(before),
                                         static_cast<int>(after)};
         const bool legal = axes.legal(question);
-        EXPECT_EQ(legal, accepted(program, range))
-            << parts << " parts of layer " << layer << ", " << before << " before and " << after
-            << " after: " << axes.obstacle(question);
+        const bool taken = accepted(program, range);
+        const LayerCuts& one_layer = cuts.at(layer);
+        EXPECT_EQ(legal, taken) << parts << " parts of layer " << layer << ", " << before
+                                << " before and " << after << " after";
+        const bool cut = one_layer.far && std::ranges::count(one_layer.parts, parts) > 0 &&
+                         one_layer.far->first <= question.ops.first &&
+                         question.ops.end <= one_layer.far->end;
+        EXPECT_EQ(cut, taken) << parts << " parts of layer " << layer << ", " << before
+                              << " before and " << after << " after: " << one_layer.obstacle;
         ++(legal ? compared.legal : compared.illegal);
         // Three parts of four sequences are refused alike, however far they reach.
         if (parts == 3 && !legal) break;
@@ -239,13 +247,20 @@ TEST(RangeAxes, AllowAlongCapacityWhatPipelineSplitAccepts) {
     for (const ModelCase& one : cases) {
       const Program program = iteration(one);
       RangeAxes axes(program);
+      const std::map<int, LayerCuts> cuts = layer_cuts(program, 8);
       for (const int layer : moe_layers(program)) {
         const OpRange routed = axes.moe_ops(layer).routed;
+        const LayerCuts& one_layer = cuts.at(layer);
+        EXPECT_EQ(one_layer.ops, axes.moe_ops(layer).layer);
+        const bool over_the_gate = one_layer.far && one_layer.far->first < one_layer.ops.first;
         for (const int chunks : {2, 5, 8, 1000}) {
           const bool allowed = axes.legal({layer, routed, chunks, kCapacityAxes});
           const moe::PipelineSplit split{layer, moe::Phase::forward, chunks};
           EXPECT_EQ(allowed, accepted(program, split))
               << one.name << ": " << chunks << " chunks of layer " << layer;
+          if (!over_the_gate && chunks <= 8) {
+            EXPECT_EQ(allowed, std::ranges::count(one_layer.chunks, chunks) > 0) << one.name;
+          }
           ++(allowed ? legal : illegal);
         }
       }
@@ -321,43 +336,35 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromAfterItAlongTheBatchOrAlon
   for (const char* name : {"block0.offsets", "block0.sent", "block0.received"}) {
     EXPECT_EQ(axis_of(name), Axis::irregular) << name;
   }
-  EXPECT_EQ(axes.reach(0, 2), (OpRange{layer.first, place_of(program, 1, "gate")}));
-  EXPECT_THAT(axes.obstacle({0, {layer.first - 1, layer.end}, 2}),
-              HasSubstr("gate \"batch_prioritized\" with choices = 2 and drop = \"probability\" "
-                        "needs the whole batch"));
+  const LayerCuts cuts = layer_cuts(program, 8).at(0);
+  EXPECT_EQ(cuts.far, (OpRange{layer.first, place_of(program, 1, "gate")}));
+  EXPECT_THAT(cuts.obstacle,
+              HasSubstr("not over the gate: gate \"batch_prioritized\" with choices = 2 and drop = "
+                        "\"probability\" needs the whole batch"));
   // Without the gate nobody deals out: no part has counts of its own.
-  EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2}),
-              HasSubstr("\"permute\" cannot be cut with the others: offsets is whole"));
+  EXPECT_FALSE(axes.legal({0, {routed.first, layer.end}, 2}));
   // The exchanges and experts can be cut along capacity, and what puts tokens together waits for
   // all of that.
-  EXPECT_EQ(axes.obstacle({0, routed, 2, kCapacityAxes}), "");
-  EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2, kCapacityAxes}),
-              HasSubstr("\"combine\" cannot be cut: it needs all of returned"));
+  EXPECT_TRUE(axes.legal({0, routed, 2, kCapacityAxes}));
+  EXPECT_FALSE(axes.legal({0, {routed.first, layer.end}, 2, kCapacityAxes}));
   // Up to the gate, and after the layer, all dense ops can be cut along the batch.
   EXPECT_TRUE(axes.legal({0, {layer.first - 3, layer.first}, 2}));
   EXPECT_TRUE(axes.legal({0, {layer.end, place_of(program, 1, "gate")}, 2}));
   EXPECT_FALSE(axes.legal({0, {layer.first - 3, layer.first + 1}, 2}));
 }
 
-TEST(RangeAxes, NameTheOpAndTheTensorInTheWay) {
+TEST(LayerCuts, NameTheOpInTheWay) {
+  const auto obstacle = [](const Model& model) {
+    return layer_cuts(iteration({"", model}), 8).at(0).obstacle;
+  };
   Model model = model_of_two_layers();
   model.order = "einsum";
-  const Program einsum = iteration({"", model});
-  RangeAxes of_einsum(einsum);
-  EXPECT_THAT(of_einsum.obstacle({0, of_einsum.moe_ops(0).layer, 2}),
-              HasSubstr("\"dispatch mask\" cannot be cut with the others: "));
+  EXPECT_THAT(obstacle(model), HasSubstr("not along the batch: \"dispatch mask\" cannot be cut"));
   model.gate = "soft_moe";
   model.capacity_factor = 1;
-  const Program mixed = iteration({"", model});
-  RangeAxes of_mixed(mixed);
-  EXPECT_THAT(of_mixed.obstacle({0, of_mixed.moe_ops(0).layer, 2}),
-              HasSubstr("\"gate\" cannot be cut: it needs all of "));
-  const Program program = iteration({"", model_of_two_layers()});
-  RangeAxes axes(program);
-  const OpRange inner = axes.moe_ops(0).layer;
-  EXPECT_THAT(axes.obstacle({0, {inner.first, place_of(program, 1, "gate") + 1}, 2}),
-              HasSubstr("\"gate\" is of MoE layer 1"));
-  EXPECT_THROW(axes.moe_ops(7), std::invalid_argument);
+  EXPECT_THAT(obstacle(model), HasSubstr("not along the batch: its gate looks at whole"));
+  EXPECT_EQ(obstacle(model_of_two_layers()), "");
+  EXPECT_THROW(RangeAxes(iteration({"", model_of_two_layers()})).moe_ops(7), std::invalid_argument);
 }
 
 TEST(RangeAxes, AreSolvedOnceForLayersOfOneKind) {
@@ -392,11 +399,10 @@ TEST(RangeAxes, CountASearchThatIsGivenUpAsNoCut) {
     }
     ++given_up;
     EXPECT_FALSE(legal) << place;
-    EXPECT_THAT(few.obstacle(question), HasSubstr("no answer after 0 nodes")) << place;
   }
   EXPECT_GT(given_up, 0);
   EXPECT_EQ(many.problems_given_up(), 0);
 }
 
 }  // namespace
-}  // namespace tuner::range_axes_test
+}  // namespace tuner::layer_cuts_test

@@ -1,8 +1,7 @@
-#include "tuner/planners/fsmoe/fsmoe_degree.h"
-
-#include <fmt/format.h>
+#pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -11,12 +10,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tuner/planners/fsmoe/fsmoe_replay.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 
-namespace tuner {
-namespace {
+/// The paper's way to the degree that the planner finds by trying all.
+namespace tuner::test {
 
-constexpr double kWithin = 1e-6;  ///< tolerance of the guards, as a share of the uncut phase
+inline constexpr double kWithin = 1e-6;  ///< tolerance of the guards, as a share of the uncut phase
 
 struct Optimum {
   double chunks = 1;
@@ -56,7 +55,7 @@ struct Guard {
   int guard;
 };
 
-std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
+inline std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
   nlopt::opt optimizer(nlopt::LD_SLSQP, 1);
   optimizer.set_lower_bounds(1.0);
   optimizer.set_upper_bounds(solve.most);
@@ -98,25 +97,11 @@ std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
   return Optimum{x[0], solve.seconds(x[0]) * solve.unit_s};
 }
 
-void check_most(int most) {
-  if (most < 1) {
-    throw std::invalid_argument(fmt::format("best degree: at most {} chunks: expected 1", most));
-  }
-}
-
-}  // namespace
-
-ChosenDegree best_degree(int most, const std::function<double(int)>& seconds_of) {
-  check_most(most);
-  ChosenDegree best{1, seconds_of(1)};
-  for (int chunks = 2; chunks <= most; ++chunks) {
-    if (const double seconds = seconds_of(chunks); seconds < best.seconds) best = {chunks, seconds};
-  }
-  return best;
-}
-
-ChosenDegree degree_by_slsqp(const MoePhase& phase, int most) {
-  check_most(most);
+/// FSMoE's Algorithm 1. SLSQP (NLopt) finds the least time of each case over real r within its
+/// guards. It starts from both ends of 1 .. most and takes one clause at a time, as all conditions
+/// of SLSQP must hold. The best case's r is rounded down or up, whichever moe_phase_s prefers.
+/// [FSMoE Alg. 1, printed; the authors' code rounds to 1, 2, 4 or 8]
+inline ChosenDegree degree_by_slsqp(const MoePhase& phase, int most) {
   const double whole_s = moe_phase_s(1, phase);
   if (most == 1 || !(whole_s > 0)) return {1, whole_s};
   Optimum best;
@@ -137,12 +122,4 @@ ChosenDegree degree_by_slsqp(const MoePhase& phase, int most) {
   return chosen;
 }
 
-ChosenDegree degree_by_equations(const MoePhase& phase, int most) {
-  return best_degree(most, [&](int r) { return moe_phase_s(r, phase); });
-}
-
-ChosenDegree degree_by_replay(const MoePhase& phase, int most) {
-  return best_degree(most, [&](int r) { return replay_s(r, chunk_times(phase, r), phase.gar_s); });
-}
-
-}  // namespace tuner
+}  // namespace tuner::test
