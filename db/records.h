@@ -367,7 +367,7 @@ inline constexpr char kMeasured[] = "measured";
 inline constexpr char kPredicted[] = "predicted";
 
 /// A predicted or measured timeline of one scheduled iteration over all its ranks.
-struct Timeline {
+struct TimelineInfo {
   std::int64_t id = 0;
   std::optional<std::int64_t> run_id;
   std::optional<std::int64_t> trial_id;

@@ -84,7 +84,7 @@ void insert(Connection&, std::span<const OpActivity>);
 /// and `memory` are left out where they are not known; what is there already of another timeline is
 /// stored once (programs.h). The times of memory are those of the ops' spans on its rank. Returns
 /// the timeline's id.
-std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
+std::int64_t insert(Connection&, const TimelineInfo&, std::span<const TimelineOp>,
                     std::span<const Span>, std::span<const OpEdge> edges = {},
                     std::span<const RankGroup> groups = {}, const TimelineMemory& memory = {});
 

@@ -10,9 +10,9 @@
 #include <functional>
 
 #include "db/check.h"
-#include "db/exchange_splits.h"
+#include "db/timeline/exchange_splits.h"
 #include "db/export.h"
-#include "db/export_trace.h"
+#include "db/timeline/chrome_trace.h"
 #include "db/load.h"
 #include "db/load_views.h"
 #include "tests/db/sample.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "db/error.h"
+#include "db/timeline/read_timeline.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/rank_nodes.h"
 #include "viewer/panels/fit_choice.h"
@@ -56,7 +57,7 @@ std::optional<double> clock_error(TimelinePanel& panel, const Session& session,
 }
 
 // Where the ranks of a timeline ran; read when it is first shown.
-void find_nodes(TimelinePanel& panel, Session& session, const db::Timeline& info) {
+void find_nodes(TimelinePanel& panel, Session& session, const db::TimelineInfo& info) {
   const auto [found, added] = panel.ranks.nodes.try_emplace(info.id);
   try {
     if (added) found->second = rank_nodes(session.connection, session.catalog, info);
@@ -66,10 +67,10 @@ void find_nodes(TimelinePanel& panel, Session& session, const db::Timeline& info
 }
 
 // Read when it is first shown.
-const MemoryTable* memory(TimelinePanel& panel, Session& session, const db::Timeline& info) {
+const MemoryTable* memory(TimelinePanel& panel, Session& session, const db::TimelineInfo& info) {
   const auto [found, added] = panel.memory.tables.try_emplace(info.id);
   try {
-    if (added) found->second = load_memory(session.connection, info);
+    if (added) found->second = read_memory(session.connection, info);
   } catch (const db::Error& error) {
     session.problem = error.what();
   }
@@ -81,7 +82,7 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
   for (const std::int64_t id : session.stacked) {
     const auto found = session.timelines.find(id);
     if (found == session.timelines.end()) continue;
-    const db::Timeline& info = found->second.info;
+    const db::TimelineInfo& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
                      timeline_source(session.catalog, info), comparison_text(session.catalog, info),
                      nullptr, 0, nullptr, nullptr});

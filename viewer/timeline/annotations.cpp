@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "viewer/model/op_table.h"
+#include "viewer/model/timeline.h"
 
 namespace viewer {
 
@@ -90,7 +90,7 @@ void paint_waiting(const Canvas& canvas, const LaneSpan& span, const AxisMap& ma
   const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(span.start_s)));
   const float x1 =
       std::min(canvas.axis.right,
-               canvas.axis.to_px(map.to_axis(span.start_s + static_cast<double>(span.waiting_s))));
+               canvas.axis.to_px(map.to_axis(span.start_s + span.waiting_s)));
   if (x1 - x0 < 2) return;
   const float top = y + 1, bottom = y + height - 1, tall = bottom - top;
   canvas.draw.AddRectFilled({x0, top}, {x1, bottom}, to_u32(theme::kLane, 0.55F));

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/paint.h"
 #include "viewer/timeline/timeline_panel.h"
 
@@ -164,7 +164,7 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   draw_facts(first_facts(timeline, at), fonts);
   draw_facts(exposed_facts(timeline, at), fonts);
   if (span.waiting_s > 0) {
-    draw_facts({{"waiting", duration_text(static_cast<double>(span.waiting_s))}}, fonts);
+    draw_facts({{"waiting", duration_text(span.waiting_s)}}, fonts);
   }
   draw_facts(other_facts(timeline, at, transfer_s(span)), fonts);
   if (panel.hovered_count > 1) {

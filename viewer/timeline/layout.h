@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "viewer/model/memory_table.h"
-#include "viewer/model/rank_rows.h"
 #include "viewer/model/timeline.h"
+#include "viewer/model/rank_rows.h"
 
 /// Where the lanes of stacked timelines go, and how their times map onto one axis. No drawing here.
 namespace viewer {

@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/paint.h"

@@ -11,16 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "viewer/model/activity.h"
-#include "viewer/model/cause.h"
-#include "viewer/model/collective.h"
+#include "viewer/model/timeline.h"
 #include "viewer/model/color.h"
 #include "viewer/model/counterpart.h"
-#include "viewer/model/difference.h"
 #include "viewer/model/node_activity.h"
-#include "viewer/model/op_table.h"
 #include "viewer/model/rank_rows.h"
-#include "viewer/model/summary.h"
 #include "viewer/timeline/layout.h"
 #include "viewer/window/plot.h"
 

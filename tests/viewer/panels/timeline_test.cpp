@@ -60,8 +60,8 @@ TEST_F(TimelineTest, TheTableOfOpsHasThePredictionBeside) {
   for (int i = 0; i < 3; ++i) headless.frame(draw);
   const auto& panel = app.states.of<TimelinePanel>();
   ASSERT_FALSE(panel.op_table.rows.empty());
-  const db::Timeline& shown = app.session.timelines.at(app.session.stacked[0]).info;
-  const db::Timeline* beside = compared_with(app.session.catalog, shown);
+  const db::TimelineInfo& shown = app.session.timelines.at(app.session.stacked[0]).info;
+  const db::TimelineInfo* beside = compared_with(app.session.catalog, shown);
   ASSERT_NE(beside, nullptr);
   EXPECT_EQ(panel.op_table.counted_beside, beside->id);
   EXPECT_EQ(beside->kind, "predicted");
@@ -115,7 +115,7 @@ TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {
   db::TimelineOp op;
   op.activity = "computation";
   op.stream = "compute";
-  db::Timeline timeline;
+  db::TimelineInfo timeline;
   timeline.run_id = ids.failed_run;
   timeline.kind = "imported";
   timeline.duration_s = 1;

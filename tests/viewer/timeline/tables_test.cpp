@@ -9,7 +9,6 @@
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/lanes.h"
-#include "tests/viewer/random_timeline.h"
 #include "viewer/timeline/input.h"
 
 namespace viewer::tables_test {
