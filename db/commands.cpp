@@ -17,8 +17,6 @@
 #include "db/console/options.h"
 #include "db/console/output_file.h"
 #include "db/export.h"
-#include "db/timeline/kineto_trace.h"
-#include "db/timeline/chrome_trace.h"
 #include "db/file_commands.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
@@ -26,6 +24,8 @@
 #include "db/load.h"
 #include "db/query.h"
 #include "db/study_commands.h"
+#include "db/timeline/chrome_trace.h"
+#include "db/timeline/kineto_trace.h"
 #include "db/timeline_commands.h"
 #include "db/view_columns.h"
 
@@ -93,7 +93,8 @@ int query(const Arguments& arguments) {
 }
 
 // The timelines that were asked for; of a run its measured one and, beside it, the predicted one.
-std::vector<TimelineInfo> exported_timelines(const Connection& connection, const Arguments& arguments) {
+std::vector<TimelineInfo> exported_timelines(const Connection& connection,
+                                             const Arguments& arguments) {
   std::vector<TimelineInfo> timelines;
   for (const std::int64_t id : arguments.timelines) {
     timelines.push_back(load_timeline(connection, id));

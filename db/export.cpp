@@ -32,7 +32,8 @@ TimelineInfo default_timeline(const Connection& connection, std::int64_t run_id)
       });
 }
 
-std::optional<TimelineInfo> prediction_beside(const Connection& connection, const TimelineInfo& timeline) {
+std::optional<TimelineInfo> prediction_beside(const Connection& connection,
+                                              const TimelineInfo& timeline) {
   if (timeline.kind != kMeasured) return std::nullopt;
   const auto found = select<TimelineInfo>(
       connection,

@@ -15,7 +15,8 @@ TimelineInfo default_timeline(const Connection& connection, std::int64_t run_id)
 
 /// What was predicted for a measured timeline: a prediction of its run, else of the trial that the
 /// run repeats; the newest of several. None where there is none, and for other timelines.
-std::optional<TimelineInfo> prediction_beside(const Connection& connection, const TimelineInfo& timeline);
+std::optional<TimelineInfo> prediction_beside(const Connection& connection,
+                                              const TimelineInfo& timeline);
 
 /// Writes how many tokens every rank sent to every expert in one iteration, as JSON that `moe-tune
 /// --routing FILE` reads: an entry for each MoE layer and micro-batch. Where copies were dropped it

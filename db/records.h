@@ -459,7 +459,7 @@ struct Span {
   std::optional<double> waiting_s = {};
 };
 
-/// How a rank of a timeline spent its time (timeline_statistics.h). Worked out when a timeline is
+/// How a rank of a timeline spent its time (timeline/statistics.h). Worked out when a timeline is
 /// stored; stays where its spans are removed.
 struct RankActivity {
   std::int64_t timeline_id = 0;

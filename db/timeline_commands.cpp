@@ -45,12 +45,10 @@ TimelineInfo median_iteration(const Connection& connection, const TimelineFilter
   };
   keep([](const TimelineInfo& one) { return one.kind == kMeasured; });
   keep([](const TimelineInfo& one) { return one.iteration > kWarmup; });
-  const auto median =
-      timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
-  std::nth_element(timelines.begin(), median, timelines.end(),
-                   [](const TimelineInfo& a, const TimelineInfo& b) {
-                     return a.duration_s < b.duration_s;
-                   });
+  const auto median = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
+  std::nth_element(
+      timelines.begin(), median, timelines.end(),
+      [](const TimelineInfo& a, const TimelineInfo& b) { return a.duration_s < b.duration_s; });
   return *median;
 }
 
@@ -117,8 +115,8 @@ class WhyRows {
     for (const ExposedOp& op : why.exposed) {
       const Cell late = op.late ? Cell(std::int64_t{op.late->rank}) : Cell();
       const Cell ran = op.late ? text_cell(op.late->ran) : Cell();
-      row("exposed", op_and_place(op.sample), {}, {}, op.exposed_s, optional_cell(op.waiting_s), late, ran,
-          text_cell(op.next));
+      row("exposed", op_and_place(op.sample), {}, {}, op.exposed_s, optional_cell(op.waiting_s),
+          late, ran, text_cell(op.next));
     }
     for (const Lateness& late : why.late) {
       row("waited for", fmt::format("rank {}", late.rank), std::int64_t{late.rank},

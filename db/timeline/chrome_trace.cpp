@@ -25,8 +25,8 @@ std::string collective_args(const TimelineOp& op, const LaneSpan& span) {
   if (activity_of(op) != Activity::communication) return "";
   std::string args = fmt::format(R"(,"Collective name":{})", json_string(op.kind));
   if (span.duration_s() > 0) {
-    args += fmt::format(R"(,"GB/s":{:.3f})",
-                        static_cast<double>(span.bytes) / span.duration_s() / 1e9);
+    args +=
+        fmt::format(R"(,"GB/s":{:.3f})", static_cast<double>(span.bytes) / span.duration_s() / 1e9);
   }
   return args;
 }
@@ -56,7 +56,8 @@ void add_counters(const std::vector<CounterSample>& samples, int pid, EventList&
 void add_memory(const MemoryTable& memory, double end_s, int first_pid, EventList& events) {
   const auto add = [&](const char* name, int pid, const PoolUse& use) {
     for (const MemoryStep& step : use.steps) {
-      events.add(counter_event(name, pid, nanoseconds(step.at_s), fmt::format("{:.0f}", step.bytes)));
+      events.add(
+          counter_event(name, pid, nanoseconds(step.at_s), fmt::format("{:.0f}", step.bytes)));
     }
     if (!use.steps.empty()) events.add(counter_event(name, pid, nanoseconds(end_s), "0"));
   };
@@ -77,8 +78,7 @@ void add_timeline(const Connection& connection, const Timeline& timeline, int fi
   for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
     const int pid = first_pid + timeline.lanes[l].rank, tid = tracks[l].id;
     events.add(metadata_event("thread_name", pid, tid, "name", json_string(tracks[l].name)));
-    events.add(
-        metadata_event("thread_sort_index", pid, tid, "sort_index", fmt::format("{}", tid)));
+    events.add(metadata_event("thread_sort_index", pid, tid, "sort_index", fmt::format("{}", tid)));
     for (const LaneSpan& span : timeline.lanes[l].spans) {
       const TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
       events.add(span_event(op, span, op.name, op.phase, pid, tid, collective_args(op, span)));

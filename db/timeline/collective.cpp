@@ -101,7 +101,8 @@ std::optional<SpanPosition> kept_by(const Timeline& timeline, SpanPosition at) {
   return last;
 }
 
-std::vector<Lateness> lateness(const Timeline& timeline, const SpanIndex& index, TimeInterval range) {
+std::vector<Lateness> lateness(const Timeline& timeline, const SpanIndex& index,
+                               TimeInterval range) {
   std::map<int, Lateness> ranks;
   const auto add = [&](const Collective& collective) {
     double first_s = start_of(timeline, collective.parts.front());

@@ -49,6 +49,7 @@ struct Lateness {
 };
 
 /// By rank, the one that caused most waiting first. Communications that begin in `range` count.
-std::vector<Lateness> lateness(const Timeline& timeline, const SpanIndex& index, TimeInterval range);
+std::vector<Lateness> lateness(const Timeline& timeline, const SpanIndex& index,
+                               TimeInterval range);
 
 }  // namespace db

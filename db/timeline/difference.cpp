@@ -44,7 +44,7 @@ using Parts = std::map<std::string, TimePart>;
 
 // Adds the time of a rank that no activity before had, and returns what is taken now.
 std::vector<TimeInterval> add_activity(const Timeline& timeline, int rank, Activity activity,
-                                    std::vector<TimeInterval> taken, Parts& parts) {
+                                       std::vector<TimeInterval> taken, Parts& parts) {
   double done_s = timeline.extent.begin_s;
   std::vector<TimeInterval> more = taken;
   for (const LaneSpan& span : spans_of(timeline, rank, activity)) {

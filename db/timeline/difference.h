@@ -11,9 +11,9 @@ namespace db {
 
 /// The time of a timeline parted among what ran: seconds of a kind of op, or of nothing at all.
 struct TimePart {
-  std::string name;       ///< "expert_linear", "all_to_all, exposed", "idle"
-  TimelineOp sample;  ///< an op of the kind, for the colour; without a kind for idle time
-  double seconds = 0;     ///< mean over ranks
+  std::string name;    ///< "expert_linear", "all_to_all, exposed", "idle"
+  TimelineOp sample;   ///< an op of the kind, for the colour; without a kind for idle time
+  double seconds = 0;  ///< mean over ranks
 };
 
 /// Every moment of a rank belongs to one part: to the computation that runs, or else to the

@@ -21,7 +21,8 @@ bool is_countable(const std::vector<Load>& loads, int ranks, int& experts) {
 
 }  // namespace
 
-ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo& timeline, int ranks) {
+ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo& timeline,
+                               int ranks) {
   ExchangeTokens tokens;
   if (!timeline.run_id || ranks < 1) return tokens;
   const std::vector<Load> loads = load_loads(connection, {.run_id = *timeline.run_id,

@@ -17,7 +17,8 @@ struct ExchangeTokens {
 /// From the stored loads of the timeline's run and iteration, experts in blocks on `ranks` ranks.
 /// Empty where they are not stored, where an iteration has several micro-batches, or where experts
 /// do not divide by the ranks.
-ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo& timeline, int ranks);
+ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo& timeline,
+                               int ranks);
 
 /// The bytes that a rank sends to and receives from each rank in an exchange that puts `bytes` on
 /// the wire; its own part is not on the wire. `back` is the way back to the tokens' ranks. Empty

@@ -127,7 +127,7 @@ std::vector<ExposedOp> exposed_ops(const Timeline& timeline, const SpanIndex& in
   const Asked asked{timeline, index, work};
   const bool knows_groups = all_together || !timeline.first_rank.empty();
   const TimeInterval all{std::min(timeline.extent.begin_s, timeline.recorded.begin_s),
-                      std::max(timeline.extent.end_s, timeline.recorded.end_s)};
+                         std::max(timeline.extent.end_s, timeline.recorded.end_s)};
   std::vector<ExposedOp> ops;
   for (const OpRow& row : op_table(timeline, index, all, OpGrouping::op)) {
     if (activity_of(row.sample) != Activity::communication) continue;

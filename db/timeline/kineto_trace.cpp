@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "db/timeline/collective_ranks.h"
 #include "db/console/output_file.h"
+#include "db/output_place.h"
+#include "db/timeline/collective_ranks.h"
 #include "db/timeline/exchange_splits.h"
 #include "db/timeline/read_timeline.h"
-#include "db/output_place.h"
 #include "db/timeline/trace_events.h"
 
 namespace db {

@@ -58,7 +58,7 @@ class LaneBuilder {
   OpIndex& index_;
   std::map<Key, Stream> streams_;
   std::unordered_map<int, std::pair<std::int32_t, Stream*>> stream_of_;  // by number of the op
-  std::vector<CountedAs> activities_;                                   // by place of the op
+  std::vector<CountedAs> activities_;                                    // by place of the op
   TimeInterval extent_;
   std::size_t spans_ = 0;
 };

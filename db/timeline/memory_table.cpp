@@ -78,16 +78,13 @@ RankMemory rank_memory(const MemoryTable& table, std::size_t first, std::size_t 
 
 }  // namespace
 
-MemoryTable build_memory_table(TimelineMemory memory,
-                               const std::vector<RunRank>& run_ranks) {
+MemoryTable build_memory_table(TimelineMemory memory, const std::vector<RunRank>& run_ranks) {
   MemoryTable table{std::move(memory.tensors), std::move(memory.allocations), {}};
-  std::sort(
-      table.tensors.begin(), table.tensors.end(),
-      [](const TimelineTensor& a, const TimelineTensor& b) { return a.tensor < b.tensor; });
+  std::sort(table.tensors.begin(), table.tensors.end(),
+            [](const TimelineTensor& a, const TimelineTensor& b) { return a.tensor < b.tensor; });
   std::erase_if(table.allocations, [&](const Allocation& of) { return !is_sound(table, of); });
-  std::stable_sort(
-      table.allocations.begin(), table.allocations.end(),
-      [](const Allocation& a, const Allocation& b) { return a.rank < b.rank; });
+  std::stable_sort(table.allocations.begin(), table.allocations.end(),
+                   [](const Allocation& a, const Allocation& b) { return a.rank < b.rank; });
   for (std::size_t first = 0; first < table.allocations.size();) {
     std::size_t end = first;
     while (end < table.allocations.size() &&

@@ -38,13 +38,12 @@ struct RankMemory {
 struct MemoryTable {
   std::vector<TimelineTensor> tensors;  ///< ascending numbers
   std::vector<Allocation> allocations;  ///< by rank
-  std::vector<RankMemory> ranks;            ///< ascending; empty where the memory is not known
+  std::vector<RankMemory> ranks;        ///< ascending; empty where the memory is not known
 };
 
 /// Allocations that no memory can have (sizes below zero, times that are not finite, tensors that
 /// are not described) are left out. `run_ranks` tell what was touched, and may be empty.
-MemoryTable build_memory_table(TimelineMemory memory,
-                               const std::vector<RunRank>& run_ranks);
+MemoryTable build_memory_table(TimelineMemory memory, const std::vector<RunRank>& run_ranks);
 
 /// The memory of a rank; null where it is not known.
 const RankMemory* memory_of(const MemoryTable& table, int rank);

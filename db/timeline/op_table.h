@@ -20,7 +20,7 @@ enum class OpGrouping {
 /// part inside counts.
 struct OpRow {
   std::string name;
-  TimelineOp sample;          ///< one of the ops, for colour and place
+  TimelineOp sample;              ///< one of the ops, for colour and place
   std::vector<std::int32_t> ops;  ///< indices of Timeline::ops
   std::size_t count = 0;          ///< spans that have a part in the range
   double total_s = 0;

@@ -12,8 +12,7 @@ Timeline read_timeline(const Connection& connection, const TimelineInfo& info) {
   OpIndex index(ops);
   LaneBuilder builder(index);
   Timeline timeline = begin_timeline(info, ops);
-  link_ops(timeline, load_op_edges(connection, info.id),
-           load_rank_groups(connection, info.id));
+  link_ops(timeline, load_op_edges(connection, info.id), load_rank_groups(connection, info.id));
   for (const int rank : load_span_ranks(connection, info.id)) {
     visit_spans(connection, info.id, rank, [&](const Span& span) {
       builder.add(span);

@@ -101,8 +101,7 @@ double exposed_s(const Timeline& timeline, const SpanIndex& index, SpanPosition 
   if (activity_of(op_at(timeline, at)) != Activity::communication) return 0;
   const LaneSpan& span = span_at(timeline, at);
   const TimeInterval inside = common(span.interval(), range);
-  return inside.length_s() -
-         covered_length_s(inside, index.computation.at(rank_at(timeline, at)));
+  return inside.length_s() - covered_length_s(inside, index.computation.at(rank_at(timeline, at)));
 }
 
 double exposed_s(const Timeline& timeline, SpanPosition at) {
@@ -120,8 +119,8 @@ double exposed_s(const Timeline& timeline, SpanPosition at) {
       }
     }
   }
-  const std::vector<TimeInterval> merged = merged(std::move(computation));
-  return own.duration_s() - covered_length_s(own.interval(), merged);
+  computation = merged(std::move(computation));
+  return own.duration_s() - covered_length_s(own.interval(), computation);
 }
 
 }  // namespace db

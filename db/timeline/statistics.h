@@ -47,10 +47,14 @@ struct RankStatistics {
 };
 
 /// The figures of RankStatistics, all of them seconds.
-inline constexpr std::array kRankFigures = {
-    &RankStatistics::computation_s,     &RankStatistics::communication_s, &RankStatistics::exposed_s,
-    &RankStatistics::copy_s,            &RankStatistics::host_s,          &RankStatistics::idle_s,
-    &RankStatistics::exposed_waiting_s, &RankStatistics::exposed_bubble_s};
+inline constexpr std::array kRankFigures = {&RankStatistics::computation_s,
+                                            &RankStatistics::communication_s,
+                                            &RankStatistics::exposed_s,
+                                            &RankStatistics::copy_s,
+                                            &RankStatistics::host_s,
+                                            &RankStatistics::idle_s,
+                                            &RankStatistics::exposed_waiting_s,
+                                            &RankStatistics::exposed_bubble_s};
 
 /// Adds `times` as much of every figure.
 void add(RankStatistics& sum, const RankStatistics& of, double times);

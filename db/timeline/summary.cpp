@@ -24,7 +24,8 @@ Summary summarize(const Timeline& timeline, TimeInterval range) {
     const auto [of, is_new] = found.try_emplace(ledger);
     if (is_new) of->second = statistics(timeline, *ledger, range);
     summary.ranks.push_back(of->second);
-    summary.ranks.back().rank = timeline.like.empty() ? ledger->rank : static_cast<int>(summary.ranks.size()) - 1;
+    summary.ranks.back().rank =
+        timeline.like.empty() ? ledger->rank : static_cast<int>(summary.ranks.size()) - 1;
   }
   summary.mean = mean(summary.ranks);
   return summary;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "db/timeline/statistics.h"
 #include "db/timeline/intervals.h"
+#include "db/timeline/statistics.h"
 #include "db/timeline/timeline.h"
 
 /// Where the time of a timeline went.

@@ -36,8 +36,7 @@ std::size_t moment_before(const TimeLedger& ledger, double time_s) {
 
 }  // namespace
 
-TimeLedger build_ledger(int rank, std::span<const Lane> lanes,
-                        std::span<const CountedAs> counted) {
+TimeLedger build_ledger(int rank, std::span<const Lane> lanes, std::span<const CountedAs> counted) {
   TimeLedger ledger;
   ledger.rank = rank;
   ledger.lanes = lanes.size();

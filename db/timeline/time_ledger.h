@@ -9,9 +9,8 @@
 /// Running sums of how ranks spent their time.
 namespace db {
 
-/// The ledger of one rank. `lanes` are all of the rank's, `counted` what the ops count as, by place.
-TimeLedger build_ledger(int rank, std::span<const Lane> lanes,
-                        std::span<const CountedAs> counted);
+/// The ledger of one rank. `lanes` are all of the rank's, `counted` what ops count as, by place.
+TimeLedger build_ledger(int rank, std::span<const Lane> lanes, std::span<const CountedAs> counted);
 
 /// How the rank of `ledger` spent the part of its timeline inside `range`. Costs O(log n), however
 /// long the range is.

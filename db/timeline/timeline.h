@@ -61,9 +61,9 @@ struct TimeLedger {
   int rank = 0;
   std::size_t first_lane = 0;  ///< lanes[first_lane, first_lane + lanes) are those of the rank
   std::size_t lanes = 0;
-  std::vector<double> moments_s;  ///< ascending
+  std::vector<double> moments_s;      ///< ascending
   std::vector<RankStatistics> spent;  ///< from the first moment to each
-  double flops = 0;               ///< of all its spans
+  double flops = 0;                   ///< of all its spans
 };
 
 struct Timeline {
@@ -77,7 +77,7 @@ struct Timeline {
   /// each stands for its own.
   std::vector<int> like = {};
   TimeInterval extent;    ///< the iteration, from the timeline's begin over its duration; from the
-                       ///< first start to the last end where spans lie elsewhere
+                          ///< first start to the last end where spans lie elsewhere
   TimeInterval recorded;  ///< from the first start to the last end of the ranks that are there
   std::size_t spans = 0;
   /// Whether all ranks are there; while a timeline is loaded, its ranks come one after another.

@@ -33,8 +33,7 @@ std::vector<TraceArrow> rendezvous_arrows(const Timeline& timeline, const SpanIn
   std::vector<TraceArrow> arrows;
   if (timeline.first_rank.empty() && !all_together) return arrows;
   for (std::size_t op = 0; op < timeline.ops.size(); ++op) {
-    for (const Collective& one :
-         collectives_of(timeline, index, static_cast<std::int32_t>(op))) {
+    for (const Collective& one : collectives_of(timeline, index, static_cast<std::int32_t>(op))) {
       if (!meet(timeline, one)) continue;
       const SpanPosition last = one.parts[one.last];
       const std::int64_t at_ns = nanoseconds(span_at(timeline, last).start_s);

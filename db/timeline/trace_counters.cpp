@@ -13,8 +13,7 @@ struct Change {
   std::int64_t bytes = 0;
 };
 
-void add_changes(const LaneSpan& span, Activity activity,
-                 std::map<std::int64_t, Change>& changes) {
+void add_changes(const LaneSpan& span, Activity activity, std::map<std::int64_t, Change>& changes) {
   const bool computes = activity == Activity::computation;
   if (!computes && activity != Activity::communication) return;
   const std::int64_t start_ns = nanoseconds(span.start_s), end_ns = nanoseconds(span.end_s);

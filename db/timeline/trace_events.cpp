@@ -43,8 +43,8 @@ std::vector<Track> tracks_of(const Timeline& timeline) {
   std::vector<Track> tracks;
   for (const Lane& lane : timeline.lanes) {
     const int id = rows.at({stream_order(lane.stream), lane.stream}) + lane.row;
-    tracks.push_back({id, lane.row == 0 ? lane.stream
-                                        : fmt::format("{} ({})", lane.stream, lane.row + 1)});
+    tracks.push_back(
+        {id, lane.row == 0 ? lane.stream : fmt::format("{} ({})", lane.stream, lane.row + 1)});
   }
   return tracks;
 }
@@ -52,13 +52,13 @@ std::vector<Track> tracks_of(const Timeline& timeline) {
 std::string span_event(const TimelineOp& op, const LaneSpan& span, const std::string& name,
                        const std::string& category, int pid, int tid, const std::string& more) {
   const std::int64_t start_ns = nanoseconds(span.start_s);
-  return fmt::format(
-      R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},)"
-      R"("args":{{"op":{},"kind":{},"phase":{},"layer":{},"chunk":{},"chunks":{},)"
-      R"("bytes":{},"flops":{}{}}}}})",
-      json_string(name), json_string(category), pid, tid, microseconds(start_ns),
-      microseconds(nanoseconds(span.end_s) - start_ns), op.op, json_string(op.kind),
-      json_string(op.phase), op.layer, op.chunk, op.chunks, span.bytes, span.flops, more);
+  return fmt::format(R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},)"
+                     R"("args":{{"op":{},"kind":{},"phase":{},"layer":{},"chunk":{},"chunks":{},)"
+                     R"("bytes":{},"flops":{}{}}}}})",
+                     json_string(name), json_string(category), pid, tid, microseconds(start_ns),
+                     microseconds(nanoseconds(span.end_s) - start_ns), op.op, json_string(op.kind),
+                     json_string(op.phase), op.layer, op.chunk, op.chunks, span.bytes, span.flops,
+                     more);
 }
 
 std::string counter_event(const char* name, int pid, std::int64_t at_ns, const std::string& value) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "db/console/format_rows.h"
+#include "db/timeline/cause.h"
 #include "db/timeline/op_label.h"
 
 namespace db {

@@ -61,7 +61,8 @@ std::vector<db::RankGroup> group_rows(const FirstRanks& first, const std::vector
 
 std::vector<int> lowest_ranks(const Timeline& timeline) {
   std::vector<int> ranks(timeline.ranks.size());
-  for (int rank = rank_count(timeline) - 1; rank >= 0; --rank) ranks[place_of(timeline, rank)] = rank;
+  for (int rank = rank_count(timeline) - 1; rank >= 0; --rank)
+    ranks[place_of(timeline, rank)] = rank;
   return ranks;
 }
 

@@ -6,8 +6,8 @@
 
 namespace viewer {
 
-using db::HandSpan;
 using db::hand_timeline;
+using db::HandSpan;
 using db::random_timeline;
 
 }  // namespace viewer

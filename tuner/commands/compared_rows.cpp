@@ -94,8 +94,7 @@ class Comparison {
         row.changes = moe::changes_results(one.schedule);
         const Prediction prediction = predict(whole_, *request.planner, one.schedule);
         result_.fits_used.merge(fit_use(whole_.costs, prediction.program, whole_.groups));
-        row.figures =
-            figures_of(one.schedule, prediction, whole_, sequential_s_, planning.count());
+        row.figures = figures_of(one.schedule, prediction, whole_, sequential_s_, planning.count());
         if (!all_candidates_ && !fits(prediction)) {
           say_remark(*request.planner, request.options, one.schedule);
         }

@@ -154,24 +154,24 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
   const db::MemoryTable memory =
       memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction));
   const db::RankMemory& fullest = *db::fullest_rank(memory);
-  std::vector<Figure> figures{{"planner", schedule.planner},
-                              {"ranks", std::int64_t{scenario.groups.ranks}},
-                              {"ops", static_cast<std::int64_t>(prediction.program.ops.size())},
-                              {"predicted_s", predicted_s},
-                              {"predicted_deviation_s", db::optional_cell(prediction.deviation_s)},
-                              {"paper_s", db::optional_cell(prediction.paper_s)},
-                              {"lower_bound_s", prediction.bound.seconds()},
-                              {"bounded_by", prediction.bound.where},
-                              {"computation_s", mean.computation_s},
-                              {"communication_s", mean.communication_s},
-                              {"exposed_s", mean.exposed_s},
-                              {"overlapped_s", mean.covered_s()},
-                              {"predicted_peak_bytes", prediction.peak_bytes},
-                              {"fits_memory", fits_memory(prediction.peak_bytes, scenario.cluster)},
-                              {"peak_in_use_bytes",
-                               static_cast<std::int64_t>(fullest.device.peak.bytes)},
-                              {"peak_at_s", fullest.device.peak.at_s},
-                              {"peak_rank", std::int64_t{fullest.rank}}};
+  std::vector<Figure> figures{
+      {"planner", schedule.planner},
+      {"ranks", std::int64_t{scenario.groups.ranks}},
+      {"ops", static_cast<std::int64_t>(prediction.program.ops.size())},
+      {"predicted_s", predicted_s},
+      {"predicted_deviation_s", db::optional_cell(prediction.deviation_s)},
+      {"paper_s", db::optional_cell(prediction.paper_s)},
+      {"lower_bound_s", prediction.bound.seconds()},
+      {"bounded_by", prediction.bound.where},
+      {"computation_s", mean.computation_s},
+      {"communication_s", mean.communication_s},
+      {"exposed_s", mean.exposed_s},
+      {"overlapped_s", mean.covered_s()},
+      {"predicted_peak_bytes", prediction.peak_bytes},
+      {"fits_memory", fits_memory(prediction.peak_bytes, scenario.cluster)},
+      {"peak_in_use_bytes", static_cast<std::int64_t>(fullest.device.peak.bytes)},
+      {"peak_at_s", fullest.device.peak.at_s},
+      {"peak_rank", std::int64_t{fullest.rank}}};
   if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
     figures.push_back({"predicted_host_peak_bytes", prediction.host_peak_bytes});
   }

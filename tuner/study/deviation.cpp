@@ -104,10 +104,9 @@ std::optional<double> deviation_of_drift(std::span<const RunErrors> runs) {
          std::sqrt(variance_of_median(static_cast<int>(moments.size())) + 1 / kTrialMoments);
 }
 
-std::vector<double> deviations_on_path(const db::Timeline& timeline,
-                                       const moe::Program& program, const moe::Routing& routing,
-                                       const moe::Groups& groups, const ProgramCosts& costs,
-                                       const CostModel& model) {
+std::vector<double> deviations_on_path(const db::Timeline& timeline, const moe::Program& program,
+                                       const moe::Routing& routing, const moe::Groups& groups,
+                                       const ProgramCosts& costs, const CostModel& model) {
   const moe::AllRoutedRows routed(program, routing);
   std::map<int, moe::Binding> bindings;  // of the ranks on the path
   const auto binding_of = [&](int rank) -> const moe::Binding& {

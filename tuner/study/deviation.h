@@ -64,9 +64,8 @@ std::optional<double> deviation_of_drift(std::span<const RunErrors> runs);
 
 /// The a of every fit on the critical path of a timeline of `program` that moe::asked_timeline()
 /// made.
-std::vector<double> deviations_on_path(const db::Timeline& timeline,
-                                       const moe::Program& program, const moe::Routing& routing,
-                                       const moe::Groups& groups, const ProgramCosts& costs,
-                                       const CostModel& model);
+std::vector<double> deviations_on_path(const db::Timeline& timeline, const moe::Program& program,
+                                       const moe::Routing& routing, const moe::Groups& groups,
+                                       const ProgramCosts& costs, const CostModel& model);
 
 }  // namespace tuner

@@ -17,10 +17,12 @@
 namespace tuner {
 namespace {
 
-bool is_warm(const db::TimelineInfo& timeline) { return timeline.iteration > moe::kWarmupIterations; }
+bool is_warm(const db::TimelineInfo& timeline) {
+  return timeline.iteration > moe::kWarmupIterations;
+}
 
 std::vector<db::TimelineInfo> measured_timelines(const db::Connection& connection,
-                                             std::int64_t run_id) {
+                                                 std::int64_t run_id) {
   db::TimelineFilter filter;
   filter.run_id = run_id;
   filter.kind = db::kMeasured;

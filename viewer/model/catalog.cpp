@@ -53,7 +53,7 @@ std::size_t run_place(const Catalog& catalog, const db::TimelineInfo& timeline) 
 // The trial's timeline of that kind. Of several measured ones, the one whose duration is nearest to
 // the trial's figure, and the last of equals.
 const db::TimelineInfo* of_trial(const Catalog& catalog, const TrialRow& trial,
-                             const std::string& kind) {
+                                 const std::string& kind) {
   const db::TimelineInfo* nearest = nullptr;
   double nearest_s = std::numeric_limits<double>::infinity();
   for (const db::TimelineInfo& timeline : catalog.timelines) {

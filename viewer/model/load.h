@@ -10,8 +10,8 @@
 #include "db/records.h"
 #include "viewer/model/balance_table.h"
 #include "viewer/model/load_table.h"
-#include "viewer/model/timeline.h"
 #include "viewer/model/rank_loads.h"
+#include "viewer/model/timeline.h"
 
 /// Reads the database into the viewer's plain data. No drawing here.
 namespace viewer {

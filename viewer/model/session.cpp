@@ -43,8 +43,9 @@ void guarded(Session& session, const Load& load) {
 }
 
 const db::TimelineInfo* find_timeline(const Catalog& catalog, std::int64_t id) {
-  const auto found = std::find_if(catalog.timelines.begin(), catalog.timelines.end(),
-                                  [&](const db::TimelineInfo& timeline) { return timeline.id == id; });
+  const auto found =
+      std::find_if(catalog.timelines.begin(), catalog.timelines.end(),
+                   [&](const db::TimelineInfo& timeline) { return timeline.id == id; });
   return found == catalog.timelines.end() ? nullptr : &*found;
 }
 

@@ -10,6 +10,7 @@
 #include "db/timeline/op_table.h"
 #include "db/timeline/summary.h"
 #include "db/timeline/timeline.h"
+#include "viewer/model/time_range.h"
 
 /// The timelines of db/timeline and what is asked of them, by their short names.
 namespace viewer {
@@ -44,6 +45,7 @@ using db::Timeline;
 
 using db::base_kind;
 using db::histogram;
+using db::kBlockSpans;
 using db::kTouching_s;
 
 }  // namespace viewer

@@ -48,7 +48,7 @@ struct TimelineLoader::Shared {
   std::mutex mutex;  // guards what follows
   std::condition_variable arrived;
   std::map<std::size_t, db::RankLanes> waiting;  // by place; those after a gap wait for it
-  std::size_t delivered = 0;                 // ranks
+  std::size_t delivered = 0;                     // ranks
   std::exception_ptr failure;
 
   std::vector<std::jthread> threads;  // last: they end before what they use

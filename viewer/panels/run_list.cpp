@@ -123,7 +123,8 @@ bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeli
 
 bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   bool changed = false;
-  const std::vector<const db::TimelineInfo*> own = timelines_of(session.catalog, session.selected_run);
+  const std::vector<const db::TimelineInfo*> own =
+      timelines_of(session.catalog, session.selected_run);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {scaled_px(3), scaled_px(2)});
   for (const db::TimelineInfo* timeline : own) {
     changed |= draw_timeline_choice(session, fonts, *timeline);

@@ -117,8 +117,8 @@ void add_timelines(StudyFacts& facts, Session& session) {
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
   if (measured != nullptr) {
     facts.memory = db::read_memory(session.connection, measured->timeline->info);
-    facts.why = db::why(*measured->timeline, db::all_ranks_together(session.connection,
-                                                                    measured->timeline->info));
+    facts.why = db::why(*measured->timeline,
+                        db::all_ranks_together(session.connection, measured->timeline->info));
   }
 }
 

@@ -45,9 +45,9 @@ struct StudyFacts {
   std::vector<TimelineFacts> timelines;          ///< those that the report draws
   const TimelineFacts* best_measured = nullptr;
   const TimelineFacts* best_predicted = nullptr;
-  db::Why why;                     ///< of best_measured, else of best_predicted
-  MemoryTable memory;              ///< of the same timeline
-  std::int64_t loads_run = 0;      ///< the run whose losses and loads are shown
+  db::Why why;                 ///< of best_measured, else of best_predicted
+  MemoryTable memory;          ///< of the same timeline
+  std::int64_t loads_run = 0;  ///< the run whose losses and loads are shown
   BalanceTable balances;
   LoadTable loads;  ///< the tokens of single experts; empty where they are not stored
   RankLoads ranks;  ///< where experts were

@@ -98,8 +98,8 @@ std::string exposed_rows(const StudyFacts& facts) {
         rank = std::int64_t{op.late->rank};
         ran = op.late->ran;
       }
-      rows.row({op.sample.name, op.sample.kind, op.sample.phase, std::int64_t{op.sample.layer}, op.duration_s, op.exposed_s,
-                waiting, rank, ran, op.next});
+      rows.row({op.sample.name, op.sample.kind, op.sample.phase, std::int64_t{op.sample.layer},
+                op.duration_s, op.exposed_s, waiting, rank, ran, op.next});
     }
     rows.finish();
   });

@@ -11,8 +11,8 @@ namespace {
 Timeline two_ranks() {
   std::vector<TimelineOp> ops;
   const auto add = [&](const char* name, int layer) {
-    ops.push_back({0, static_cast<int>(ops.size()), name, "add", "computation", "compute",
-                   "forward", layer});
+    ops.push_back(
+        {0, static_cast<int>(ops.size()), name, "add", "computation", "compute", "forward", layer});
   };
   add("one", 1);
   add("other", 1);

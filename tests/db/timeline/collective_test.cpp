@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "db/timeline/cause.h"
 #include "tests/db/timeline/lanes.h"
 #include "tests/db/timeline/random_timeline.h"
-#include "db/timeline/cause.h"
 
 namespace db::collective_test {
 namespace {

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "db/timeline/collective_ranks.h"
 #include "db/console/output_error.h"
-#include "db/timeline/exchange_splits.h"
 #include "db/export.h"
 #include "db/load.h"
+#include "db/timeline/collective_ranks.h"
+#include "db/timeline/exchange_splits.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 

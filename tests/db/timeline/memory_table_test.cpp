@@ -22,8 +22,8 @@ Allocation lasting(int rank, int tensor, std::int64_t offset, std::int64_t bytes
   return row;
 }
 
-Allocation passing(int rank, int tensor, std::int64_t offset, std::int64_t bytes,
-                       double begin_s, double end_s) {
+Allocation passing(int rank, int tensor, std::int64_t offset, std::int64_t bytes, double begin_s,
+                   double end_s) {
   Allocation row = lasting(rank, tensor, offset, bytes);
   row.first_op = 0, row.last_op = 1;
   row.begin_s = begin_s, row.end_s = end_s;

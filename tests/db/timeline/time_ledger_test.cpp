@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "tests/db/timeline/lanes.h"
 #include "db/timeline/summary.h"
+#include "tests/db/timeline/lanes.h"
 
 namespace db::time_ledger_test {
 namespace {

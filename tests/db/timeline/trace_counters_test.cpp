@@ -36,8 +36,8 @@ TEST_F(TraceCounters, FollowTheBytesUnderWayAndWhatIsExposed) {
 }
 
 TEST_F(TraceCounters, OfAnOverlapAreNotExposed) {
-  const Timeline overlap = hand_timeline(
-      {{0, "compute", "linear", 0, 10e-9}, {0, "inter_node", "send", 4e-9, 12e-9}});
+  const Timeline overlap =
+      hand_timeline({{0, "compute", "linear", 0, 10e-9}, {0, "inter_node", "send", 4e-9, 12e-9}});
   EXPECT_EQ(counter_samples(overlap, overlap.ledgers[0]),
             (std::vector<CounterSample>{{0, 0, false}, {10, 0, true}, {12, 0, false}}));
 }

@@ -17,8 +17,8 @@ using testing::StartsWith;
 // Two ranks that exchange: rank 1 computes for longer and comes last.
 Timeline exchange() {
   TimelineOp gate{0, 0, "gate", "gate", "computation", "compute", "forward", 1};
-  TimelineOp dispatch{0,       1,         "dispatch", "all_to_all", "communication", "inter_node",
-                      "forward", 1, 0, 1, "expert"};
+  TimelineOp dispatch{0, 1, "dispatch", "all_to_all", "communication", "inter_node", "forward",
+                      1, 0, 1,          "expert"};
   TimelineOp experts{0, 2, "experts", "expert_linear", "computation", "compute", "forward", 1};
   TimelineInfo info;
   info.id = 1;

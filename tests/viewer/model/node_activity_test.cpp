@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "db/timeline/time_ledger.h"
 #include "tests/viewer/lanes.h"
 #include "viewer/model/timeline.h"
 

@@ -137,7 +137,7 @@ TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
 
 /// A training's measured timeline and its prediction, stored in the database at `path`.
 std::pair<db::TimelineInfo, db::TimelineInfo> store_training(const std::string& path,
-                                                     const db::TimelineInfo& info) {
+                                                             const db::TimelineInfo& info) {
   db::TimelineInfo measured = info, predicted = info;
   db::Connection writer = db::open_writer(path);
   db::Run run;
