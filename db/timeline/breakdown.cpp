@@ -46,8 +46,8 @@ std::vector<BreakdownRow> breakdown(const Timeline& timeline) {
     const auto alike = static_cast<double>(std::count(ranks.begin(), ranks.end(), &ledger));
     std::vector<std::int64_t> calls(rows.size());
     std::vector<double> seconds(rows.size());
-    for (std::size_t l = ledger.first_lane; l < ledger.first_lane + ledger.lanes; ++l) {
-      for (const LaneSpan& span : timeline.lanes[l].spans) {
+    for (const Lane& lane : lanes_of(timeline, ledger)) {
+      for (const LaneSpan& span : lane.spans) {
         const std::size_t row = row_of[static_cast<std::size_t>(span.op)];
         ++calls[row];
         seconds[row] += span.duration_s();

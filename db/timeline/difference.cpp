@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "db/timeline/activity.h"
@@ -25,15 +25,14 @@ std::string kind_part(const TimelineOp& op) {
 }
 
 // The spans of a rank whose ops are of an activity, by start.
-std::vector<LaneSpan> spans_of(const Timeline& timeline, int rank, Activity activity) {
+std::vector<LaneSpan> spans_of(const Timeline& timeline, const TimeLedger& rank,
+                               Activity activity) {
   std::vector<LaneSpan> spans;
-  for (const Lane& lane : timeline.lanes) {
-    if (lane.rank != rank) continue;
-    for (const LaneSpan& span : lane.spans) {
-      if (activity_of(timeline.ops[static_cast<std::size_t>(span.op)]) == activity) {
-        spans.push_back(span);
-      }
-    }
+  for (const Lane& lane : lanes_of(timeline, rank)) {
+    std::copy_if(lane.spans.begin(), lane.spans.end(), std::back_inserter(spans),
+                 [&](const LaneSpan& span) {
+                   return timeline.counted[static_cast<std::size_t>(span.op)].activity == activity;
+                 });
   }
   std::stable_sort(spans.begin(), spans.end(),
                    [](const LaneSpan& a, const LaneSpan& b) { return a.start_s < b.start_s; });
@@ -43,8 +42,9 @@ std::vector<LaneSpan> spans_of(const Timeline& timeline, int rank, Activity acti
 using Parts = std::map<std::string, TimePart>;
 
 // Adds the time of a rank that no activity before had, and returns what is taken now.
-std::vector<TimeInterval> add_activity(const Timeline& timeline, int rank, Activity activity,
-                                       std::vector<TimeInterval> taken, Parts& parts) {
+std::vector<TimeInterval> add_activity(const Timeline& timeline, const TimeLedger& rank,
+                                       Activity activity, std::vector<TimeInterval> taken,
+                                       Parts& parts) {
   double done_s = timeline.extent.begin_s;
   std::vector<TimeInterval> more = taken;
   for (const LaneSpan& span : spans_of(timeline, rank, activity)) {
@@ -62,12 +62,6 @@ std::vector<TimeInterval> add_activity(const Timeline& timeline, int rank, Activ
   return merged(std::move(more));
 }
 
-std::set<int> ranks_of(const Timeline& timeline) {
-  std::set<int> ranks;
-  for (const Lane& lane : timeline.lanes) ranks.insert(lane.rank);
-  return ranks;
-}
-
 struct Sum {
   double seconds = 0;
   std::optional<SpanPosition> first;
@@ -76,7 +70,7 @@ struct Sum {
 
 // By op, summed over chunks and the mean over ranks.
 std::map<std::string, Sum> sums_of(const Timeline& timeline) {
-  const auto ranks = static_cast<double>(ranks_of(timeline).size());
+  const auto ranks = static_cast<double>(timeline.ledgers.size());
   std::vector<Sum*> of_op;
   std::map<std::string, Sum> sums;
   for (const TimelineOp& op : timeline.ops) {
@@ -100,13 +94,12 @@ std::map<std::string, Sum> sums_of(const Timeline& timeline) {
 }
 
 // Whether another stream of the rank ran anything meanwhile.
-bool is_alone(const Timeline& timeline, const TimeLedger& rank, std::size_t lane,
+bool is_alone(const Timeline& timeline, const TimeLedger& rank, const Lane& own,
               const LaneSpan& span) {
-  for (std::size_t l = rank.first_lane; l < rank.first_lane + rank.lanes; ++l) {
-    const Lane& other = timeline.lanes[l];
-    const std::size_t next = first_ending_after(other, span.start_s + kTouching_s);
-    if (l != lane && next < other.spans.size() &&
-        other.spans[next].start_s < span.end_s - kTouching_s) {
+  for (const Lane& lane : lanes_of(timeline, rank)) {
+    const std::size_t next = first_ending_after(lane, span.start_s + kTouching_s);
+    if (&lane != &own && next < lane.spans.size() &&
+        lane.spans[next].start_s < span.end_s - kTouching_s) {
       return false;
     }
   }
@@ -121,13 +114,13 @@ struct Work {
 std::map<std::string, Work> work_alone(const Timeline& timeline) {
   std::map<std::string, Work> works;
   for (const TimeLedger& rank : timeline.ledgers) {
-    for (std::size_t l = rank.first_lane; l < rank.first_lane + rank.lanes; ++l) {
-      for (const LaneSpan& span : timeline.lanes[l].spans) {
+    for (const Lane& lane : lanes_of(timeline, rank)) {
+      for (const LaneSpan& span : lane.spans) {
         const auto op = static_cast<std::size_t>(span.op);
         if (timeline.counted[op].activity != Activity::computation || !(span.flops > 0)) {
           continue;
         }
-        if (!is_alone(timeline, rank, l, span)) continue;
+        if (!is_alone(timeline, rank, lane, span)) continue;
         Work& work = works[timeline.ops[op].kind];
         work.seconds += span.duration_s();
         work.flops += span.flops;
@@ -180,10 +173,9 @@ std::vector<PartDifference> part_differences(const Timeline& first, const Timeli
 std::vector<TimePart> time_parts(const Timeline& timeline) {
   constexpr std::array kOrder = {Activity::computation, Activity::communication, Activity::copy,
                                  Activity::host, Activity::unknown};
-  const std::set<int> ranks = ranks_of(timeline);
   Parts parts;
   double idle_s = 0;
-  for (const int rank : ranks) {
+  for (const TimeLedger& rank : timeline.ledgers) {
     std::vector<TimeInterval> taken;
     for (const Activity activity : kOrder) {
       taken = add_activity(timeline, rank, activity, std::move(taken), parts);
@@ -193,7 +185,8 @@ std::vector<TimePart> time_parts(const Timeline& timeline) {
   std::vector<TimePart> all;
   for (auto& [name, part] : parts) all.push_back(std::move(part));
   all.push_back({kIdle, {}, idle_s});
-  for (TimePart& part : all) part.seconds /= std::max(1.0, static_cast<double>(ranks.size()));
+  for (TimePart& part : all)
+    part.seconds /= std::max(1.0, static_cast<double>(timeline.ledgers.size()));
   return all;
 }
 

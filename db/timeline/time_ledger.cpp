@@ -62,7 +62,7 @@ TimeLedger build_ledger(int rank, std::span<const Lane> lanes, std::span<const C
 }
 
 RankStatistics statistics(const Timeline& timeline, const TimeLedger& ledger, TimeInterval range) {
-  const auto lanes = std::span(timeline.lanes).subspan(ledger.first_lane, ledger.lanes);
+  const std::span<const Lane> lanes = lanes_of(timeline, ledger);
   const auto within = [&](double begin_s, double end_s) {
     return spent_within(lanes, timeline.counted, {begin_s, end_s});
   };

@@ -93,6 +93,10 @@ void link_ops(Timeline& timeline, const std::vector<OpEdge>& edges,
   }
 }
 
+std::span<const Lane> lanes_of(const Timeline& timeline, const TimeLedger& rank) {
+  return std::span(timeline.lanes).subspan(rank.first_lane, rank.lanes);
+}
+
 std::vector<const TimeLedger*> ledgers_by_rank(const Timeline& timeline) {
   std::vector<const TimeLedger*> ledgers;
   if (timeline.like.empty()) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,8 @@ struct Timeline {
   std::map<std::string, std::map<int, int>> first_rank;
 };
 
+/// The lanes of the rank of a ledger.
+std::span<const Lane> lanes_of(const Timeline& timeline, const TimeLedger& rank);
 /// [rank, ascending]: its ledger, which may be that of a rank with the same spans.
 std::vector<const TimeLedger*> ledgers_by_rank(const Timeline& timeline);
 

@@ -12,9 +12,7 @@ std::string timeline_text(const Timeline& timeline) {
   std::string text;
   const std::vector<const TimeLedger*> ranks = ledgers_by_rank(timeline);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const TimeLedger& ledger = *ranks[rank];
-    for (std::size_t l = ledger.first_lane; l < ledger.first_lane + ledger.lanes; ++l) {
-      const Lane& lane = timeline.lanes[l];
+    for (const Lane& lane : lanes_of(timeline, *ranks[rank])) {
       text += fmt::format("rank {} {}\n", rank, lane.stream);
       for (const LaneSpan& span : lane.spans) {
         const TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];

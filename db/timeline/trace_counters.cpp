@@ -31,8 +31,8 @@ void add_changes(const LaneSpan& span, Activity activity, std::map<std::int64_t,
 
 std::vector<CounterSample> counter_samples(const Timeline& timeline, const TimeLedger& rank) {
   std::map<std::int64_t, Change> changes;
-  for (std::size_t l = rank.first_lane; l < rank.first_lane + rank.lanes; ++l) {
-    for (const LaneSpan& span : timeline.lanes[l].spans) {
+  for (const Lane& lane : lanes_of(timeline, rank)) {
+    for (const LaneSpan& span : lane.spans) {
       add_changes(span, timeline.counted[static_cast<std::size_t>(span.op)].activity, changes);
     }
   }

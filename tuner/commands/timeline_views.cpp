@@ -28,8 +28,7 @@ void print_timeline(const db::Timeline& timeline, const Arguments& arguments) {
                         "share", "shares"});
   const std::vector<const db::TimeLedger*> ranks = db::ledgers_by_rank(timeline);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    for (std::size_t l = 0; l < ranks[rank]->lanes; ++l) {
-      const db::Lane& lane = timeline.lanes[ranks[rank]->first_lane + l];
+    for (const db::Lane& lane : db::lanes_of(timeline, *ranks[rank])) {
       for (const db::LaneSpan& span : lane.spans) {
         const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
         writer.row({static_cast<std::int64_t>(rank), lane.stream, span.start_s, span.duration_s(),

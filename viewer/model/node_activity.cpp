@@ -90,7 +90,7 @@ void add_from_spans(NodeActivity& activity, const Timeline& timeline, const Time
                     double begin_s) {
   const TimeRange all{std::max(begin_s, activity.parts.all().begin_s), activity.parts.all().end_s};
   std::vector<TimeRange> computation, either, any;
-  for (const Lane& lane : std::span(timeline.lanes).subspan(ledger.first_lane, ledger.lanes)) {
+  for (const Lane& lane : lanes_of(timeline, ledger)) {
     for (std::size_t s = first_ending_after(lane, all.begin_s);
          s < lane.spans.size() && lane.spans[s].start_s < all.end_s; ++s) {
       const LaneSpan& span = lane.spans[s];

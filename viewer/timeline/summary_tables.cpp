@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "viewer/model/format.h"
 #include "viewer/timeline/timeline_panel.h"
