@@ -100,12 +100,12 @@ std::vector<Cause> causes_of(const Timeline& timeline, const SpanIndex& index, S
 
 std::optional<SpanPosition> released_by(const Timeline& timeline, const SpanIndex& index,
                                         SpanPosition at) {
-  const auto place = [&](SpanPosition of) {
-    return std::pair(span_at(timeline, of).start_s, span_at(timeline, of).op);
-  };
+  const LaneSpan& own = span_at(timeline, at);
   for (const Cause& cause : causes_of(timeline, index, at)) {
     // Clocks that differ a little must not lead in a circle, nor spans without a length.
-    const bool earlier = place(cause.at) < place(at);
+    const LaneSpan& span = span_at(timeline, cause.at);
+    const bool no_length = span.end_s == own.start_s && span.op < own.op;
+    const bool earlier = span.start_s < own.start_s || (span.start_s == own.start_s && no_length);
     if (earlier && cause.reason != Reason::rendezvous) return cause.at;
   }
   return std::nullopt;

@@ -138,6 +138,18 @@ TEST(Cause, WhatRanBesideTheWayToTheLastPartDidNotHoldItUp) {
             "waited 5.00 s for rank 1, which ran send for 4.00 s of it");
 }
 
+TEST(Cause, ThePathGoesThroughSpansWithoutALength) {
+  Timeline timeline =
+      build_timeline({}, {op(0, "a", "compute"), op(1, "begin", "copy"), op(2, "b", "compute")},
+                     {{1, 0, 0, 0, 1, 0, 0}, {1, 0, 1, 1, 0, 0, 0}, {1, 0, 2, 1, 2, 0, 0}});
+  link_ops(timeline, {{1, 1, 0}, {1, 2, 1}}, {});
+  const auto path = critical_path(timeline, index_spans(timeline));
+  ASSERT_EQ(path.size(), 3U);
+  EXPECT_EQ(op_at(timeline, path[1].at).name, "begin");
+  EXPECT_EQ(path[0].seconds, 1);
+  EXPECT_EQ(path[2].seconds, 2);
+}
+
 TEST(Cause, WithoutEdgesThereIsNoPathAndStreamsAreKnown) {
   Timeline timeline = two_ranks();
   timeline.waits_for.clear();
