@@ -73,13 +73,15 @@ std::vector<Timeline> asked_for(const Connection& connection, const WhyArguments
   return timelines;
 }
 
+/// "timeline 3 (run 2, iteration 9)".
 std::string name_of_timeline(const TimelineInfo& info) {
-  std::string name = fmt::format("timeline {}", info.id);
-  if (info.run_id) name += fmt::format(", run {}", *info.run_id);
-  if (info.trial_id) name += fmt::format(", trial {}", *info.trial_id);
-  if (info.kind == kMeasured) name += fmt::format(", iteration {}", info.iteration);
-  if (!info.label.empty()) name += fmt::format(" ({})", info.label);
-  return name;
+  std::string of;
+  const auto add = [&](const std::string& text) { of += (of.empty() ? "" : ", ") + text; };
+  if (info.run_id) add(fmt::format("run {}", *info.run_id));
+  if (info.trial_id) add(fmt::format("trial {}", *info.trial_id));
+  if (info.kind == kMeasured) add(fmt::format("iteration {}", info.iteration));
+  if (!info.label.empty()) add(info.label);
+  return fmt::format("timeline {}{}", info.id, of.empty() ? "" : " (" + of + ")");
 }
 
 void print_paragraphs(const std::vector<std::string>& paragraphs) {
@@ -190,10 +192,11 @@ void add_timeline_commands(CLI::App& app, std::function<int()>& action) {
   options::set_footer(*command,
                       "moe-db why --db results.db --trial 3\n"
                       "moe-db why --db results.db --trial 3 --trial 5",
-                      "Times are means over ranks. Exposed: a rank communicated and computed "
-                      "nothing; it transferred, waited for a late rank of its pipeline stage, or "
-                      "for another stage (bubble). Of two timelines: what the second has more or "
-                      "less. Of runs and trials, measured iterations count before predictions.");
+                      "Times are means over ranks; under \"waited for\", sums over the ranks "
+                      "that waited. Exposed: a rank communicated and computed nothing; it "
+                      "transferred, waited for a late rank of its pipeline stage, or for another "
+                      "stage (bubble). Of two timelines: what the second has more or less. Of runs "
+                      "and trials, measured iterations count before predictions.");
   command->callback([arguments, &action] {
     const std::size_t asked =
         arguments->timelines.size() + arguments->runs.size() + arguments->trials.size();
