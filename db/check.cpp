@@ -10,7 +10,7 @@
 #include "db/run_chain.h"
 #include "db/statement.h"
 #include "db/store.h"
-#include "db/timeline_activity.h"
+#include "db/timeline/activity_rows.h"
 
 namespace db {
 namespace {
@@ -267,9 +267,9 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
     check_schema(connection, problems);
     check_rows<Machine, Run, RunRank, RunLink, Schedule, Iteration, Load, Balance, RankLoad,
                ExpertPlace, Study, Trial, PredictionQuality, TrialRepeat, Fit, Measurement,
-               MeasurementSamples, MeasurementRank, Figure, Timeline, TimelineOp, OpEdge, RankGroup,
-               TimelineTensor, Allocation, Span, StudyCosts, RankActivity, OpActivity>(connection,
-                                                                                       problems);
+               MeasurementSamples, MeasurementRank, Figure, TimelineInfo, TimelineOp, OpEdge,
+               RankGroup, TimelineTensor, Allocation, Span, StudyCosts, RankActivity, OpActivity>(
+        connection, problems);
     check_unfinished(connection, stale_after_s, problems);
     check_times(connection, stale_after_s, problems);
     check_iterations(connection, problems);

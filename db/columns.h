@@ -366,15 +366,15 @@ struct Table<Figure> {
 };
 
 template <>
-struct Table<Timeline> {
+struct Table<TimelineInfo> {
   static constexpr const char* name = "timeline";
-  static constexpr std::tuple columns{Column{"id", &Timeline::id},
-                                      Column{"run_id", &Timeline::run_id},
-                                      Column{"trial_id", &Timeline::trial_id},
-                                      Column{"kind", &Timeline::kind},
-                                      Column{"label", &Timeline::label},
-                                      Column{"iteration", &Timeline::iteration},
-                                      Column{"duration_s", &Timeline::duration_s}};
+  static constexpr std::tuple columns{Column{"id", &TimelineInfo::id},
+                                      Column{"run_id", &TimelineInfo::run_id},
+                                      Column{"trial_id", &TimelineInfo::trial_id},
+                                      Column{"kind", &TimelineInfo::kind},
+                                      Column{"label", &TimelineInfo::label},
+                                      Column{"iteration", &TimelineInfo::iteration},
+                                      Column{"duration_s", &TimelineInfo::duration_s}};
 };
 
 template <>

@@ -17,8 +17,6 @@
 #include "db/console/options.h"
 #include "db/console/output_file.h"
 #include "db/export.h"
-#include "db/export_kineto.h"
-#include "db/export_trace.h"
 #include "db/file_commands.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
@@ -26,6 +24,9 @@
 #include "db/load.h"
 #include "db/query.h"
 #include "db/study_commands.h"
+#include "db/timeline/chrome_trace.h"
+#include "db/timeline/kineto_trace.h"
+#include "db/timeline_commands.h"
 #include "db/view_columns.h"
 
 namespace db {
@@ -92,8 +93,9 @@ int query(const Arguments& arguments) {
 }
 
 // The timelines that were asked for; of a run its measured one and, beside it, the predicted one.
-std::vector<Timeline> exported_timelines(const Connection& connection, const Arguments& arguments) {
-  std::vector<Timeline> timelines;
+std::vector<TimelineInfo> exported_timelines(const Connection& connection,
+                                             const Arguments& arguments) {
+  std::vector<TimelineInfo> timelines;
   for (const std::int64_t id : arguments.timelines) {
     timelines.push_back(load_timeline(connection, id));
     if (arguments.run != 0 && timelines.back().run_id != arguments.run) {
@@ -103,7 +105,7 @@ std::vector<Timeline> exported_timelines(const Connection& connection, const Arg
   }
   if (!timelines.empty()) return timelines;
   timelines.push_back(default_timeline(connection, arguments.run));
-  const Timeline& shown = timelines.front();
+  const TimelineInfo& shown = timelines.front();
   spdlog::info("timeline {} of run {}: {}, iteration {}", shown.id, arguments.run, shown.kind,
                shown.iteration);
   if (const auto predicted = prediction_beside(connection, shown)) {
@@ -116,13 +118,13 @@ std::vector<Timeline> exported_timelines(const Connection& connection, const Arg
 int export_timelines(const Arguments& arguments) {
   const auto connection = open_reader(arguments.path);
   if (!arguments.file.empty()) expect_output(arguments.file);
-  const std::vector<Timeline> timelines = exported_timelines(connection, arguments);
+  const std::vector<TimelineInfo> timelines = exported_timelines(connection, arguments);
   if (!arguments.folder.empty()) {
     export_rank_traces(connection, timelines.front(), arguments.folder);
   }
   if (arguments.file.empty()) return kExitDone;
   std::vector<std::int64_t> ids;
-  for (const Timeline& timeline : timelines) ids.push_back(timeline.id);
+  for (const TimelineInfo& timeline : timelines) ids.push_back(timeline.id);
   export_trace(connection, ids, arguments.file);
   return kExitDone;
 }
@@ -363,6 +365,7 @@ void add_commands(CLI::App& app, std::vector<std::string> command_line,
   add_import(app, arguments, action);
   add_check(app, arguments, action);
   add_study_commands(app, action);
+  add_timeline_commands(app, action);
   add_file_commands(app, action);
 }
 

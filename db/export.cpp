@@ -16,7 +16,7 @@
 
 namespace db {
 
-Timeline default_timeline(const Connection& connection, std::int64_t run_id) {
+TimelineInfo default_timeline(const Connection& connection, std::int64_t run_id) {
   load_run(connection, run_id);  // says so where there is no such run
   const auto timelines = load_timelines(connection, {.run_id = run_id});
   if (timelines.empty()) {
@@ -25,16 +25,17 @@ Timeline default_timeline(const Connection& connection, std::int64_t run_id) {
   }
   // Runs keep the most typical iteration first and may end on the one that warmed up.
   return *std::min_element(
-      timelines.begin(), timelines.end(), [](const Timeline& a, const Timeline& b) {
+      timelines.begin(), timelines.end(), [](const TimelineInfo& a, const TimelineInfo& b) {
         const bool a_measured = a.kind == kMeasured;
         if (a_measured != (b.kind == kMeasured)) return a_measured;
         return a_measured ? a.iteration > b.iteration : a.duration_s < b.duration_s;
       });
 }
 
-std::optional<Timeline> prediction_beside(const Connection& connection, const Timeline& timeline) {
+std::optional<TimelineInfo> prediction_beside(const Connection& connection,
+                                              const TimelineInfo& timeline) {
   if (timeline.kind != kMeasured) return std::nullopt;
-  const auto found = select<Timeline>(
+  const auto found = select<TimelineInfo>(
       connection,
       "WHERE kind = 'predicted' AND (run_id = ?1 OR trial_id = ?2 OR trial_id IN "
       "(SELECT trial_id FROM trial_repeat WHERE run_id = ?1)) ORDER BY run_id = ?1 DESC, id DESC "

@@ -11,11 +11,12 @@ namespace db {
 
 /// The timeline that `--run` stands for: that of the last iteration measured, else the shortest
 /// prediction. Throws Error where the run has none.
-Timeline default_timeline(const Connection& connection, std::int64_t run_id);
+TimelineInfo default_timeline(const Connection& connection, std::int64_t run_id);
 
 /// What was predicted for a measured timeline: a prediction of its run, else of the trial that the
 /// run repeats; the newest of several. None where there is none, and for other timelines.
-std::optional<Timeline> prediction_beside(const Connection& connection, const Timeline& timeline);
+std::optional<TimelineInfo> prediction_beside(const Connection& connection,
+                                              const TimelineInfo& timeline);
 
 /// Writes how many tokens every rank sent to every expert in one iteration, as JSON that `moe-tune
 /// --routing FILE` reads: an entry for each MoE layer and micro-batch. Where copies were dropped it

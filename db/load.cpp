@@ -204,16 +204,18 @@ std::vector<Measurement> load_measurements(const Connection& connection,
                              filter.run_id, filter.op, filter.device);
 }
 
-std::vector<Timeline> load_timelines(const Connection& connection, const TimelineFilter& filter) {
-  return select<Timeline>(connection,
-                          "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = 0 OR trial_id = ?2) "
-                          "AND (?3 = '' OR kind = ?3) AND (EXISTS (SELECT 1 FROM span WHERE "
-                          "timeline_id = timeline.id) OR NOT EXISTS (SELECT 1 FROM rank_activity "
-                          "WHERE timeline_id = timeline.id)) ORDER BY id",
-                          filter.run_id, filter.trial_id, filter.kind);
+std::vector<TimelineInfo> load_timelines(const Connection& connection,
+                                         const TimelineFilter& filter) {
+  return select<TimelineInfo>(
+      connection,
+      "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = 0 OR trial_id = ?2) "
+      "AND (?3 = '' OR kind = ?3) AND (EXISTS (SELECT 1 FROM span WHERE "
+      "timeline_id = timeline.id) OR NOT EXISTS (SELECT 1 FROM rank_activity "
+      "WHERE timeline_id = timeline.id)) ORDER BY id",
+      filter.run_id, filter.trial_id, filter.kind);
 }
-Timeline load_timeline(const Connection& connection, std::int64_t timeline_id) {
-  return load_one<Timeline>(connection, timeline_id);
+TimelineInfo load_timeline(const Connection& connection, std::int64_t timeline_id) {
+  return load_one<TimelineInfo>(connection, timeline_id);
 }
 
 std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int64_t timeline_id) {

@@ -94,8 +94,8 @@ struct TimelineFilter {
   std::int64_t trial_id = 0;
   std::string kind = {};
 };
-std::vector<Timeline> load_timelines(const Connection&, const TimelineFilter& = {});
-Timeline load_timeline(const Connection&, std::int64_t timeline_id);
+std::vector<TimelineInfo> load_timelines(const Connection&, const TimelineFilter& = {});
+TimelineInfo load_timeline(const Connection&, std::int64_t timeline_id);
 
 /// The ops of a timeline, by op.
 std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeline_id);

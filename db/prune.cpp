@@ -8,7 +8,7 @@
 
 #include "db/programs.h"
 #include "db/statement.h"
-#include "db/timeline_activity.h"
+#include "db/timeline/activity_rows.h"
 #include "db/transaction.h"
 
 namespace db {

@@ -367,7 +367,7 @@ inline constexpr char kMeasured[] = "measured";
 inline constexpr char kPredicted[] = "predicted";
 
 /// A predicted or measured timeline of one scheduled iteration over all its ranks.
-struct Timeline {
+struct TimelineInfo {
   std::int64_t id = 0;
   std::optional<std::int64_t> run_id;
   std::optional<std::int64_t> trial_id;
@@ -459,7 +459,7 @@ struct Span {
   std::optional<double> waiting_s = {};
 };
 
-/// How a rank of a timeline spent its time (timeline_statistics.h). Worked out when a timeline is
+/// How a rank of a timeline spent its time (timeline/statistics.h). Worked out when a timeline is
 /// stored; stays where its spans are removed.
 struct RankActivity {
   std::int64_t timeline_id = 0;

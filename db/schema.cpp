@@ -15,7 +15,7 @@
 #include "db/inspect.h"
 #include "db/programs.h"
 #include "db/schema_sql.h"
-#include "db/timeline_activity.h"
+#include "db/timeline/activity_rows.h"
 #include "db/transaction.h"
 
 namespace db {

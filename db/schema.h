@@ -41,7 +41,7 @@ SchemaState state_of(const SQLite::Database& database, const Schema& schema);
 /// that are missing, fills the columns, lets columns be NULL that may be, and makes the views
 /// again. A file of version 7 is made one of this version (share_programs in programs.h). That is
 /// one transaction: cut short, it leaves the file as it was. Then what views read of the spans of
-/// timelines is worked out where it is missing, timeline by timeline (timeline_activity.h). Says on
+/// timelines is worked out where it is missing, timeline by timeline (activity_rows.h). Says on
 /// stderr what it does to tables and how far it is. Throws Error (older) where the rows that there
 /// are need a value for a new column.
 void bring_up_to_date(Connection& connection, const Schema& schema);

@@ -14,7 +14,7 @@
 #include "db/programs.h"
 #include "db/statement.h"
 #include "db/study_runs.h"
-#include "db/timeline_activity.h"
+#include "db/timeline/activity_rows.h"
 #include "db/transaction.h"
 
 namespace db {
@@ -268,13 +268,13 @@ void insert(Connection& connection, std::span<const OpActivity> activities) {
   insert_all(connection, activities);
 }
 
-std::int64_t insert(Connection& connection, const Timeline& timeline,
+std::int64_t insert(Connection& connection, const TimelineInfo& timeline,
                     std::span<const TimelineOp> ops, std::span<const Span> spans,
                     std::span<const OpEdge> edges, std::span<const RankGroup> groups,
                     const TimelineMemory& memory) {
   check_spans(connection, ops, spans);
   check_allocations(connection, spans, memory);
-  Timeline stored = timeline;
+  TimelineInfo stored = timeline;
   if (stored.duration_s == 0) {
     for (const Span& span : spans) {
       stored.duration_s = std::max(stored.duration_s, span.start_s + span.duration_s);

@@ -79,12 +79,12 @@ void insert(Connection&, std::span<const OpActivity>);
 // --- timelines -----------------------------------------------------------------------------------
 
 /// Stores a timeline with its ops and spans, and how its ranks spent their time
-/// (timeline_activity.h); their timeline_id is set here, and duration_s of 0
+/// (timeline/activity_rows.h); their timeline_id is set here, and duration_s of 0
 /// becomes the end of the last span. Spans are best ordered by rank and start. `edges`, `groups`
 /// and `memory` are left out where they are not known; what is there already of another timeline is
 /// stored once (programs.h). The times of memory are those of the ops' spans on its rank. Returns
 /// the timeline's id.
-std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
+std::int64_t insert(Connection&, const TimelineInfo&, std::span<const TimelineOp>,
                     std::span<const Span>, std::span<const OpEdge> edges = {},
                     std::span<const RankGroup> groups = {}, const TimelineMemory& memory = {});
 

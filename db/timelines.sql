@@ -122,7 +122,7 @@ CREATE TABLE span (
 ) STRICT, WITHOUT ROWID;
 
 -- How a rank of a timeline spent its time, worked out when the timeline is stored, since views cannot
--- do that for millions of spans (db/timeline_activity.h). It stays where spans are removed.
+-- do that for millions of spans (db/timeline/activity_rows.h). It stays where spans are removed.
 CREATE TABLE rank_activity (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),

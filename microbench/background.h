@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/timeline_statistics.h"
+#include "db/timeline/statistics.h"
 #include "microbench/activities.h"
 #include "microbench/thread_use.h"
 

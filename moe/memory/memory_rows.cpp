@@ -1,6 +1,7 @@
 #include "moe/memory/memory_rows.h"
 
 #include <deque>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ db::Allocation allocation_row(const TensorMemory& of, int rank, int first_tensor
 }  // namespace
 
 db::TimelineMemory memory_rows(const Program& program, const Timeline& timeline,
-                               const Routing& routing, const Groups& groups) {
+                               const Routing& routing, const Groups& groups,
+                               std::vector<int> ranks) {
   db::TimelineMemory rows;
   const std::vector<StageProgram> stages = stage_programs(program);
   std::deque<StageTensorMemory> memory;  // a plan cannot be moved
@@ -65,10 +67,15 @@ db::TimelineMemory memory_rows(const Program& program, const Timeline& timeline,
     }
     memory.emplace_back(stage.program, stage.op_of);
   }
+  if (ranks.empty()) {
+    ranks.resize(static_cast<std::size_t>(rank_count(timeline)));
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
   const AllRoutedRows routed(program, routing);
-  for (int rank = 0; rank < rank_count(timeline); ++rank) {
+  for (const int rank : ranks) {
     const int stage = stage_of(groups, rank);
-    const Binding binding = routed.bind(groups, rank);
+    const bool is_routed = memory[stage].depends_on_routing();
+    const Binding binding = is_routed ? routed.bind(groups, rank) : Binding{};
     for (const TensorMemory& of : memory[stage].of_rank(binding, spans_of(timeline, rank))) {
       rows.allocations.push_back(allocation_row(of, rank, first_tensor[stage]));
     }

@@ -5,6 +5,7 @@
 
 #include "db/connection.h"
 #include "db/records.h"
+#include "db/timeline/timeline.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/groups.h"
@@ -17,7 +18,7 @@ namespace moe {
 /// communications are taken from it. `edges` are what ops wait for (start_rule.h), `groups` those
 /// in which ops of the Program communicate. `memory` is left empty: memory_rows() makes it.
 struct TimelineRows {
-  db::Timeline timeline;
+  db::TimelineInfo timeline;
   std::vector<db::TimelineOp> ops;
   std::vector<db::Span> spans;
   std::vector<db::OpEdge> edges;
@@ -27,6 +28,10 @@ struct TimelineRows {
 TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
                            const Groups& groups,
                            const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
+
+/// The timeline that questions are asked of (db/timeline), without bytes and FLOPs. Of ranks with
+/// the same spans it has one, the lowest, which stands for all of them.
+db::Timeline asked_timeline(const Program& program, const Timeline& timeline, const Groups& groups);
 
 /// Stores the rows. Returns the timeline's id.
 std::int64_t insert(db::Connection& connection, const TimelineRows& rows);

@@ -3,15 +3,23 @@
 #include <utility>
 #include <vector>
 
-#include "db/timeline_statistics.h"
+#include "db/timeline/statistics.h"
 #include "moe/program/last_arrivals.h"
 
 namespace moe {
 namespace {
 
-bool passes_between_stages(const Op& op) {
+db::CountedAs counted_as(const Op& op) {
   const auto kind = group_of(op);
-  return kind && db::is_between_stages(group_name(*kind));
+  switch (facts_of(op).activity) {
+    case Activity::computation:
+      return {db::Activity::computation};
+    case Activity::communication:
+      return {db::Activity::communication, kind && db::is_between_stages(group_name(*kind))};
+    case Activity::copy:
+      break;
+  }
+  return {db::Activity::copy};
 }
 
 }  // namespace
@@ -24,19 +32,9 @@ ExposedCommunication exposed_communication(const Program& program, const Timelin
   for (int rank = 0; rank < rank_count(timeline); ++rank) {
     db::ActivityIntervals intervals;
     for (const OpSpan& span : spans_of(timeline, rank)) {
-      const Op& op = program.ops[span.op];
-      const db::TimeInterval whole{span.start_s, span.start_s + span.duration_s};
-      switch (facts_of(op).activity) {
-        case Activity::computation:
-          intervals.computation.push_back(whole);
-          break;
-        case Activity::communication:
-          db::add_communication(intervals, whole, arrivals.waiting_s(span, rank).value_or(0),
-                                passes_between_stages(op));
-          break;
-        case Activity::copy:
-          break;
-      }
+      db::add_span(intervals, counted_as(program.ops[span.op]),
+                   {span.start_s, span.start_s + span.duration_s},
+                   arrivals.waiting_s(span, rank).value_or(0));
     }
     ranks.push_back(db::rank_statistics(rank, std::move(intervals), {0, timeline.duration_s}));
   }

@@ -6,13 +6,11 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "db/check.h"
 #include "db/console/output_error.h"
-#include "db/export_trace.h"
 #include "db/load.h"
-#include "db/trace_tracks.h"
+#include "db/timeline/chrome_trace.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -100,7 +98,7 @@ TEST_F(ExportTrace, LeavesNothingBehindWhereItCannotWrite) {
 
 TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredIteration) {
   EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured);
-  Timeline warming_up = load_timeline(connection, sample.measured);
+  TimelineInfo warming_up = load_timeline(connection, sample.measured);
   warming_up.id = 0;
   warming_up.iteration = 0;
   insert(connection, warming_up, {}, {});
@@ -142,39 +140,6 @@ TEST_F(ExportTrace, CountsTheRanksOfARoutingFromThoseOfTheLayersStage) {
             json::parse(R"({"layers": [{"layer": 3, "tokens": [[200, 201], [300, 301]]},
                                        {"layer": 3, "tokens": [[210, 211], [310, 311]],
                                         "micro_batch": 1}]})"));
-}
-
-TEST(AssignLanes, KeepsSpansThatFollowOrNestInOneLane) {
-  const std::vector<Interval> spans{{0, 10}, {2, 5}, {5, 10}, {10, 12}, {12, 12}};
-  EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 0, 0, 0, 0}));
-}
-
-TEST(AssignLanes, GivesOverlappingSpansLanesOfTheirOwn) {
-  const std::vector<Interval> spans{{0, 10}, {5, 15}, {8, 20}, {15, 18}};
-  EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 1, 2, 0}));
-}
-
-TEST(AssignLanes, NoLaneHasSpansThatOverlapInPart) {
-  std::mt19937 random(1);
-  for (int round = 0; round < 200; ++round) {
-    std::vector<Interval> spans;
-    for (int i = 0; i < 30; ++i) {
-      const std::int64_t start = static_cast<std::int64_t>(random() % 100);
-      spans.push_back({start, start + static_cast<std::int64_t>(random() % 30)});
-    }
-    std::sort(spans.begin(), spans.end(), [](const Interval& a, const Interval& b) {
-      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
-    });
-    const auto lanes = assign_lanes(spans);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      for (std::size_t j = i + 1; j < spans.size(); ++j) {
-        if (lanes[i] != lanes[j]) continue;
-        const bool follows = spans[j].start_ns >= spans[i].end_ns;
-        const bool nests = spans[j].end_ns <= spans[i].end_ns;
-        EXPECT_TRUE(follows || nests) << round;
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(FullDisk, IsAnErrorThatStoresNothing) {
   fill(path);
   {
     auto connection = open_writer(path);
-    Timeline timeline;
+    TimelineInfo timeline;
     timeline.run_id = 1;
     timeline.kind = "measured";
     std::vector<Span> spans;

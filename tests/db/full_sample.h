@@ -23,7 +23,7 @@ inline TimelineMemory sample_memory() {
 
 /// Stores a measured timeline of the run with everything that is known of one.
 inline std::int64_t store_full_timeline(Connection& connection, std::int64_t run, int iteration) {
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.run_id = run;
   timeline.kind = "measured";
   timeline.iteration = iteration;

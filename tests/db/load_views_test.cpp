@@ -7,7 +7,7 @@
 
 #include "db/load.h"
 #include "db/query.h"
-#include "db/timeline_statistics.h"
+#include "db/timeline/statistics.h"
 #include "tests/db/sample.h"
 
 namespace db::load_views_test {
@@ -57,7 +57,7 @@ TEST_F(LoadViews, BalancesAreByIterationAndLayer) {
 
 TEST_F(LoadViews, CommunicationOfATrialIsTheMeanOfItsRanksAndMeasuredTimelines) {
   EXPECT_TRUE(load_trial_communication(connection, sample.study).empty()) << "none tells";
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.trial_id = sample.trials[1];
   for (const double extra_s : {0.0, 0.002}) {
     std::vector<Span> spans = sample_spans();
@@ -77,7 +77,7 @@ TEST_F(LoadViews, CommunicationOfATrialIsTheMeanOfItsRanksAndMeasuredTimelines) 
 }
 
 TEST_F(LoadViews, TheRateOfACommunicationIsThatOfItsTransfer) {
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.kind = "measured";
   std::vector<Span> spans = sample_spans();
   spans[1].waiting_s = 0.003;  // of 4 ms, 4 MB
@@ -216,23 +216,17 @@ TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
     std::vector<Span> spans;
     std::vector<ActivityIntervals> of_rank(2);
     for (int rank = 0; rank < 2; ++rank) {
-      std::vector<TimeInterval>* const of_activity[] = {&of_rank[rank].computation, nullptr,
-                                                        &of_rank[rank].copy, &of_rank[rank].host};
       for (const TimelineOp& op : ops) {
         const double begin_s = start(engine), length_s = length(engine);
-        const TimeInterval whole{begin_s, begin_s + length_s};
         spans.push_back({0, rank, op.op, begin_s, length_s, 0, 0});
-        if (op.activity != "communication") {
-          of_activity[op.op % 4]->push_back(whole);
-          continue;
-        }
         const double waiting_s = std::min<double>(length_s, length(engine));
-        if (op.op % 3 > 0) spans.back().waiting_s = waiting_s;  // else it is not known
-        add_communication(of_rank[rank], whole, spans.back().waiting_s.value_or(0),
-                          is_between_stages(op.group_kind));
+        const bool waits = op.activity == "communication" && op.op % 3 > 0;  // else it is not known
+        if (waits) spans.back().waiting_s = waiting_s;
+        add_span(of_rank[rank], counted_as(op), {begin_s, begin_s + length_s},
+                 waits ? waiting_s : 0);
       }
     }
-    Timeline timeline;
+    TimelineInfo timeline;
     timeline.kind = "imported";
     timeline.duration_s = 100;
     const std::int64_t id = insert(connection, timeline, ops, spans);

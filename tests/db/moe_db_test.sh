@@ -51,7 +51,7 @@ for format in table json; do
     failures=$((failures + 1))
   fi
 done
-for help in "" runs studies trials fits measurements loads balance iterations timelines spans figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" check; do
+for help in "" runs studies trials fits measurements loads balance iterations timelines spans why figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" check; do
   # shellcheck disable=SC2086
   wide=$("$moe_db" $help --help | awk 'length > 80')
   [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }
@@ -102,6 +102,18 @@ expect 2 err "none/loads: cannot be made" "$moe_db" export routing --db a.db --r
 expect 2 err "run 1 has no loads of iteration 7" "$moe_db" export routing --db a.db --run 1 --iteration 7 -o r.json
 expect 2 err "no run 9" "$moe_db" export routing --db a.db --run 9 -o r.json
 expect 2 err "name another file for output" "$moe_db" export routing --db a.db --run 1 -o a.db
+
+# Timelines: the figures are those of the views.
+expect 0 out "a rank computed for" "$moe_db" why --db a.db --timeline 1
+expect 0 out "timeline,about,what,rank,count,time_s" "$moe_db" why --db a.db --run 1 --format csv
+expect 0 out "first_s" "$moe_db" why --db a.db --timeline 1 --timeline 2 --format json
+expect 0 out "Both took as long." "$moe_db" why --db a.db --timeline 1 --run 1
+exposed=$("$moe_db" query --db a.db --format csv "SELECT avg(exposed_s) FROM activity_view WHERE timeline = 1" | tail -1)
+expect 0 out "1,time,exposed,,,$exposed," "$moe_db" why --db a.db --timeline 1 --format csv
+expect 2 err "0 timelines: expected one or two" "$moe_db" why --db a.db
+expect 2 err "no run 9" "$moe_db" why --db a.db --run 9
+expect 2 err "no trial 9" "$moe_db" why --db a.db --trial 9
+expect 2 err "trial 3 has no timeline" "$moe_db" why --db a.db --trial 3
 
 # Studies, and whole files.
 expect 0 out "2.00x over sequential" "$moe_db" best "sample study" --db a.db

@@ -27,7 +27,7 @@ class Programs : public testing::Test {
  protected:
   std::int64_t store(const std::vector<TimelineOp>& ops, const std::vector<Span>& spans,
                      const TimelineMemory& memory = {}) {
-    Timeline timeline;
+    TimelineInfo timeline;
     timeline.kind = "measured";
     return insert(connection, timeline, ops, spans, {}, {}, memory);
   }

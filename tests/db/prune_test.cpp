@@ -18,7 +18,7 @@ namespace {
 class Prune : public testing::Test {
  protected:
   Prune() {
-    Timeline timeline;
+    TimelineInfo timeline;
     timeline.run_id = sample.run;
     timeline.kind = "measured";
     for (int i = 3; i <= 5; ++i) {
@@ -29,7 +29,7 @@ class Prune : public testing::Test {
 
   std::vector<std::int64_t> with_spans() const {
     std::vector<std::int64_t> ids;
-    for (const Timeline& timeline : load_timelines(connection)) ids.push_back(timeline.id);
+    for (const TimelineInfo& timeline : load_timelines(connection)) ids.push_back(timeline.id);
     return ids;
   }
   std::string text(const std::string& sql) const {
@@ -77,7 +77,7 @@ TEST_F(Prune, MicroProfilesOfAStudyStay) {
 }
 
 TEST_F(Prune, TheFileIsSmallerAndSound) {
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.run_id = sample.run;
   timeline.kind = "measured";
   std::vector<Span> spans;

@@ -118,7 +118,7 @@ class Questions : public testing::Test {
     std::vector<Span> spans = sample_spans();
     spans[2].flops = spans[5].flops = flops;
     spans[1].waiting_s = 0.001, spans[4].waiting_s = 0;
-    Timeline timeline;
+    TimelineInfo timeline;
     timeline.run_id = run, timeline.kind = "measured";
     insert(connection, timeline, ops, spans);
   }

@@ -10,11 +10,11 @@
 #include <functional>
 
 #include "db/check.h"
-#include "db/exchange_splits.h"
 #include "db/export.h"
-#include "db/export_trace.h"
 #include "db/load.h"
 #include "db/load_views.h"
+#include "db/timeline/chrome_trace.h"
+#include "db/timeline/exchange_splits.h"
 #include "tests/db/sample.h"
 
 namespace db::row_bounds_test {

@@ -195,7 +195,7 @@ inline Sample store_sample(Connection& connection) {
     sample.trials.push_back(trial.id);
   }
 
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.run_id = sample.run;
   timeline.kind = "measured";
   timeline.iteration = 2;

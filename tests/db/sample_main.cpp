@@ -125,7 +125,7 @@ void store_large(db::Connection& connection, int timelines, int ranks, int spans
         if (i % 5 == 2 || i % 5 == 4) span.waiting_s = 1e-5 * (rank % 7);
       }
     }
-    db::Timeline timeline;
+    db::TimelineInfo timeline;
     timeline.run_id = run_id;
     timeline.trial_id = trial;
     timeline.kind = "measured";

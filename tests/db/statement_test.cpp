@@ -51,7 +51,7 @@ TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
   expect_all_tables_match<Machine, db::Run, RunRank, RunLink, Schedule, Iteration, Load, Balance,
                           RankLoad, ExpertPlace, Study, StudyCosts, Trial, PredictionQuality,
                           TrialRepeat, Fit, Measurement, MeasurementSamples, MeasurementRank,
-                          Figure, Timeline, TimelineOp, OpEdge, RankGroup, TimelineTensor,
+                          Figure, TimelineInfo, TimelineOp, OpEdge, RankGroup, TimelineTensor,
                           Allocation, Span, RankActivity, OpActivity>(open_writer(":memory:"));
 }
 

@@ -9,8 +9,8 @@
 namespace db {
 namespace {
 
-Timeline of_run(std::int64_t run_id) {
-  Timeline timeline;
+TimelineInfo of_run(std::int64_t run_id) {
+  TimelineInfo timeline;
   timeline.run_id = run_id;
   timeline.kind = "measured";
   return timeline;

@@ -72,7 +72,7 @@ TEST_F(Store, RefusesAScheduleThatIsNoObject) {
 TEST_F(Store, RefusesAnOpWithoutItsActivity) {
   auto ops = sample_ops();
   ops[1].activity = "";
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.kind = "imported";
   expect_invalid([&] { insert(connection, timeline, ops, {}); }, "activity");
 }
@@ -192,7 +192,7 @@ TEST_F(Store, TimelineKnowsItsEndAndItsSpans) {
 
 TEST_F(Store, RefusesASpanOfAnUnknownOp) {
   const auto sample = store_sample(connection);
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.run_id = sample.run;
   timeline.kind = "measured";
   const std::vector<Span> spans{make_span(1, 7, 0, 1)};
@@ -379,7 +379,7 @@ TEST_F(Store, KeepsWhatOpsWaitForAndWhichRanksCommunicate) {
   spans[1].waiting_s = 0.001;
   const std::vector<OpEdge> edges = {{0, 1, 0}, {0, 2, 1}};
   const std::vector<RankGroup> groups = {{0, "expert", 0, 0}, {0, "expert", 1, 0}};
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.kind = "imported";
   const std::int64_t id = insert(connection, timeline, ops, spans, edges, groups);
   EXPECT_EQ(load_timeline_ops(connection, id)[1].group_kind, "expert");
@@ -411,7 +411,7 @@ TEST_F(Store, KeepsTheMemoryOfATimelineAndItsLineFollows) {
                          {0, 0, 1, 100, 40, 0, 1, 0.0, 0.005},
                          {0, 0, 2, 140, 30, 1, 2, 0.001, 0.007},
                          {0, 0, 3, 0, 7, 1, 2, 0.001, 0.007}}};
-  Timeline timeline;
+  TimelineInfo timeline;
   timeline.kind = "imported";
   const std::int64_t id =
       insert(connection, timeline, sample_ops(), sample_spans(), {}, {}, memory);

@@ -160,7 +160,7 @@ void add_timeline(db::Connection& connection, std::optional<std::int64_t> run,
                   std::optional<std::int64_t> trial, const std::string& kind,
                   const std::string& label, StepShape shape) {
   const SyntheticStep step = make_step(shape);
-  db::Timeline timeline;
+  db::TimelineInfo timeline;
   timeline.run_id = run;
   timeline.trial_id = trial;
   timeline.kind = kind;

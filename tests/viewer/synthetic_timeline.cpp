@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "tests/db/timeline/lanes.h"
+
 namespace viewer {
 
 namespace {
@@ -54,7 +56,7 @@ class Step {
               static_cast<int>(ops_.size()),
               name,
               kind,
-              activity_of_stream(stream),
+              db::activity_of_stream(stream),
               stream,
               phase,
               layer,
@@ -220,11 +222,6 @@ class Step {
 };
 
 }  // namespace
-
-std::string activity_of_stream(const std::string& stream) {
-  if (stream == "inter_node" || stream == "intra_node") return "communication";
-  return stream == "copy" || stream == "host" ? stream : "computation";
-}
 
 SyntheticStep make_step(const StepShape& shape) {
   const std::vector<Op> ops = Step(shape).build();

@@ -29,9 +29,6 @@ struct SyntheticStep {
   double duration_s = 0;
 };
 
-/// What ops of a stream are, where the stream alone tells: as db::TimelineOp has it.
-std::string activity_of_stream(const std::string& stream);
-
 SyntheticStep make_step(const StepShape& shape);
 
 }  // namespace viewer

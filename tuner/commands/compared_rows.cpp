@@ -8,11 +8,12 @@
 
 #include "db/console/progress.h"
 #include "db/records.h"
+#include "db/timeline/summary.h"
 #include "moe/errors.h"
+#include "moe/program/timeline_rows.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
-#include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
 #include "tuner/study/replay.h"
 
@@ -20,8 +21,11 @@ namespace tuner {
 namespace {
 
 std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction& prediction,
-                                 const Cluster& cluster, double sequential_s, double planning_s) {
+                                 const Situation& situation, double sequential_s,
+                                 double planning_s) {
   const Degrees degrees = degrees_of(schedule);
+  const db::Timeline timeline =
+      moe::asked_timeline(prediction.program, prediction.timeline, situation.groups);
   const double predicted_s = prediction.timeline.duration_s;
   return {std::int64_t{degrees.forward},
           std::int64_t{degrees.backward},
@@ -30,9 +34,9 @@ std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction
           db::optional_cell(prediction.deviation_s),
           prediction.bound.seconds(),
           sequential_s / predicted_s,
-          summarize(prediction.program, prediction.timeline).exposed_s,
+          db::summarize(timeline, timeline.extent).mean.exposed_s,
           prediction.peak_bytes,
-          fits_memory(prediction.peak_bytes, cluster),
+          fits_memory(prediction.peak_bytes, situation.cluster),
           planning_s};
 }
 
@@ -117,8 +121,8 @@ ComparedRows compare_planners(const Situation& situation,
           row.changes = moe::changes_results(candidate.schedule);
           const Prediction prediction = predict(whole, planner, candidate.schedule);
           result.fits_used.merge(fit_use(whole.costs, prediction.program, whole.groups));
-          row.figures = figures_of(candidate.schedule, prediction, whole.cluster, sequential_s,
-                                   planning.count());
+          row.figures =
+              figures_of(candidate.schedule, prediction, whole, sequential_s, planning.count());
           if (!all_candidates && planner.remark != nullptr &&
               fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
             spdlog::info(planner.remark(whole, request.options, candidate.schedule));
@@ -152,8 +156,8 @@ ComparedRows replay_planners(const Situation& situation,
         row.changes = moe::changes_results(replayed.schedule);
         result.fits_used.merge(
             fit_use(situation.costs, replayed.prediction.program, situation.groups));
-        row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
-                                 sequential_s, planning.count() / replayed.plans);
+        row.figures = figures_of(replayed.schedule, replayed.prediction, situation, sequential_s,
+                                 planning.count() / replayed.plans);
         result.rows.push_back(std::move(row));
       });
 }

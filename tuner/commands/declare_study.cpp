@@ -233,7 +233,11 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action) {
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"
                       "  --planners tutel,fsmoe --resume --budget 2h\n"
                       "moe-tune study experts --model tiny --ranks 2 --db results.db \\\n"
-                      "  --set moe.experts=4,8 --top each");
+                      "  --set moe.experts=4,8 --top each",
+                      "In its table waiting_s is how long a rank's communications waited, in a "
+                      "measured iteration, for the last rank of their group, and transfer_s the "
+                      "rest of them, also what computation hid (mean over ranks). moe-db why says "
+                      "what was exposed, and who was waited for.");
   command->callback(
       [&] { action = [&](int argc, char** argv) { return study(arguments, argc, argv); }; });
 }

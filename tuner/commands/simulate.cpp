@@ -2,17 +2,18 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
-#include "db/export_trace.h"
 #include "db/identity.h"
 #include "db/output_place.h"
 #include "db/store.h"
+#include "db/timeline/chrome_trace.h"
+#include "db/timeline/memory_table.h"
+#include "db/timeline/summary.h"
 #include "db/transaction.h"
 #include "moe/memory/memory_rows.h"
 #include "moe/model/model_json.h"
@@ -27,8 +28,6 @@
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/measured_costs.h"
-#include "tuner/simulate/memory_use.h"
-#include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
 
 namespace tuner {
@@ -80,34 +79,13 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   return id;
 }
 
-/// The use of a rank's arena over the predicted iteration.
-struct RankMemory {
-  int rank = 0;
-  std::vector<MemoryUse> uses;
-  MemoryUse peak;
-};
-
-/// `with_uses`: not only the peaks.
-std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Prediction& prediction,
-                                        const std::vector<int>& ranks, bool with_uses) {
-  const moe::Program& program = prediction.program;
-  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
-  const moe::AllRoutedRows routed(program, prediction.routing);
-  std::vector<std::unique_ptr<StageMemory>> of_stages;
-  for (const moe::StageProgram& stage : stages) {
-    of_stages.push_back(std::make_unique<StageMemory>(stage.program, stage.op_of));
-  }
-  std::vector<RankMemory> memory;
-  for (const int rank : ranks) {
-    StageMemory& stage = *of_stages[moe::stage_of(scenario.groups, rank)];
-    const moe::Binding binding =
-        stage.depends_on_routing() ? routed.bind(scenario.groups, rank) : moe::Binding{};
-    RankMemory one{rank, stage.over_time(binding, moe::spans_of(prediction.timeline, rank)), {}};
-    one.peak = peak_of(one.uses);
-    if (!with_uses) one.uses.clear();
-    memory.push_back(std::move(one));
-  }
-  return memory;
+/// The use of each rank's arena over the predicted iteration.
+db::MemoryTable memory_of_ranks(const Scenario& scenario, const Prediction& prediction,
+                                std::vector<int> ranks = {}) {
+  return db::build_memory_table(
+      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, scenario.groups,
+                       std::move(ranks)),
+      {});
 }
 
 /// Ranks of which one has most memory in use. Ranks with the same timeline need as much.
@@ -127,17 +105,11 @@ std::vector<int> ranks_to_look_at(const Scenario& scenario, const Prediction& pr
   return ranks;
 }
 
-std::vector<int> all_ranks(const Scenario& scenario) {
-  std::vector<int> ranks(static_cast<std::size_t>(scenario.groups.ranks));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
-void print_memory(const std::vector<RankMemory>& memory, const Arguments& arguments) {
+void print_memory(const db::MemoryTable& memory, const Arguments& arguments) {
   db::RowWriter writer(stdout, style_of(arguments), {"rank", "time_s", "in_use_bytes"});
-  for (const RankMemory& one : memory) {
-    for (const MemoryUse& use : one.uses) {
-      writer.row({std::int64_t{one.rank}, use.time_s, use.bytes});
+  for (const db::RankMemory& rank : memory.ranks) {
+    for (const db::MemoryStep& step : rank.device.steps) {
+      writer.row({std::int64_t{rank.rank}, step.at_s, static_cast<std::int64_t>(step.bytes)});
     }
   }
   writer.finish();
@@ -171,27 +143,30 @@ struct Figure {
 
 void print_summary(const Arguments& arguments, const Scenario& scenario,
                    const moe::Schedule& schedule, const Prediction& prediction,
-                   const std::vector<RankMemory>& memory) {
-  const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
-  const RankMemory& fullest =
-      *std::ranges::max_element(memory, {}, [](const RankMemory& rank) { return rank.peak.bytes; });
-  std::vector<Figure> figures{{"planner", schedule.planner},
-                              {"ranks", std::int64_t{scenario.groups.ranks}},
-                              {"ops", static_cast<std::int64_t>(prediction.program.ops.size())},
-                              {"predicted_s", summary.duration_s},
-                              {"predicted_deviation_s", db::optional_cell(prediction.deviation_s)},
-                              {"paper_s", db::optional_cell(prediction.paper_s)},
-                              {"lower_bound_s", prediction.bound.seconds()},
-                              {"bounded_by", prediction.bound.where},
-                              {"computation_s", summary.computation_s},
-                              {"communication_s", summary.communication_s},
-                              {"exposed_s", summary.exposed_s},
-                              {"overlapped_s", summary.overlapped_s},
-                              {"predicted_peak_bytes", prediction.peak_bytes},
-                              {"fits_memory", fits_memory(prediction.peak_bytes, scenario.cluster)},
-                              {"peak_in_use_bytes", fullest.peak.bytes},
-                              {"peak_at_s", fullest.peak.time_s},
-                              {"peak_rank", std::int64_t{fullest.rank}}};
+                   const db::Timeline& timeline) {
+  const double predicted_s = prediction.timeline.duration_s;
+  const db::RankStatistics mean = db::summarize(timeline, timeline.extent).mean;
+  const db::MemoryTable memory =
+      memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction));
+  const db::RankMemory& fullest = *db::fullest_rank(memory);
+  std::vector<Figure> figures{
+      {"planner", schedule.planner},
+      {"ranks", std::int64_t{scenario.groups.ranks}},
+      {"ops", static_cast<std::int64_t>(prediction.program.ops.size())},
+      {"predicted_s", predicted_s},
+      {"predicted_deviation_s", db::optional_cell(prediction.deviation_s)},
+      {"paper_s", db::optional_cell(prediction.paper_s)},
+      {"lower_bound_s", prediction.bound.seconds()},
+      {"bounded_by", prediction.bound.where},
+      {"computation_s", mean.computation_s},
+      {"communication_s", mean.communication_s},
+      {"exposed_s", mean.exposed_s},
+      {"overlapped_s", mean.covered_s()},
+      {"predicted_peak_bytes", prediction.peak_bytes},
+      {"fits_memory", fits_memory(prediction.peak_bytes, scenario.cluster)},
+      {"peak_in_use_bytes", static_cast<std::int64_t>(fullest.device.peak.bytes)},
+      {"peak_at_s", fullest.device.peak.at_s},
+      {"peak_rank", std::int64_t{fullest.rank}}};
   if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
     figures.push_back({"predicted_host_peak_bytes", prediction.host_peak_bytes});
   }
@@ -235,21 +210,19 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
       unused_fits(scenario.costs, fit_use(scenario.costs, prediction.program, scenario.groups));
   if (!unused.empty()) spdlog::warn(unused);
   if (arguments.fits) print_fits(scenario, prediction);
-  if (arguments.timeline) {
-    print_timeline(prediction, arguments);
-    return 0;
-  }
-  if (arguments.breakdown) {
-    print_breakdown(prediction, arguments);
-    return 0;
-  }
   if (arguments.memory) {
-    print_memory(memory_of_ranks(scenario, prediction, all_ranks(scenario), true), arguments);
+    print_memory(memory_of_ranks(scenario, prediction), arguments);
     return 0;
   }
-  print_summary(
-      arguments, scenario, schedule, prediction,
-      memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction), false));
+  const db::Timeline timeline =
+      moe::asked_timeline(prediction.program, prediction.timeline, scenario.groups);
+  if (arguments.timeline) {
+    print_timeline(timeline, arguments);
+  } else if (arguments.breakdown) {
+    print_breakdown(timeline, arguments);
+  } else {
+    print_summary(arguments, scenario, schedule, prediction, timeline);
+  }
   return 0;
 }
 

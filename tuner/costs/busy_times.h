@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "db/timeline_statistics.h"
+#include "db/timeline/statistics.h"
 #include "tuner/costs/beside.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/interference.h"

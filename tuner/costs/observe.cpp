@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "db/timeline_statistics.h"
+#include "db/timeline/statistics.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/busy_times.h"
 #include "tuner/costs/call_buffers.h"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "db/console/statistics.h"
+#include "db/timeline/critical_path.h"
 #include "tuner/study/ties.h"
 
 namespace tuner {
@@ -17,17 +18,16 @@ namespace {
 
 /// The fit that an op was costed with and its units there; null where the cluster's link spoke.
 std::pair<const LinearFit*, double> fit_and_units(
-    const PathStep& step, const moe::Program& program, const moe::Groups& groups,
+    int place, int rank, const moe::Program& program, const moe::Groups& groups,
     const ProgramCosts& costs, const CostModel& model,
     const std::function<const moe::Binding&(int rank)>& binding_of) {
-  const moe::Op& op = program.ops[step.op];
-  const OpCost& cost = costs.ops[step.op];
+  const moe::Op& op = program.ops[place];
+  const OpCost& cost = costs.ops[place];
   if (cost.activity != moe::Activity::communication) {
-    const int rank = costs.classes.rank_of[step.rank];
     const Sample units = units_of(program, op, binding_of(rank), groups, rank, model.device);
     return {&model.fits.at(fit_key(model, program, op)), units.units};
   }
-  const int index = cost.call_of[step.rank];
+  const int index = cost.call_of[costs.classes.of_rank[rank]];
   const GroupCall& call = cost.calls[index];
   const CollectiveFit* found = collective_fit(model, op, name_of(call.link));
   double bytes = 0;
@@ -104,10 +104,9 @@ std::optional<double> deviation_of_drift(std::span<const RunErrors> runs) {
          std::sqrt(variance_of_median(static_cast<int>(moments.size())) + 1 / kTrialMoments);
 }
 
-std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
-                                       const moe::Program& program, const moe::Routing& routing,
-                                       const moe::Groups& groups, const ProgramCosts& costs,
-                                       const CostModel& model) {
+std::vector<double> deviations_on_path(const db::Timeline& timeline, const moe::Program& program,
+                                       const moe::Routing& routing, const moe::Groups& groups,
+                                       const ProgramCosts& costs, const CostModel& model) {
   const moe::AllRoutedRows routed(program, routing);
   std::map<int, moe::Binding> bindings;  // of the ranks on the path
   const auto binding_of = [&](int rank) -> const moe::Binding& {
@@ -116,8 +115,10 @@ std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
     return found->second;
   };
   std::map<const LinearFit*, std::map<double, double>> seconds;  // by fit and units
-  for (const PathStep& step : path) {
-    const auto [fit, units] = fit_and_units(step, program, groups, costs, model, binding_of);
+  for (const db::PathStep& step : db::critical_path(timeline, db::index_spans(timeline))) {
+    const auto [fit, units] =
+        fit_and_units(db::op_at(timeline, step.at).op, db::rank_at(timeline, step.at), program,
+                      groups, costs, model, binding_of);
     if (fit != nullptr) seconds[fit][units] += step.seconds;
   }
   std::vector<double> deviations;

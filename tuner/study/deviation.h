@@ -5,11 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "db/timeline/timeline.h"
 #include "moe/program/program.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cost_model.h"
-#include "tuner/simulate/critical_path.h"
+#include "tuner/costs/op_costs.h"
 
 /// The uncertainty s of a prediction, a standard deviation. The measured time lies within s of the
 /// prediction about two times out of three, and within 2 s more than nine times out of ten.
@@ -61,10 +62,10 @@ struct RunErrors {
 /// schedule was trained at two moments.
 std::optional<double> deviation_of_drift(std::span<const RunErrors> runs);
 
-/// The a of every fit on a path over classes of ranks.
-std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
-                                       const moe::Program& program, const moe::Routing& routing,
-                                       const moe::Groups& groups, const ProgramCosts& costs,
-                                       const CostModel& model);
+/// The a of every fit on the critical path of a timeline of `program` that moe::asked_timeline()
+/// made.
+std::vector<double> deviations_on_path(const db::Timeline& timeline, const moe::Program& program,
+                                       const moe::Routing& routing, const moe::Groups& groups,
+                                       const ProgramCosts& costs, const CostModel& model);
 
 }  // namespace tuner

@@ -17,10 +17,12 @@
 namespace tuner {
 namespace {
 
-bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
+bool is_warm(const db::TimelineInfo& timeline) {
+  return timeline.iteration > moe::kWarmupIterations;
+}
 
-std::vector<db::Timeline> measured_timelines(const db::Connection& connection,
-                                             std::int64_t run_id) {
+std::vector<db::TimelineInfo> measured_timelines(const db::Connection& connection,
+                                                 std::int64_t run_id) {
   db::TimelineFilter filter;
   filter.run_id = run_id;
   filter.kind = db::kMeasured;
@@ -33,7 +35,7 @@ bool has_measured_timeline(const db::Connection& connection, std::int64_t run_id
   return !measured_timelines(connection, run_id).empty();
 }
 
-moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::TimelineInfo& timeline,
                                int ranks, std::size_t ops) {
   moe::Timeline result;
   result.duration_s = timeline.duration_s;
@@ -53,14 +55,14 @@ bool add_run(const db::Connection& connection, const moe::Groups& groups, const 
              const db::Run& run, MeasuredRuns& measured) {
   auto timelines = measured_timelines(connection, run.id);
   if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
-    std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
+    std::erase_if(timelines, [&](const db::TimelineInfo& timeline) { return !is_warm(timeline); });
   }
   if (timelines.empty()) return false;
   const bool routes = !moe::row_handling(whole).empty();
   const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
   measured.programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
   const moe::Program& program = measured.programs.back();
-  for (const db::Timeline& timeline : timelines) {
+  for (const db::TimelineInfo& timeline : timelines) {
     moe::Routing routing;
     if (routes) {
       routing = recorded_routing(connection, run.id, timeline.iteration, whole, groups);

@@ -32,7 +32,7 @@ bool add_run(const db::Connection& connection, const moe::Groups& groups, const 
 bool has_measured_timeline(const db::Connection& connection, std::int64_t run_id);
 
 /// Reads a stored timeline, with its spans by rank and op as the runner made it.
-moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::TimelineInfo& timeline,
                                int ranks, std::size_t ops);
 
 }  // namespace tuner

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "moe/program/timeline_rows.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/simulate/critical_path.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/deviation.h"
 
@@ -19,9 +19,10 @@ std::optional<double> deviation_s(const Prediction& prediction, const Situation&
     return fit.second.relative_deviation.has_value();
   });
   if (known) {
-    of_fits = deviations_on_path(critical_path(prediction.program, costs.ops, prediction.timeline),
-                                 prediction.program, prediction.routing, situation.groups, costs,
-                                 situation.costs);
+    const db::Timeline timeline =
+        moe::asked_timeline(prediction.program, prediction.timeline, situation.groups);
+    of_fits = deviations_on_path(timeline, prediction.program, prediction.routing, situation.groups,
+                                 costs, situation.costs);
   }
   const auto &of_profile = situation.costs.profile_deviation,
              &of_drift = situation.costs.drift_deviation;

@@ -48,7 +48,7 @@ void show_again(App& app, const LastView& last) {
   if (!is_there || first_run(session.catalog) != last.latest_run) return;
   if (session.selected_run != last.run) select_run(session, last.run);
   std::vector<std::int64_t> there;
-  for (const db::Timeline& timeline : session.catalog.timelines) there.push_back(timeline.id);
+  for (const db::TimelineInfo& timeline : session.catalog.timelines) there.push_back(timeline.id);
   const bool all_there = std::all_of(
       last.timelines.begin(), last.timelines.end(),
       [&](std::int64_t id) { return std::find(there.begin(), there.end(), id) != there.end(); });

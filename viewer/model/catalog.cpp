@@ -22,29 +22,29 @@ bool is_repeat_of(const TrialRow& trial, std::int64_t run_id) {
   return std::find(trial.runs.begin(), trial.runs.end(), run_id) != trial.runs.end();
 }
 
-bool belongs_to(const db::Timeline& timeline, const TrialRow& trial) {
+bool belongs_to(const db::TimelineInfo& timeline, const TrialRow& trial) {
   return timeline.trial_id == trial.trial.id ||
          (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
 }
 
 // The index of a timeline's trial in the catalog's list; the end of the list where it has none.
-std::size_t trial_place(const Catalog& catalog, const db::Timeline& timeline) {
+std::size_t trial_place(const Catalog& catalog, const db::TimelineInfo& timeline) {
   const auto found =
       std::find_if(catalog.trials.begin(), catalog.trials.end(),
                    [&](const TrialRow& trial) { return belongs_to(timeline, trial); });
   return static_cast<std::size_t>(found - catalog.trials.begin());
 }
 
-const TrialRow* trial_of(const Catalog& catalog, const db::Timeline& timeline) {
+const TrialRow* trial_of(const Catalog& catalog, const db::TimelineInfo& timeline) {
   const std::size_t place = trial_place(catalog, timeline);
   return place < catalog.trials.size() ? &catalog.trials[place] : nullptr;
 }
 
-int kind_place(const db::Timeline& timeline) {
+int kind_place(const db::TimelineInfo& timeline) {
   return timeline.kind == db::kMeasured ? 0 : timeline.kind == db::kPredicted ? 1 : 2;
 }
 
-std::size_t run_place(const Catalog& catalog, const db::Timeline& timeline) {
+std::size_t run_place(const Catalog& catalog, const db::TimelineInfo& timeline) {
   const auto found = std::find_if(catalog.runs.begin(), catalog.runs.end(),
                                   [&](const RunRow& run) { return timeline.run_id == run.id; });
   return static_cast<std::size_t>(found - catalog.runs.begin());
@@ -52,11 +52,11 @@ std::size_t run_place(const Catalog& catalog, const db::Timeline& timeline) {
 
 // The trial's timeline of that kind. Of several measured ones, the one whose duration is nearest to
 // the trial's figure, and the last of equals.
-const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
-                             const std::string& kind) {
-  const db::Timeline* nearest = nullptr;
+const db::TimelineInfo* of_trial(const Catalog& catalog, const TrialRow& trial,
+                                 const std::string& kind) {
+  const db::TimelineInfo* nearest = nullptr;
   double nearest_s = std::numeric_limits<double>::infinity();
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     if (!belongs_to(timeline, trial) || timeline.kind != kind) continue;
     const double away_s =
         std::abs(timeline.duration_s - trial.trial.measured_s.value_or(timeline.duration_s));
@@ -65,8 +65,8 @@ const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
   return nearest;
 }
 
-const db::Timeline* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
-  const db::Timeline* measured = of_trial(catalog, trial, db::kMeasured);
+const db::TimelineInfo* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
+  const db::TimelineInfo* measured = of_trial(catalog, trial, db::kMeasured);
   return measured != nullptr ? measured : of_trial(catalog, trial, db::kPredicted);
 }
 
@@ -78,9 +78,9 @@ const TrialRow* sequential_of(const Catalog& catalog, std::int64_t study_id) {
   return found == catalog.trials.end() ? nullptr : &*found;
 }
 
-std::vector<std::int64_t> ids_of(const std::vector<const db::Timeline*>& timelines) {
+std::vector<std::int64_t> ids_of(const std::vector<const db::TimelineInfo*>& timelines) {
   std::vector<std::int64_t> ids;
-  for (const db::Timeline* timeline : timelines) {
+  for (const db::TimelineInfo* timeline : timelines) {
     const bool known =
         timeline == nullptr || std::find(ids.begin(), ids.end(), timeline->id) != ids.end();
     if (!known) ids.push_back(timeline->id);
@@ -203,7 +203,7 @@ void sort_timelines(Catalog& catalog) {
   using Key = std::tuple<std::size_t, int, std::size_t, int, int, std::int64_t>;
   std::vector<std::pair<Key, std::size_t>> keyed;
   for (std::size_t i = 0; i < catalog.timelines.size(); ++i) {
-    const db::Timeline& timeline = catalog.timelines[i];
+    const db::TimelineInfo& timeline = catalog.timelines[i];
     const std::size_t trial = trial_place(catalog, timeline);
     const int kind = kind_place(timeline);
     const bool of_trial = trial < catalog.trials.size();
@@ -212,15 +212,15 @@ void sort_timelines(Catalog& catalog) {
                      i});
   }
   std::sort(keyed.begin(), keyed.end());
-  std::vector<db::Timeline> sorted;
+  std::vector<db::TimelineInfo> sorted;
   for (const auto& [key, index] : keyed) sorted.push_back(std::move(catalog.timelines[index]));
   catalog.timelines = std::move(sorted);
 }
 
-std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id) {
+std::vector<const db::TimelineInfo*> timelines_of(const Catalog& catalog, std::int64_t run_id) {
   const RunRow* run = find_run(catalog, run_id);
-  std::vector<const db::Timeline*> found;
-  for (const db::Timeline& timeline : catalog.timelines) {
+  std::vector<const db::TimelineInfo*> found;
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     bool belongs = timeline.run_id == run_id;
     const TrialRow* trial = belongs ? nullptr : trial_of(catalog, timeline);
     if (trial != nullptr) {
@@ -234,7 +234,7 @@ std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64
 
 std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id) {
   std::vector<int> iterations;
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     const bool own = timeline.run_id == run_id && timeline.kind == db::kMeasured;
     if (own) iterations.push_back(timeline.iteration);
   }
@@ -248,10 +248,10 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
     std::vector<std::int64_t> stack = study_stack(catalog, run->name);
     if (!stack.empty()) return stack;
   }
-  const db::Timeline* measured = nullptr;
-  const db::Timeline* predicted = nullptr;
-  const db::Timeline* other = nullptr;
-  for (const db::Timeline* timeline : timelines_of(catalog, run_id)) {
+  const db::TimelineInfo* measured = nullptr;
+  const db::TimelineInfo* predicted = nullptr;
+  const db::TimelineInfo* other = nullptr;
+  for (const db::TimelineInfo* timeline : timelines_of(catalog, run_id)) {
     if (timeline->kind == db::kMeasured) {
       // Other repeats of the same trial are listed too; the run's own comes before them.
       const bool own = timeline->run_id == run_id;
@@ -268,8 +268,8 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
 std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial_id) {
   const TrialRow* trial = find_trial(catalog, trial_id);
   if (trial == nullptr) return {};
-  const db::Timeline* measured = of_trial(catalog, *trial, db::kMeasured);
-  const db::Timeline* predicted = of_trial(catalog, *trial, db::kPredicted);
+  const db::TimelineInfo* measured = of_trial(catalog, *trial, db::kMeasured);
+  const db::TimelineInfo* predicted = of_trial(catalog, *trial, db::kPredicted);
   const TrialRow* sequential = sequential_of(catalog, trial->trial.study_id);
   if (sequential == nullptr || sequential == trial) return ids_of({measured, predicted});
   return ids_of({best_of_trial(catalog, *sequential), measured, predicted});
@@ -293,7 +293,7 @@ std::int64_t run_with_loads(const Catalog& catalog, std::int64_t run_id) {
   return run_id;
 }
 
-std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline) {
+std::string timeline_title(const Catalog& catalog, const db::TimelineInfo& timeline) {
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
     const std::string parameters = parameters_text(trial->trial.parameters_json);
     return trial->trial.planner + (parameters.empty() ? "" : ", " + parameters);
@@ -305,7 +305,7 @@ std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline)
   return timeline.label.empty() ? fmt::format("timeline {}", timeline.id) : timeline.label;
 }
 
-std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline) {
+std::string timeline_source(const Catalog& catalog, const db::TimelineInfo& timeline) {
   const bool predicted = timeline.kind == db::kPredicted;
   const bool of_trial = trial_of(catalog, timeline) != nullptr;
   if (!timeline.run_id || (predicted && of_trial)) return "";
@@ -320,13 +320,13 @@ std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline
   return source;
 }
 
-const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline) {
+const db::TimelineInfo* measured_beside(const Catalog& catalog, const db::TimelineInfo& timeline) {
   if (timeline.kind != db::kPredicted) return nullptr;
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
     return of_trial(catalog, *trial, db::kMeasured);
   }
-  const db::Timeline* last = nullptr;
-  for (const db::Timeline& other : catalog.timelines) {
+  const db::TimelineInfo* last = nullptr;
+  for (const db::TimelineInfo& other : catalog.timelines) {
     const bool own = timeline.run_id && other.run_id == timeline.run_id;
     if (own && other.kind == db::kMeasured &&
         (last == nullptr || other.iteration >= last->iteration)) {
@@ -336,12 +336,12 @@ const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& 
   return last;
 }
 
-const db::Timeline* compared_with(const Catalog& catalog, const db::Timeline& timeline) {
+const db::TimelineInfo* compared_with(const Catalog& catalog, const db::TimelineInfo& timeline) {
   if (timeline.kind != db::kMeasured) return measured_beside(catalog, timeline);
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
     return of_trial(catalog, *trial, db::kPredicted);
   }
-  for (const db::Timeline& other : catalog.timelines) {
+  for (const db::TimelineInfo& other : catalog.timelines) {
     const bool own = timeline.run_id && other.run_id == timeline.run_id;
     if (own && other.kind == db::kPredicted) return &other;
   }
@@ -359,7 +359,7 @@ std::string trial_text(const TrialRow& trial) {
   return text;
 }
 
-std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline) {
+std::string comparison_text(const Catalog& catalog, const db::TimelineInfo& timeline) {
   const TrialRow* trial = trial_of(catalog, timeline);
   if (timeline.kind == db::kPredicted && trial != nullptr) {
     const double measured_s = trial->trial.measured_s.value_or(0);
@@ -367,7 +367,7 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
     return fmt::format("{:+.1f}% against the {}", (timeline.duration_s / measured_s - 1) * 100,
                        trial_text(*trial));
   }
-  if (const db::Timeline* measured = measured_beside(catalog, timeline)) {
+  if (const db::TimelineInfo* measured = measured_beside(catalog, timeline)) {
     if (!(measured->duration_s > 0)) return "";
     return fmt::format("{:+.1f}% against {} measured in {}",
                        (timeline.duration_s / measured->duration_s - 1) * 100,

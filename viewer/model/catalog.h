@@ -33,7 +33,7 @@ void sort_timelines(Catalog& catalog);
 
 /// The timelines of a run: its own, those of the trial that it repeats, and for a study those of
 /// its trials.
-std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id);
+std::vector<const db::TimelineInfo*> timelines_of(const Catalog& catalog, std::int64_t run_id);
 
 /// The iterations of a run that have a measured timeline, ascending.
 std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id);
@@ -55,21 +55,21 @@ std::optional<std::int64_t> first_run(const Catalog& catalog);
 std::int64_t run_with_loads(const Catalog& catalog, std::int64_t run_id);
 
 /// The schedule of a timeline: planner and parameters of its trial, or planner and name of its run.
-std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline);
+std::string timeline_title(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// Where a timeline comes from: "run 12, iteration 9". Without a trial the schedule's number is
 /// added. Empty for a timeline that was predicted for a trial.
-std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline);
+std::string timeline_source(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// The measured timeline that a predicted one is compared with. It belongs to the same trial, or to
 /// the same run if there is no trial. Of several, the one whose duration is nearest to the trial's
 /// figure, else the last. Null where nothing was measured, and for timelines that are not
 /// predicted.
-const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline);
+const db::TimelineInfo* measured_beside(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// The timeline that another is compared with: measured_beside() of a predicted one, the prediction
 /// for the trial or the run of a measured one. Null where there is none.
-const db::Timeline* compared_with(const Catalog& catalog, const db::Timeline& timeline);
+const db::TimelineInfo* compared_with(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// The figure of a trial with the spread of its repeats: "trial 45.2 ms (44.1 ms to 46.0 ms in 3
 /// repeats)". Empty where it was not measured.
@@ -78,7 +78,7 @@ std::string trial_text(const TrialRow& trial);
 /// A comparison in words. For the prediction of a trial it is its error against the trial's figure,
 /// for that of a run its error against measured_beside(). For a trial's measured timeline it is the
 /// trial's figure and speed-up. Empty where there is nothing to compare with.
-std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline);
+std::string comparison_text(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// {"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"} -> "chunks 4/3, axis batch"; text
 /// that is no JSON object as it is.

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "db/records.h"
-#include "viewer/model/activity.h"
+#include "viewer/model/timeline.h"
 
 /// Colours as plain numbers: their meanings, and which are readable on which. No drawing here.
 namespace viewer {

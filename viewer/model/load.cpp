@@ -9,7 +9,6 @@
 #include "db/run_chain.h"
 #include "db/store.h"
 #include "viewer/model/catalog.h"
-#include "viewer/model/lane_builder.h"
 #include "viewer/model/trial_figures.h"
 
 namespace viewer {
@@ -53,7 +52,7 @@ std::vector<TrialRow> load_trial_rows(const db::Connection& connection) {
 Catalog load_catalog(const db::Connection& connection) {
   Catalog catalog{{}, load_trial_rows(connection), db::load_timelines(connection)};
   std::map<std::int64_t, int> timelines;
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     if (timeline.run_id) ++timelines[*timeline.run_id];
   }
   for (db::RunOverview& run : db::load_run_overviews(connection)) {
@@ -79,33 +78,6 @@ RunData load_run(const db::Connection& connection, std::int64_t run_id) {
           {},
           db::load_iterations_before(connection, run_id),
           {db::load_rank_loads(connection, run_id), db::load_expert_places(connection, run_id)}};
-}
-
-Timeline load_timeline(const db::Connection& connection, const db::Timeline& info) {
-  const std::vector<db::TimelineOp> ops = db::load_timeline_ops(connection, info.id);
-  OpIndex index(ops);
-  LaneBuilder builder(index);
-  Timeline timeline = begin_timeline(info, ops);
-  link_ops(timeline, db::load_op_edges(connection, info.id),
-           db::load_rank_groups(connection, info.id));
-  for (const int rank : db::load_span_ranks(connection, info.id)) {
-    db::visit_spans(connection, info.id, rank, [&](const db::Span& span) {
-      builder.add(span);
-      return true;
-    });
-    RankLanes lanes = builder.take(rank);
-    append_unnamed(timeline, index.take_unnamed());
-    append_rank(timeline, std::move(lanes));
-  }
-  finish_timeline(timeline);
-  return timeline;
-}
-
-MemoryTable load_memory(const db::Connection& connection, const db::Timeline& info) {
-  std::vector<db::RunRank> ranks;
-  if (info.kind == db::kMeasured && info.run_id)
-    ranks = db::load_run_ranks(connection, *info.run_id);
-  return build_memory_table(db::load_timeline_memory(connection, info.id), ranks);
 }
 
 }  // namespace viewer

@@ -10,7 +10,6 @@
 #include "db/records.h"
 #include "viewer/model/balance_table.h"
 #include "viewer/model/load_table.h"
-#include "viewer/model/memory_table.h"
 #include "viewer/model/rank_loads.h"
 #include "viewer/model/timeline.h"
 
@@ -38,7 +37,7 @@ struct Catalog {
   std::vector<RunRow> runs;  ///< latest first
   /// The trials by study, fastest measured first (compared_s), then fastest predicted.
   std::vector<TrialRow> trials;
-  std::vector<db::Timeline> timelines;  ///< see sort_timelines
+  std::vector<db::TimelineInfo> timelines;  ///< see sort_timelines
 };
 
 /// The data of one run, apart from its timelines.
@@ -57,9 +56,5 @@ struct RunData {
 
 Catalog load_catalog(const db::Connection& connection);
 RunData load_run(const db::Connection& connection, std::int64_t run_id);
-Timeline load_timeline(const db::Connection& connection, const db::Timeline& info);
-/// The memory of a timeline's ranks; empty where the database does not say. Of a measured one also
-/// what its run touched.
-MemoryTable load_memory(const db::Connection& connection, const db::Timeline& info);
 
 }  // namespace viewer

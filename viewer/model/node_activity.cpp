@@ -11,6 +11,11 @@ namespace {
 
 constexpr double kPartsPerMoment = 2;  // moments further apart than this are not interpolated
 
+/// Seconds of a rank up to a moment.
+struct SpentTime {
+  double computation_s = 0, exposed_s = 0, busy_s = 0;
+};
+
 PartTime difference(const SpentTime& a, const SpentTime& b) {
   return {static_cast<float>(a.computation_s - b.computation_s),
           static_cast<float>(a.exposed_s - b.exposed_s), static_cast<float>(a.busy_s - b.busy_s)};
@@ -19,19 +24,23 @@ PartTime difference(const SpentTime& a, const SpentTime& b) {
 double between(double a, double b, double share) { return a + (b - a) * share; }
 
 // The running sum at a moment between those of the ledger.
+SpentTime spent_until(const TimeLedger& ledger, std::size_t moment) {
+  const db::RankStatistics& spent = ledger.spent[moment];
+  const double length_s = ledger.moments_s[moment] - ledger.moments_s.front();
+  return {spent.computation_s, spent.exposed_s, length_s - spent.idle_s};
+}
+
 SpentTime spent_at(const TimeLedger& ledger, double time_s) {
   const auto after = std::upper_bound(ledger.moments_s.begin(), ledger.moments_s.end(), time_s);
   const auto at = static_cast<std::size_t>(after - ledger.moments_s.begin());
   if (at == 0) return {};
-  if (at == ledger.moments_s.size()) return ledger.spent.back();
-  const SpentTime &a = ledger.spent[at - 1], &b = ledger.spent[at];
+  const SpentTime a = spent_until(ledger, at - 1);
+  if (at == ledger.moments_s.size()) return a;
+  const SpentTime b = spent_until(ledger, at);
   const double share =
       (time_s - ledger.moments_s[at - 1]) / (ledger.moments_s[at] - ledger.moments_s[at - 1]);
-  SpentTime spent;
-  spent.computation_s = between(a.computation_s, b.computation_s, share);
-  spent.exposed_s = between(a.exposed_s, b.exposed_s, share);
-  spent.busy_s = between(a.busy_s, b.busy_s, share);
-  return spent;
+  return {between(a.computation_s, b.computation_s, share),
+          between(a.exposed_s, b.exposed_s, share), between(a.busy_s, b.busy_s, share)};
 }
 
 bool has_moments_enough(const TimeLedger& ledger, const TimeParts& parts) {
@@ -81,12 +90,12 @@ void add_from_spans(NodeActivity& activity, const Timeline& timeline, const Time
                     double begin_s) {
   const TimeRange all{std::max(begin_s, activity.parts.all().begin_s), activity.parts.all().end_s};
   std::vector<TimeRange> computation, either, any;
-  for (const Lane& lane : std::span(timeline.lanes).subspan(ledger.first_lane, ledger.lanes)) {
+  for (const Lane& lane : lanes_of(timeline, ledger)) {
     for (std::size_t s = first_ending_after(lane, all.begin_s);
          s < lane.spans.size() && lane.spans[s].start_s < all.end_s; ++s) {
       const LaneSpan& span = lane.spans[s];
       const TimeRange range{std::max(span.start_s, all.begin_s), span.end_s};
-      const Activity what = timeline.activities[static_cast<std::size_t>(span.op)].activity;
+      const Activity what = timeline.counted[static_cast<std::size_t>(span.op)].activity;
       if (what == Activity::computation) computation.push_back(range);
       if (what == Activity::computation || what == Activity::communication) {
         either.push_back(range);

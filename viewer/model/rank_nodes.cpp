@@ -8,7 +8,7 @@
 namespace viewer {
 
 std::map<int, int> rank_nodes(const db::Connection& connection, const Catalog& catalog,
-                              const db::Timeline& timeline) {
+                              const db::TimelineInfo& timeline) {
   std::int64_t run_id = timeline.run_id.value_or(0);
   if (run_id == 0 && timeline.trial_id) {
     const TrialRow* trial = find_trial(catalog, *timeline.trial_id);

@@ -12,6 +12,7 @@
 
 #include "db/error.h"
 #include "db/load.h"
+#include "db/timeline/read_timeline.h"
 #include "viewer/model/catalog.h"
 
 namespace viewer {
@@ -41,9 +42,10 @@ void guarded(Session& session, const Load& load) {
   }
 }
 
-const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
-  const auto found = std::find_if(catalog.timelines.begin(), catalog.timelines.end(),
-                                  [&](const db::Timeline& timeline) { return timeline.id == id; });
+const db::TimelineInfo* find_timeline(const Catalog& catalog, std::int64_t id) {
+  const auto found =
+      std::find_if(catalog.timelines.begin(), catalog.timelines.end(),
+                   [&](const db::TimelineInfo& timeline) { return timeline.id == id; });
   return found == catalog.timelines.end() ? nullptr : &*found;
 }
 
@@ -82,7 +84,7 @@ std::size_t give_up(Session& session, std::map<std::int64_t, Timeline>& from, co
 }
 
 // Begins to load a timeline beside the frames; one that is small is complete at once.
-void load_in_background(Session& session, const db::Timeline& info,
+void load_in_background(Session& session, const db::TimelineInfo& info,
                         std::map<std::int64_t, Timeline>& into, Clock::time_point at_once_until) {
   session.loaders.erase(info.id);  // of a timeline that was beside the stack and is stacked now
   auto loader = std::make_unique<TimelineLoader>(session.connection, info);
@@ -103,8 +105,8 @@ bool is_stacked(const Session& session, std::int64_t id) {
 bool is_beside(const Session& session, std::int64_t id) {
   if (is_stacked(session, id)) return false;
   const auto compared = [&](std::int64_t stacked) {
-    const db::Timeline* info = find_timeline(session.catalog, stacked);
-    const db::Timeline* other = info ? compared_with(session.catalog, *info) : nullptr;
+    const db::TimelineInfo* info = find_timeline(session.catalog, stacked);
+    const db::TimelineInfo* other = info ? compared_with(session.catalog, *info) : nullptr;
     return other != nullptr && other->id == id;
   };
   return std::any_of(session.stacked.begin(), session.stacked.end(), compared);
@@ -116,7 +118,7 @@ Timeline& being_loaded(Session& session, std::int64_t id) {
   return stacked != session.timelines.end() ? stacked->second : session.beside.at(id);
 }
 
-bool is_same(const db::Timeline& a, const db::Timeline& b) {
+bool is_same(const db::TimelineInfo& a, const db::TimelineInfo& b) {
   return a.id == b.id && a.kind == b.kind && a.label == b.label && a.run_id == b.run_id &&
          a.trial_id == b.trial_id && a.iteration == b.iteration && a.duration_s == b.duration_s;
 }
@@ -140,13 +142,13 @@ void load_stack_until(Session& session, Clock::time_point at_once_until) {
   give_up(session, session.beside, [&](const auto& of) { return !is_beside(session, of.first); });
   guarded(session, [&] {
     for (const std::int64_t id : session.stacked) {
-      const db::Timeline* info = find_timeline(session.catalog, id);
+      const db::TimelineInfo* info = find_timeline(session.catalog, id);
       if (session.timelines.contains(id) || info == nullptr) continue;
       changed = true;
       if (session.in_background) {
         load_in_background(session, *info, session.timelines, at_once_until);
       } else {
-        session.timelines.emplace(id, load_timeline(session.connection, *info));
+        session.timelines.emplace(id, read_timeline(session.connection, *info));
       }
     }
   });
@@ -171,8 +173,8 @@ void deliver(Session& session) {
   }
 }
 
-const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
-  const db::Timeline* info = compared_with(session.catalog, timeline);
+const Timeline* load_beside(Session& session, const db::TimelineInfo& timeline) {
+  const db::TimelineInfo* info = compared_with(session.catalog, timeline);
   if (info == nullptr) return nullptr;
   const auto stacked = session.timelines.find(info->id);
   if (stacked != session.timelines.end()) {
@@ -183,7 +185,7 @@ const Timeline* load_beside(Session& session, const db::Timeline& timeline) {
       if (session.in_background) {
         load_in_background(session, *info, session.beside, at_once());
       } else {
-        session.beside.emplace(info->id, load_timeline(session.connection, *info));
+        session.beside.emplace(info->id, read_timeline(session.connection, *info));
       }
     });
   }
@@ -217,7 +219,7 @@ void select_trial(Session& session, std::int64_t trial_id) {
     // The repeat whose timeline is shown, so that losses and loads are those of the same run.
     std::int64_t run = trial->runs.back();
     for (const std::int64_t id : stack) {
-      const db::Timeline* timeline = find_timeline(session.catalog, id);
+      const db::TimelineInfo* timeline = find_timeline(session.catalog, id);
       const bool own =
           timeline != nullptr && timeline->run_id &&
           std::find(trial->runs.begin(), trial->runs.end(), *timeline->run_id) != trial->runs.end();
@@ -235,8 +237,8 @@ void reload(Session& session) {
   guarded(session, [&] {
     session.catalog = load_catalog(session.connection);
     ++session.catalog_changes;
-    const auto changed = [&](std::int64_t id, const db::Timeline& loaded) {
-      const db::Timeline* now = find_timeline(session.catalog, id);
+    const auto changed = [&](std::int64_t id, const db::TimelineInfo& loaded) {
+      const db::TimelineInfo* now = find_timeline(session.catalog, id);
       return now == nullptr || !is_same(*now, loaded);
     };
     std::erase_if(session.loaders, [&](const auto& of) {

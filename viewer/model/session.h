@@ -64,7 +64,7 @@ void deliver(Session& session);
 
 /// The timeline that a stacked one is compared with (see compared_with), which is loaded from the
 /// first call on. Null where there is none, and while it is still loaded.
-const Timeline* load_beside(Session& session, const db::Timeline& timeline);
+const Timeline* load_beside(Session& session, const db::TimelineInfo& timeline);
 
 /// The largest error of the clocks of a run's ranks; none where it is not known of one.
 std::optional<double> clock_error_s(const Session& session, std::int64_t run_id);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "db/timeline_statistics.h"
+#include "db/timeline/intervals.h"
 
 /// A part of a time axis, and how zooming and panning change it.
 namespace viewer {

@@ -1,147 +1,51 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "db/records.h"
-#include "viewer/model/activity.h"
+#include "db/timeline/cause.h"
+#include "db/timeline/collective.h"
+#include "db/timeline/critical_path.h"
+#include "db/timeline/difference.h"
+#include "db/timeline/exposure.h"
+#include "db/timeline/memory_table.h"
+#include "db/timeline/op_label.h"
+#include "db/timeline/op_table.h"
+#include "db/timeline/summary.h"
+#include "db/timeline/timeline.h"
 #include "viewer/model/time_range.h"
 
-/// A timeline as the viewer holds it. The spans of a lane are sorted and never overlap, so that a
-/// binary search finds the visible ones. No drawing here.
+/// The timelines of db/timeline and what is asked of them, by their short names.
 namespace viewer {
 
-/// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
-inline constexpr double kTouching_s = 1e-9;
+using db::Activity;
+using db::Cause;
+using db::Collective;
+using db::Differences;
+using db::ExposedOp;
+using db::Hold;
+using db::Lane;
+using db::LaneSpan;
+using db::Lateness;
+using db::MemoryItem;
+using db::MemoryStep;
+using db::MemoryTable;
+using db::OpDifference;
+using db::OpGrouping;
+using db::OpRow;
+using db::PartDifference;
+using db::PathPart;
+using db::PathStep;
+using db::PoolUse;
+using db::RankMemory;
+using db::Reason;
+using db::SpanIndex;
+using db::SpanIndexBuilder;
+using db::SpanPosition;
+using db::Summary;
+using db::TimeLedger;
+using db::Timeline;
 
-/// One execution of `ops[op]` of its timeline.
-struct LaneSpan {
-  double start_s = 0;
-  double end_s = 0;
-  std::int32_t op = 0;
-  float waiting_s = 0;  ///< of a communication, as the database says; 0 where it does not
-  std::int64_t bytes = 0;
-  double flops = 0;
-
-  double duration_s() const { return end_s - start_s; }
-};
-/// The duration of a span without its waiting: what its bytes took.
-double transfer_s(const LaneSpan& span);
-
-/// What a block of kBlockSpans spans of a lane tells without a look at each of them.
-struct LaneBlock {
-  double start_s = 0;  ///< of its first span
-  float longest_s = 0;
-  std::int32_t longest_op = 0;  ///< the op of its longest span
-};
-inline constexpr std::size_t kBlockSpans = 64;
-
-/// The spans of one stream of one rank, sorted by start and free of overlap. A stream whose spans
-/// overlap (imported traces) is spread over several lanes, `row` 0, 1, ...
-struct Lane {
-  int rank = 0;
-  std::string stream;
-  int row = 0;
-  std::vector<LaneSpan> spans;
-  std::vector<double> busy_before_s;   ///< busy_before_s[i] = sum of durations of spans [0, i); one
-                                       ///< longer than spans
-  std::vector<LaneBlock> blocks = {};  ///< of all spans, or none: they only save time
-};
-
-/// Seconds from the first span of a rank to a moment, during which at least one op of an activity
-/// ran.
-struct SpentTime {
-  double computation_s = 0;
-  double communication_s = 0;
-  double exposed_s = 0;  ///< the part of communication_s during which no computation ran
-  double copy_s = 0;
-  double host_s = 0;
-  double busy_s = 0;                                   ///< during which any op ran
-  double exposed_waiting_s = 0, exposed_bubble_s = 0;  ///< of exposed_s (timeline_statistics.h)
-};
-
-/// How one rank spent its time up to some moments, so that any range costs two look-ups and the
-/// spans around its ends. The moments are those at which some blocks of its lanes
-/// begin.
-struct TimeLedger {
-  int rank = 0;
-  std::size_t first_lane = 0;  ///< lanes[first_lane, first_lane + lanes) are those of the rank
-  std::size_t lanes = 0;
-  std::vector<double> moments_s;  ///< ascending
-  std::vector<SpentTime> spent;   ///< one per moment
-  double flops = 0;               ///< of all its spans
-};
-
-struct Timeline {
-  db::Timeline info;
-  std::vector<db::TimelineOp> ops;
-  std::vector<OpActivity> activities;  ///< of each op
-  std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
-                            ///< others), then row
-  std::vector<TimeLedger> ledgers;  ///< one per rank, by rank
-  TimeRange extent;    ///< the iteration, from the timeline's begin over its duration; from the
-                       ///< first start to the last end where spans lie elsewhere
-  TimeRange recorded;  ///< from the first start to the last end of the ranks that are there
-  std::size_t spans = 0;
-  /// Whether all ranks are there; while a timeline is loaded, its ranks come one after another.
-  bool complete = true;
-  /// [op]: the ops that must have ended on a rank before it may start there. Empty where the
-  /// database does not say.
-  std::vector<std::vector<std::int32_t>> waits_for;
-  /// By kind of group and rank: the lowest rank of its group. Empty where the database does not
-  /// say.
-  std::map<std::string, std::map<int, int>> first_rank;
-};
-
-/// Names one span: lanes[lane].spans[span] of a timeline.
-struct SpanPosition {
-  std::size_t lane = 0;
-  std::size_t span = 0;
-  bool operator==(const SpanPosition&) const = default;
-};
-
-/// Sorts rows of the database into lanes. A span whose op has no row gets one named "op 17"; spans
-/// of negative or non-finite time are left out.
-Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
-                        const std::vector<db::Span>& spans);
-
-/// The lanes of one rank with all that is kept of them, to be appended to a timeline.
-struct RankLanes {
-  std::vector<Lane> lanes;
-  TimeLedger ledger;
-  TimeRange extent;  ///< from the first start to the last end
-  std::size_t spans = 0;
-};
-
-/// A timeline without spans, to append ranks to: ascending, each once. Its extent is that of the
-/// iteration until finish_timeline.
-Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops);
-/// Ops without a row, in the order of their places; those of a rank come before the rank.
-void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops);
-void append_rank(Timeline& timeline, RankLanes rank);
-void finish_timeline(Timeline& timeline);
-
-/// Says which ops wait for which, and which ranks communicate. Edges of ops that the timeline lacks
-/// are left out.
-void link_ops(Timeline& timeline, const std::vector<db::OpEdge>& edges,
-              const std::vector<db::RankGroup>& groups);
-
-/// Index of the first span that ends after `time_s`; spans.size() if none.
-std::size_t first_ending_after(const Lane& lane, double time_s);
-
-/// Index of the first span that starts at or after `time_s`; spans.size() if none.
-std::size_t first_starting_at(const Lane& lane, double time_s);
-/// The same among the spans from index `from` on.
-std::size_t first_starting_at(const Lane& lane, double time_s, std::size_t from);
-
-/// The span that covers `time_s`, or the nearest one that is no further than `tolerance_s` away.
-std::optional<std::size_t> span_at(const Lane& lane, double time_s, double tolerance_s);
-
-/// Stable order of streams: compute, inter_node, intra_node, copy, host, then any other.
-int stream_order(const std::string& stream);
+using db::base_kind;
+using db::histogram;
+using db::kBlockSpans;
+using db::kTouching_s;
 
 }  // namespace viewer

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "db/load.h"
-#include "viewer/model/lane_builder.h"
+#include "db/timeline/lane_builder.h"
 
 namespace viewer {
 
@@ -23,7 +23,7 @@ constexpr unsigned kMostThreads = 4;
 }  // namespace
 
 struct TimelineLoader::Shared {
-  Shared(const db::Connection& connection, const db::Timeline& timeline)
+  Shared(const db::Connection& connection, const db::TimelineInfo& timeline)
       : path(connection.path()),
         info(timeline),
         ops(db::load_timeline_ops(connection, timeline.id)),
@@ -33,28 +33,28 @@ struct TimelineLoader::Shared {
         index(ops) {}
 
   void read();
-  void read_rank(const db::Connection& connection, LaneBuilder& builder, std::size_t place);
+  void read_rank(const db::Connection& connection, db::LaneBuilder& builder, std::size_t place);
 
   const std::string path;
-  const db::Timeline info;
+  const db::TimelineInfo info;
   const std::vector<db::TimelineOp> ops;
   const std::vector<db::OpEdge> edges;
   const std::vector<db::RankGroup> groups;
   const std::vector<int> ranks;  // ascending
-  OpIndex index;
+  db::OpIndex index;
   std::atomic<std::size_t> next_rank = 0;  // place in `ranks` of the next one to read
   std::atomic<bool> stop = false;
 
   std::mutex mutex;  // guards what follows
   std::condition_variable arrived;
-  std::map<std::size_t, RankLanes> waiting;  // by place; those after a gap wait for it
-  std::size_t delivered = 0;                 // ranks
+  std::map<std::size_t, db::RankLanes> waiting;  // by place; those after a gap wait for it
+  std::size_t delivered = 0;                     // ranks
   std::exception_ptr failure;
 
   std::vector<std::jthread> threads;  // last: they end before what they use
 };
 
-void TimelineLoader::Shared::read_rank(const db::Connection& connection, LaneBuilder& builder,
+void TimelineLoader::Shared::read_rank(const db::Connection& connection, db::LaneBuilder& builder,
                                        std::size_t place) {
   const int rank = ranks[place];
   db::visit_spans(connection, info.id, rank, [&](const db::Span& span) {
@@ -62,7 +62,7 @@ void TimelineLoader::Shared::read_rank(const db::Connection& connection, LaneBui
     return !stop.load(std::memory_order_relaxed);
   });
   if (stop) return;
-  RankLanes lanes = builder.take(rank);
+  db::RankLanes lanes = builder.take(rank);
   const std::lock_guard lock(mutex);
   waiting.emplace(place, std::move(lanes));
   arrived.notify_all();
@@ -71,7 +71,7 @@ void TimelineLoader::Shared::read_rank(const db::Connection& connection, LaneBui
 void TimelineLoader::Shared::read() {
   try {
     const db::Connection connection = db::open_reader(path);
-    LaneBuilder builder(index);
+    db::LaneBuilder builder(index);
     for (std::size_t place = next_rank++; place < ranks.size() && !stop; place = next_rank++) {
       read_rank(connection, builder, place);
     }
@@ -82,7 +82,7 @@ void TimelineLoader::Shared::read() {
   }
 }
 
-TimelineLoader::TimelineLoader(const db::Connection& connection, const db::Timeline& info)
+TimelineLoader::TimelineLoader(const db::Connection& connection, const db::TimelineInfo& info)
     : shared_(std::make_unique<Shared>(connection, info)) {
   const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
   const auto wanted =
@@ -101,7 +101,7 @@ Timeline TimelineLoader::begun() const {
 }
 
 bool TimelineLoader::deliver(Timeline& timeline) {
-  std::vector<RankLanes> ready;
+  std::vector<db::RankLanes> ready;
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->failure) std::rethrow_exception(shared_->failure);
@@ -113,7 +113,7 @@ bool TimelineLoader::deliver(Timeline& timeline) {
     }
   }
   append_unnamed(timeline, shared_->index.take_unnamed());
-  for (RankLanes& rank : ready) append_rank(timeline, std::move(rank));
+  for (db::RankLanes& rank : ready) append_rank(timeline, std::move(rank));
   const bool last = shared_->delivered == shared_->ranks.size() && !timeline.complete;
   if (last) finish_timeline(timeline);
   return last || !ready.empty();

@@ -15,7 +15,7 @@ class TimelineLoader {
  public:
   /// Starts reading. `connection` is used for the ops, their edges and the ranks; threads open the
   /// database of the same path. Throws db::Error.
-  TimelineLoader(const db::Connection& connection, const db::Timeline& info);
+  TimelineLoader(const db::Connection& connection, const db::TimelineInfo& info);
   TimelineLoader(const TimelineLoader&) = delete;
   TimelineLoader& operator=(const TimelineLoader&) = delete;
   /// Stops reading.

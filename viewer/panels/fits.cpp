@@ -12,7 +12,7 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/panels/fit_charts.h"
 #include "viewer/panels/fit_choice.h"
 #include "viewer/panels/panels.h"

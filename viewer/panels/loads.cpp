@@ -438,12 +438,12 @@ void show_asked_timeline(PanelContext& context) {
   const std::optional<int> asked =
       std::exchange(context.states.of<LoadPanel>().asked_timeline, std::nullopt);
   if (!asked) return;
-  for (const db::Timeline& timeline : session.catalog.timelines) {
+  for (const db::TimelineInfo& timeline : session.catalog.timelines) {
     const bool wanted = timeline.run_id == session.run.run_id && timeline.kind == db::kMeasured &&
                         timeline.iteration == *asked;
     if (!wanted) continue;
     session.stacked = {timeline.id};
-    const db::Timeline* beside = compared_with(session.catalog, timeline);
+    const db::TimelineInfo* beside = compared_with(session.catalog, timeline);
     if (beside != nullptr) session.stacked.push_back(beside->id);
     load_stack(session);
     context.next_panel = "timeline";

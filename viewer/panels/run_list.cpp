@@ -82,7 +82,7 @@ std::optional<std::int64_t> draw_narrow_runs(const RunFilter& filter, const Font
 }
 
 // Whether the timeline was ticked or unticked.
-bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeline& timeline) {
+bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::TimelineInfo& timeline) {
   const auto at = std::find(session.stacked.begin(), session.stacked.end(), timeline.id);
   bool shown = at != session.stacked.end();
   const std::string title = timeline_title(session.catalog, timeline);
@@ -123,9 +123,10 @@ bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeli
 
 bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   bool changed = false;
-  const std::vector<const db::Timeline*> own = timelines_of(session.catalog, session.selected_run);
+  const std::vector<const db::TimelineInfo*> own =
+      timelines_of(session.catalog, session.selected_run);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {scaled_px(3), scaled_px(2)});
-  for (const db::Timeline* timeline : own) {
+  for (const db::TimelineInfo* timeline : own) {
     changed |= draw_timeline_choice(session, fonts, *timeline);
   }
   if (own.empty() && !session.catalog.runs.empty()) {
@@ -135,7 +136,7 @@ bool draw_timeline_choices(Session& session, const Fonts& fonts) {
     ImGui::Spacing();
     ImGui::TextDisabled("of other runs");
   }
-  for (const db::Timeline& timeline : session.catalog.timelines) {
+  for (const db::TimelineInfo& timeline : session.catalog.timelines) {
     const bool listed = std::find(own.begin(), own.end(), &timeline) != own.end();
     if (!listed) changed |= draw_timeline_choice(session, fonts, timeline);
   }

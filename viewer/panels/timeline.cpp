@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "db/error.h"
+#include "db/timeline/read_timeline.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/rank_nodes.h"
 #include "viewer/panels/fit_choice.h"
@@ -48,32 +49,18 @@ constexpr std::array kTimelineKeys = {
     KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
     KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
 
-std::optional<double> clock_error(TimelinePanel& panel, const Session& session,
-                                  std::int64_t run_id) {
-  const auto [found, added] = panel.clock_errors_s.try_emplace(run_id);
-  if (added) found->second = clock_error_s(session, run_id);
-  return found->second;
-}
-
-// Where the ranks of a timeline ran; read when it is first shown.
-void find_nodes(TimelinePanel& panel, Session& session, const db::Timeline& info) {
-  const auto [found, added] = panel.ranks.nodes.try_emplace(info.id);
-  try {
-    if (added) found->second = rank_nodes(session.connection, session.catalog, info);
-  } catch (const db::Error& error) {
-    session.problem = error.what();
-  }
-}
-
-// Read when it is first shown.
-const MemoryTable* memory(TimelinePanel& panel, Session& session, const db::Timeline& info) {
-  const auto [found, added] = panel.memory.tables.try_emplace(info.id);
-  try {
-    if (added) found->second = load_memory(session.connection, info);
-  } catch (const db::Error& error) {
-    session.problem = error.what();
-  }
-  return &found->second;
+// What is read from the database when it is first shown.
+template <class Read>
+auto& read_once(TimelinePanel& panel, Session& session, Question question, std::int64_t of,
+                const Read& read) {
+  return panel.memo.answer(question, of, 0, [&] {
+    try {
+      return read();
+    } catch (const db::Error& error) {
+      session.problem = error.what();
+      return decltype(read())();
+    }
+  });
 }
 
 std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
@@ -81,52 +68,30 @@ std::vector<StackEntry> stack_of(TimelinePanel& panel, Session& session) {
   for (const std::int64_t id : session.stacked) {
     const auto found = session.timelines.find(id);
     if (found == session.timelines.end()) continue;
-    const db::Timeline& info = found->second.info;
+    const db::TimelineInfo& info = found->second.info;
     stack.push_back({&found->second, timeline_title(session.catalog, info),
                      timeline_source(session.catalog, info), comparison_text(session.catalog, info),
-                     nullptr, 0, nullptr, nullptr});
-    find_nodes(panel, session, info);
-    if (shows_memory(panel)) stack.back().memory = memory(panel, session, info);
+                     nullptr, 0, nullptr, nullptr, nullptr});
+    StackEntry& entry = stack.back();
+    entry.nodes = &read_once(panel, session, Question::nodes, id,
+                             [&] { return rank_nodes(session.connection, session.catalog, info); });
+    if (shows_memory(panel)) {
+      entry.memory = &read_once(panel, session, Question::memory, id,
+                                [&] { return read_memory(session.connection, info); });
+    }
     // Only the table of ops and a selected span are compared, and a timeline may be large.
     const bool is_selected = panel.selected && panel.selected->stack + 1 == stack.size();
     if (panel.figures == Figures::ops || is_selected) {
-      stack.back().beside = load_beside(session, info);
+      entry.beside = load_beside(session, info);
     }
     if (panel.figures == Figures::collectives && info.kind == db::kMeasured && info.run_id) {
-      stack.back().clock_error_s = clock_error(panel, session, *info.run_id);
+      entry.clock_error_s = read_once(panel, session, Question::clock_error, id,
+                                      [&] { return clock_error_s(session, *info.run_id); });
     }
   }
   panel.at_once = !session.in_background;
   choose_rows(panel, stack);
   return stack;
-}
-
-// What was worked out from lanes that were there before others arrived.
-void forget_figures(TimelinePanel& panel) {
-  panel.styles.clear();
-  panel.summarized_ids.clear();
-  panel.legend_ids.clear();
-  panel.ranks.shown.clear();
-  panel.counterparts_of.reset();
-}
-
-// What was worked out from the spans of complete timelines, of which one may have been read again.
-void forget_spans(TimelinePanel& panel) {
-  panel.indices.clear();
-  panel.unfinished.clear();
-  panel.paths.clear();
-  panel.op_table.of.reset();
-  panel.asked_about.reset();
-  panel.collective.reset();
-  panel.causes.clear();
-  panel.clock_errors_s.clear();
-  panel.ranks.nodes.clear();
-  panel.ranks.bands.clear();
-  panel.late_of = 0;
-  panel.difference.reset();
-  panel.difference_colors.clear();
-  panel.memory.tables.clear();
-  panel.path_walk = {};
 }
 
 // Finds again what the words or the pinned op stand for, after the timelines changed.
@@ -161,13 +126,15 @@ bool is_there(const Session& session, StackPosition position) {
 // A new stack drops all state that points into the timelines of the old one. In a stack whose
 // timelines are still loaded, lanes come at the end: the state stays.
 void follow(TimelinePanel& panel, Session& session) {
-  if (panel.arrivals != session.arrivals) forget_figures(panel);
+  if (panel.arrivals != session.arrivals) panel.ranks.shown.clear();
   panel.arrivals = session.arrivals;
   if (panel.stack_changes == session.stack_changes) return;
   panel.stack_changes = session.stack_changes;
   if (panel.stacked == session.stacked) {
-    forget_figures(panel);
-    forget_spans(panel);
+    panel.memo.forget();  // one of the timelines may have been read again
+    panel.ranks.shown.clear();
+    panel.ranks.bands.clear();
+    panel.path_walk = {};
     panel.walks_again = !panel.search.text.empty() || !panel.op_table.pinned.empty();
     panel.hovered.reset();
     if (panel.selected && !is_there(session, *panel.selected)) panel.selected.reset();

@@ -18,7 +18,6 @@ namespace viewer {
 namespace {
 
 constexpr int kDigits = 3;
-constexpr double kTrifle = 0.005;  // of the iteration: not worth a sentence
 
 std::string time_text(double seconds) { return duration_text(seconds, kDigits); }
 
@@ -205,60 +204,14 @@ Finding predictions(const StudyFacts& facts) {
   return finding;
 }
 
-std::string where_text(const ExposedOp& op) {
-  std::string where = op.phase;
-  if (op.layer >= 0) where += fmt::format("{}layer {}", where.empty() ? "" : ", ", op.layer);
-  return where.empty() ? op.name : fmt::format("{} ({})", op.name, where);
-}
-
-std::string waiting_text(const ExposedOp& op) {
-  if (!op.waiting_s || *op.waiting_s < kTrifle * op.exposed_s) return "";
-  std::string text =
-      fmt::format(" {} of that passed before the last rank had come", time_text(*op.waiting_s));
-  if (op.late) {
-    text += fmt::format(": mostly rank {}", op.late->rank);
-    if (!op.late->ran.empty()) text += fmt::format(", which ran {} meanwhile", op.late->ran);
-  }
-  return text + ".";
-}
-
-// "Of that ...", where the timeline tells.
-std::string exposed_parts(const Summary& summary) {
-  if (!summary.knows_waiting) return "";
-  const db::RankStatistics& mean = summary.mean;
-  const std::string bubble = mean.exposed_bubble_s > 0
-                                 ? fmt::format(", and {} of waiting for another pipeline stage",
-                                               time_text(mean.exposed_bubble_s))
-                                 : std::string();
-  return fmt::format("Of that {} was transfer, {} waiting for late ranks{}. ",
-                     time_text(mean.exposed_transfer_s()), time_text(mean.exposed_waiting_s),
-                     bubble);
-}
-
 Finding exposure(const StudyFacts& facts) {
   Finding finding{"What was exposed, and why", {}};
   const TimelineFacts* shown =
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
   if (shown == nullptr) return finding;
-  const db::RankStatistics& mean = shown->summary.mean;
-  const double length_s = shown->summary.range.length_s();
-  if (!(length_s > 0)) return finding;
-  finding.paragraphs.push_back(fmt::format(
-      "In the {} iteration of {} that took {}, a rank computed for {} ({}) and communicated for "
-      "{}, {} of it while it computed nothing: that is exposed. {}For {} ({}) nothing ran.",
-      shown->timeline->info.kind, shown->title, time_text(length_s), time_text(mean.computation_s),
-      percent_text(mean.computation_s / length_s), time_text(mean.communication_s),
-      time_text(mean.exposed_s), exposed_parts(shown->summary), time_text(mean.idle_s),
-      percent_text(mean.idle_s / length_s)));
-  constexpr std::size_t kMost = 3;
-  for (std::size_t i = 0; i < std::min(kMost, facts.exposed.size()); ++i) {
-    const ExposedOp& op = facts.exposed[i];
-    if (op.exposed_s < kTrifle * length_s) break;
-    std::string text = fmt::format("{}: {} of its {} exposed.", where_text(op),
-                                   time_text(op.exposed_s), time_text(op.duration_s));
-    text += waiting_text(op);
-    if (!op.next.empty()) text += fmt::format(" What is computed after it is {}.", op.next);
-    finding.paragraphs.push_back(text);
+  finding.paragraphs = db::exposure_text(*shown->timeline, shown->title, facts.why);
+  for (std::string& text : db::path_and_late_text(facts.why)) {
+    finding.paragraphs.push_back(std::move(text));
   }
   return finding;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "db/timeline/read_timeline.h"
 #include "viewer/panels/panels.h"
 #include "viewer/timeline/timeline_panel.h"
 
@@ -66,7 +67,7 @@ int height_of(const Panel& panel, const Session& session, bool with_memory) {
 // Whether the database has the memory of a stacked timeline.
 bool knows_memory(const Session& session) {
   return std::any_of(session.timelines.begin(), session.timelines.end(), [&](const auto& of) {
-    return !load_memory(session.connection, of.second.info).ranks.empty();
+    return !read_memory(session.connection, of.second.info).ranks.empty();
   });
 }
 

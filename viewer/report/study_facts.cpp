@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "db/collective_ranks.h"
 #include "db/error.h"
 #include "db/load.h"
 #include "db/statement.h"
+#include "db/timeline/collective_ranks.h"
+#include "db/timeline/read_timeline.h"
 #include "viewer/model/catalog.h"
 
 namespace viewer {
@@ -103,7 +104,7 @@ void add_timelines(StudyFacts& facts, Session& session) {
                                summarize(timeline, timeline.extent)});
   }
   for (const TimelineFacts& timeline : facts.timelines) {
-    const db::Timeline& info = timeline.timeline->info;
+    const db::TimelineInfo& info = timeline.timeline->info;
     const std::vector<std::int64_t>& runs = shown->row->runs;
     const bool own =
         info.trial_id == shown->row->trial.id ||
@@ -115,9 +116,9 @@ void add_timelines(StudyFacts& facts, Session& session) {
   const TimelineFacts* measured =
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
   if (measured != nullptr) {
-    facts.memory = load_memory(session.connection, measured->timeline->info);
-    facts.exposed = exposed_ops(
-        *measured->timeline, db::all_ranks_together(session.connection, measured->timeline->info));
+    facts.memory = db::read_memory(session.connection, measured->timeline->info);
+    facts.why = db::why(*measured->timeline,
+                        db::all_ranks_together(session.connection, measured->timeline->info));
   }
 }
 

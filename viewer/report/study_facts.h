@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "db/records.h"
+#include "db/timeline/why.h"
 #include "viewer/model/balance_table.h"
-#include "viewer/model/exposure.h"
 #include "viewer/model/load_table.h"
 #include "viewer/model/rank_loads.h"
 #include "viewer/model/session.h"
-#include "viewer/model/summary.h"
 
 /// The figures of one study that a report speaks of, gathered from the database. No words here.
 namespace viewer {
@@ -46,9 +45,9 @@ struct StudyFacts {
   std::vector<TimelineFacts> timelines;          ///< those that the report draws
   const TimelineFacts* best_measured = nullptr;
   const TimelineFacts* best_predicted = nullptr;
-  std::vector<ExposedOp> exposed;  ///< of best_measured, else of best_predicted
-  MemoryTable memory;              ///< of the same timeline
-  std::int64_t loads_run = 0;      ///< the run whose losses and loads are shown
+  db::Why why;                 ///< of best_measured, else of best_predicted
+  MemoryTable memory;          ///< of the same timeline
+  std::int64_t loads_run = 0;  ///< the run whose losses and loads are shown
   BalanceTable balances;
   LoadTable loads;  ///< the tokens of single experts; empty where they are not stored
   RankLoads ranks;  ///< where experts were

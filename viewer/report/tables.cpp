@@ -8,6 +8,7 @@
 
 #include "db/console/format_rows.h"
 #include "db/query.h"
+#include "db/timeline/read_timeline.h"
 
 namespace viewer {
 
@@ -67,8 +68,8 @@ std::string memory_rows(const db::Connection& connection, const StudyFacts& fact
                        {"timeline", "schedule", "kind", "rank", "peak_at_s", "tensor", "role",
                         "pool", "tensors", "bytes", "begin_s", "end_s"});
     for (const TimelineFacts& of : facts.timelines) {
-      const db::Timeline& info = of.timeline->info;
-      const MemoryTable table = load_memory(connection, info);
+      const db::TimelineInfo& info = of.timeline->info;
+      const MemoryTable table = read_memory(connection, info);
       const RankMemory* rank = fullest_rank(table);
       if (rank == nullptr) continue;
       for (const MemoryItem& item : items_at(table, *rank, rank->device.peak.at_s)) {
@@ -90,15 +91,15 @@ std::string exposed_rows(const StudyFacts& facts) {
     db::RowWriter rows(stream, kCsv,
                        {"name", "kind", "phase", "layer", "duration_s", "exposed_s", "waiting_s",
                         "waited_for_rank", "which_ran", "computed_next"});
-    for (const ExposedOp& op : facts.exposed) {
+    for (const ExposedOp& op : facts.why.exposed) {
       db::Cell waiting, rank, ran;
       if (op.waiting_s) waiting = *op.waiting_s;
       if (op.late) {
         rank = std::int64_t{op.late->rank};
         ran = op.late->ran;
       }
-      rows.row({op.name, op.kind, op.phase, std::int64_t{op.layer}, op.duration_s, op.exposed_s,
-                waiting, rank, ran, op.next});
+      rows.row({op.sample.name, op.sample.kind, op.sample.phase, std::int64_t{op.sample.layer},
+                op.duration_s, op.exposed_s, waiting, rank, ran, op.next});
     }
     rows.finish();
   });

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
-#include "viewer/model/op_table.h"
+#include "viewer/model/timeline.h"
 
 namespace viewer {
 
@@ -41,10 +42,10 @@ void draw_arrow(const Canvas& canvas, Point from, Point to, Color color, float t
                                 {to.x - head, to.y + head * 0.6F}, paint);
 }
 
-void paint_partners(const Canvas& canvas, const TimelinePanel& panel, const Timeline& timeline,
-                    const AxisMap& map, const StackLayout& layout) {
-  if (!panel.collective || panel.collective->parts.size() < 2) return;
-  const Collective& collective = *panel.collective;
+void paint_partners(const Canvas& canvas, const TimelinePanel& panel, const AboutSpan& about,
+                    const Timeline& timeline, const AxisMap& map, const StackLayout& layout) {
+  if (!about.collective || about.collective->parts.size() < 2) return;
+  const Collective& collective = *about.collective;
   const SpanPosition last = collective.parts[collective.last];
   bool waited = false;
   for (const SpanPosition at : collective.parts) {
@@ -68,12 +69,12 @@ void paint_partners(const Canvas& canvas, const TimelinePanel& panel, const Time
   draw_line(canvas.draw, {x, top}, {x, bottom}, to_u32(theme::kBad), 1.5F);
 }
 
-void paint_causes(const Canvas& canvas, const TimelinePanel& panel, const Timeline& timeline,
-                  const AxisMap& map, const StackLayout& layout) {
+void paint_causes(const Canvas& canvas, const TimelinePanel& panel, const AboutSpan& about,
+                  const Timeline& timeline, const AxisMap& map, const StackLayout& layout) {
   const StackPosition own = *panel.selected;
   // The last to happen comes first in the list and is drawn over the others.
-  for (std::size_t i = panel.causes.size(); i-- > 0;) {
-    const Cause& cause = panel.causes[i];
+  for (std::size_t i = about.causes.size(); i-- > 0;) {
+    const Cause& cause = about.causes[i];
     const double to_s =
         cause.reason == Reason::rendezvous ? cause.at_s : span_at(timeline, own.at).start_s;
     const auto from = place_of(canvas, map, layout, {own.stack, cause.at}, cause.at_s);
@@ -83,14 +84,32 @@ void paint_causes(const Canvas& canvas, const TimelinePanel& panel, const Timeli
   }
 }
 
+std::vector<Color> colors_of(const Timeline& timeline, const Differences& differences) {
+  double most_s = 0;
+  std::map<std::string, double> of_op;
+  for (const OpDifference& op : differences.ops) {
+    of_op[op_key(op.op, OpGrouping::op)] = op.difference_s();
+    most_s = std::max(most_s, std::abs(op.difference_s()));
+  }
+  constexpr Color kSame = rgb(0x5A616C), kLonger = rgb(0xF59E2C), kShorter = rgb(0x5B9BE6);
+  std::vector<Color> colors;
+  for (const db::TimelineOp& op : timeline.ops) {
+    const auto of = of_op.find(op_key(op, OpGrouping::op));
+    const double difference_s = of == of_op.end() ? 0 : of->second;
+    const double strength = most_s > 0 ? std::sqrt(std::abs(difference_s) / most_s) : 0;
+    colors.push_back(
+        mix(kSame, difference_s > 0 ? kLonger : kShorter, static_cast<float>(strength)));
+  }
+  return colors;
+}
+
 }  // namespace
 
 void paint_waiting(const Canvas& canvas, const LaneSpan& span, const AxisMap& map, float y,
                    float height) {
   const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(span.start_s)));
   const float x1 =
-      std::min(canvas.axis.right,
-               canvas.axis.to_px(map.to_axis(span.start_s + static_cast<double>(span.waiting_s))));
+      std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(span.start_s + span.waiting_s)));
   if (x1 - x0 < 2) return;
   const float top = y + 1, bottom = y + height - 1, tall = bottom - top;
   canvas.draw.AddRectFilled({x0, top}, {x1, bottom}, to_u32(theme::kLane, 0.55F));
@@ -106,15 +125,15 @@ void paint_waiting(const Canvas& canvas, const LaneSpan& span, const AxisMap& ma
 
 void paint_asked(const Canvas& canvas, TimelinePanel& panel, std::span<const StackEntry> stack,
                  const StackLayout& layout) {
-  ask_about_selected(panel, stack);
   if (!panel.selected) return;
+  const AboutSpan& about = about_selected(panel, stack);
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
   const AxisMap map = axis_map(timeline, panel.own_axis, stack_extent(stack));
   // Arrows from what is left of the view do not cross the names of the lanes.
   canvas.draw.PushClipRect({canvas.axis.left, canvas.area.min.y},
                            {canvas.axis.right, canvas.area.max.y}, true);
-  paint_partners(canvas, panel, timeline, map, layout);
-  paint_causes(canvas, panel, timeline, map, layout);
+  paint_partners(canvas, panel, about, timeline, map, layout);
+  paint_causes(canvas, panel, about, timeline, map, layout);
   canvas.draw.PopClipRect();
 }
 
@@ -147,23 +166,12 @@ const std::vector<Color>& difference_colors(TimelinePanel& panel, std::span<cons
                                             std::size_t in) {
   const Timeline& timeline = *stack[in].timeline;
   const Differences* differences = difference_of(panel, stack);
-  const auto [found, added] = panel.difference_colors.try_emplace(timeline.info.id);
-  if (!added || differences == nullptr) return found->second;
-  double most_s = 0;
-  std::map<std::string, double> of_op;
-  for (const OpDifference& op : differences->ops) {
-    of_op[op_key(op.op, OpGrouping::op)] = op.difference_s();
-    most_s = std::max(most_s, std::abs(op.difference_s()));
-  }
-  constexpr Color kSame = rgb(0x5A616C), kLonger = rgb(0xF59E2C), kShorter = rgb(0x5B9BE6);
-  for (const db::TimelineOp& op : timeline.ops) {
-    const auto of = of_op.find(op_key(op, OpGrouping::op));
-    const double difference_s = of == of_op.end() ? 0 : of->second;
-    const double strength = most_s > 0 ? std::sqrt(std::abs(difference_s) / most_s) : 0;
-    found->second.push_back(
-        mix(kSame, difference_s > 0 ? kLonger : kShorter, static_cast<float>(strength)));
-  }
-  return found->second;
+  static const std::vector<Color> none;
+  if (differences == nullptr) return none;
+  const auto [first, second] = compared_pair(panel, stack);
+  const std::pair compared(stack[first].timeline->info.id, stack[second].timeline->info.id);
+  return panel.memo.answer(Question::difference_colors, timeline.info.id, compared,
+                           [&] { return colors_of(timeline, *differences); });
 }
 
 }  // namespace viewer

@@ -70,13 +70,9 @@ void draw_collectives(TimelinePanel& panel, const Fonts& fonts, std::span<const 
 const std::vector<Lateness>& late_ranks(TimelinePanel& panel, std::span<const StackEntry> stack) {
   const Timeline& timeline = *stack[panel.focus].timeline;
   const TimeRange range = marked_range(panel, stack, panel.focus);
-  const bool dragging = panel.range_anchor_s.has_value();
-  const bool fresh = panel.late_of == timeline.info.id && (dragging || panel.late_in == range);
-  if (fresh) return panel.late;
-  panel.late = lateness(timeline, index_of(panel, timeline), range);
-  panel.late_of = timeline.info.id;
-  panel.late_in = range;
-  return panel.late;
+  const auto find = [&] { return lateness(timeline, index_of(panel, timeline), range); };
+  const bool is_dragged = panel.range_anchor_s.has_value();
+  return panel.memo.answer(Question::late, timeline.info.id, range, find, is_dragged);
 }
 
 }  // namespace viewer

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/paint.h"
 #include "viewer/timeline/timeline_panel.h"
 
@@ -59,32 +59,32 @@ std::vector<Fact> exposed_facts(const Timeline& timeline, SpanPosition at) {
 }
 
 // The time of the selected span without its waiting.
-double selected_transfer_s(const TimelinePanel& panel, const Timeline& timeline) {
-  const SpanPosition at = panel.selected->at;
+double selected_transfer_s(const AboutSpan& about, const Timeline& timeline, SpanPosition at) {
   const LaneSpan& span = span_at(timeline, at);
-  if (!panel.collective) return transfer_s(span);
-  return span.duration_s() - waiting_of(timeline, *panel.collective, at).length_s();
+  if (!about.collective) return transfer_s(span);
+  return span.duration_s() - waiting_of(timeline, *about.collective, at).length_s();
 }
 
 // Whom the selected communication waited for.
-std::vector<Fact> waiting_facts(TimelinePanel& panel, const Timeline& timeline) {
-  if (!panel.collective) return {};
+std::vector<Fact> waiting_facts(TimelinePanel& panel, const AboutSpan& about,
+                                const Timeline& timeline) {
+  if (!about.collective) return {};
   const SpanPosition at = panel.selected->at;
   const std::string waiting = waiting_text(timeline, index_of(panel, timeline), at);
   if (waiting.empty()) return {};
   std::vector<Fact> facts = {{"waiting", waiting}};
-  if (waiting_of(timeline, *panel.collective, at).length_s() > 0) {
-    facts.push_back({"transfer", duration_text(selected_transfer_s(panel, timeline))});
+  if (waiting_of(timeline, *about.collective, at).length_s() > 0) {
+    facts.push_back({"transfer", duration_text(selected_transfer_s(about, timeline, at))});
   }
   return facts;
 }
 
 // Why it began when it did, the last cause first.
-std::vector<Fact> cause_facts(const TimelinePanel& panel, const Timeline& timeline) {
+std::vector<Fact> cause_facts(const AboutSpan& about, const Timeline& timeline, SpanPosition at) {
   constexpr std::size_t kMost = 3;
   std::vector<Fact> facts;
-  const double start_s = span_at(timeline, panel.selected->at).start_s;
-  for (const Cause& cause : panel.causes) {
+  const double start_s = span_at(timeline, at).start_s;
+  for (const Cause& cause : about.causes) {
     if (facts.size() == kMost) break;
     const bool last_rank = cause.reason == Reason::rendezvous;
     const std::string what = last_rank ? fmt::format("rank {}", rank_at(timeline, cause.at))
@@ -164,7 +164,7 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   draw_facts(first_facts(timeline, at), fonts);
   draw_facts(exposed_facts(timeline, at), fonts);
   if (span.waiting_s > 0) {
-    draw_facts({{"waiting", duration_text(static_cast<double>(span.waiting_s))}}, fonts);
+    draw_facts({{"waiting", duration_text(span.waiting_s)}}, fonts);
   }
   draw_facts(other_facts(timeline, at, transfer_s(span)), fonts);
   if (panel.hovered_count > 1) {
@@ -209,12 +209,12 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
             .c_str());
     draw_facts({{"", compared_text(*other, own_s)}}, fonts, right);
   }
-  ask_about_selected(panel, stack);
+  const AboutSpan& about = about_selected(panel, stack);
   draw_facts(exposed_facts(timeline, panel.selected->at), fonts, right);
-  draw_facts(waiting_facts(panel, timeline), fonts, right);
-  draw_facts(cause_facts(panel, timeline), fonts, right);
-  draw_facts(other_facts(timeline, panel.selected->at, selected_transfer_s(panel, timeline)), fonts,
-             right);
+  draw_facts(waiting_facts(panel, about, timeline), fonts, right);
+  draw_facts(cause_facts(about, timeline, panel.selected->at), fonts, right);
+  const double own_transfer_s = selected_transfer_s(about, timeline, panel.selected->at);
+  draw_facts(other_facts(timeline, panel.selected->at, own_transfer_s), fonts, right);
   ImGui::PopTextWrapPos();
 }
 

@@ -20,8 +20,7 @@ TimeRange axis_range(std::span<const StackEntry> stack, const TimelinePanel& pan
                      StackPosition position) {
   const Timeline& timeline = *stack[position.stack].timeline;
   const LaneSpan& span = timeline.lanes[position.at.lane].spans[position.at.span];
-  return axis_map(timeline, panel.own_axis, stack_extent(stack))
-      .to_axis(TimeRange{span.start_s, span.end_s});
+  return axis_map(timeline, panel.own_axis, stack_extent(stack)).to_axis(span.interval());
 }
 
 // Brings the selected span into view without changing the scale.

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "viewer/model/memory_table.h"
 #include "viewer/model/rank_rows.h"
 #include "viewer/model/timeline.h"
 
@@ -24,6 +24,8 @@ struct StackEntry {
   const Timeline* beside = nullptr;
   /// The largest of its ranks' clocks; 0 for a prediction, none where a clock was not compared.
   std::optional<double> clock_error_s = 0;
+  /// [rank]: its node; null or empty where the database does not say.
+  const std::map<int, int>* nodes = nullptr;
   /// Which ranks have lanes, and which nodes a band; null for all ranks by number.
   const RankRows* rows = nullptr;
   /// The memory of its ranks while that is shown; null otherwise.

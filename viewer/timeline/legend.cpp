@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
@@ -73,14 +73,15 @@ void draw_legend_item(TimelinePanel& panel, const Fonts& fonts, const LegendItem
 
 }  // namespace
 
+const std::vector<LegendItem>& legend_of(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  return panel.memo.answer(Question::legend, 0, loaded_spans(stack),
+                           [&] { return make_legend(stack); });
+}
+
 void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
                  float first_line_px, float width_px) {
   panel.highlighted.clear();
-  std::vector<std::int64_t> ids = ids_of(stack);
-  if (ids != panel.legend_ids) {
-    panel.legend = make_legend(stack);
-    panel.legend_ids = std::move(ids);
-  }
+  const std::vector<LegendItem>& legend = legend_of(panel, stack);
   const float left = ImGui::GetCursorPosX();
   const float gap = fonts.small->FontSize;
   const float titles = text_width(*fonts.small, "communication") + gap;
@@ -94,7 +95,7 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, scaled_px(2)});
   const LegendItem* before = nullptr;
-  for (const LegendItem& item : panel.legend) {
+  for (const LegendItem& item : legend) {
     const bool first = before == nullptr || before->activity != item.activity;
     const std::string title(activity_name(item.activity));
     // Computation and communication have lines of their own, the others share the rest of the room.
@@ -107,8 +108,8 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
       ImGui::SameLine();
       const bool full = ImGui::GetCursorPosX() + title_px + item_width(fonts, item) > right;
       if (full && lines >= kMostLines) {
-        const auto drawn = static_cast<std::size_t>(&item - panel.legend.data());
-        ImGui::TextDisabled("and %zu more", panel.legend.size() - drawn);
+        const auto drawn = static_cast<std::size_t>(&item - legend.data());
+        ImGui::TextDisabled("and %zu more", legend.size() - drawn);
         break;
       }
       if (full || (first && own_line)) break_line(first ? 0 : titles);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/tables.h"
 #include "viewer/window/table.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,17 +24,14 @@ enum OpColumn { kName, kCount, kTotal, kBeside, kExposed, kWaiting, kMean, kP50,
 constexpr std::array kNames = {"op",      "count", "total", "predicted", "exposed",
                                "waiting", "mean",  "P50",   "P95",       "max"};
 
-double beside_of(const OpTable& table, const OpRow& row) {
-  const auto found = table.beside_s.find(op_key(row.sample, table.grouping));
-  return found == table.beside_s.end() ? 0 : found->second;
-}
-
-double figure_of(const OpTable& table, const OpRow& row, int column) {
+double figure_of(const OpRows& table, const std::string& key, const OpRow& row, int column) {
   switch (column) {
     case kCount:
       return static_cast<double>(row.count);
-    case kBeside:
-      return beside_of(table, row);
+    case kBeside: {
+      const auto found = table.beside_s.find(key);
+      return found == table.beside_s.end() ? 0 : found->second;
+    }
     case kExposed:
       return row.exposed_s;
     case kWaiting:
@@ -64,9 +62,10 @@ void keep_order(OpTable& table, const std::string& id, const std::vector<OpColum
 }
 
 // As the header of the table orders them; the pinned row is first.
-std::vector<const OpRow*> sorted_rows(OpTable& table) {
+std::vector<const OpRow*> sorted_rows(OpTable& table, const OpRows& of) {
   std::vector<const OpRow*> rows;
-  for (const OpRow& row : table.rows) rows.push_back(&row);
+  for (const OpRow& row : of.rows) rows.push_back(&row);
+  const auto key_of = [&](const OpRow* row) { return op_key(row->sample, table.grouping); };
   const ImGuiTableSortSpecs* order = ImGui::TableGetSortSpecs();
   if (order != nullptr && order->SpecsCount > 0) {
     const ImGuiTableColumnSortSpecs spec = order->Specs[0];
@@ -76,12 +75,11 @@ std::vector<const OpRow*> sorted_rows(OpTable& table) {
       if (!table.is_ascending) std::swap(a, b);
       if (spec.ColumnUserID == kName) return a->name < b->name;
       const int column = static_cast<int>(spec.ColumnUserID);
-      return figure_of(table, *a, column) < figure_of(table, *b, column);
+      return figure_of(of, key_of(a), *a, column) < figure_of(of, key_of(b), *b, column);
     });
   }
-  std::stable_partition(rows.begin(), rows.end(), [&](const OpRow* row) {
-    return op_key(row->sample, table.grouping) == table.pinned;
-  });
+  std::stable_partition(rows.begin(), rows.end(),
+                        [&](const OpRow* row) { return key_of(row) == table.pinned; });
   return rows;
 }
 
@@ -147,7 +145,7 @@ const char* column_name(const StackEntry& entry, OpColumn column) {
 }
 
 void draw_op_row(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
-                 const OpRow& row, const std::vector<OpColumn>& columns) {
+                 const OpRows& of, const OpRow& row, const std::vector<OpColumn>& columns) {
   const std::string key = op_key(row.sample, panel.op_table.grouping);
   const bool pinned = key == panel.op_table.pinned;
   ImGui::TableNextRow();
@@ -167,7 +165,7 @@ void draw_op_row(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   if (is_cell_hovered()) draw_histogram(panel, fonts, stack, row);
   for (const OpColumn column : columns) {
     if (column == kName) continue;
-    const double figure = figure_of(panel.op_table, row, column);
+    const double figure = figure_of(of, key, row, column);
     if (column == kCount) {
       figure_cell(grouped(figure, 0));
     } else {
@@ -197,12 +195,13 @@ void draw_rows(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEn
   }
   keep_order(panel.op_table, id, columns);
   header_row(names, 1, true);
-  const std::vector<const OpRow*> rows = sorted_rows(panel.op_table);
+  const OpRows& of = op_rows(panel, stack);
+  const std::vector<const OpRow*> rows = sorted_rows(panel.op_table, of);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-      draw_op_row(panel, fonts, stack, *rows[static_cast<std::size_t>(i)], columns);
+      draw_op_row(panel, fonts, stack, of, *rows[static_cast<std::size_t>(i)], columns);
     }
   }
   end_table();
@@ -231,35 +230,32 @@ void draw_search(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
 
 }  // namespace
 
-const std::vector<OpRow>& op_rows(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  OpTable& table = panel.op_table;
-  const StackEntry& entry = stack[panel.focus];
+const OpRows& op_rows(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  static const OpRows none;
+  const Timeline& timeline = *stack[panel.focus].timeline;
+  const Timeline* beside = stack[panel.focus].beside;
+  if (!timeline.complete) return none;
+  const OpGrouping grouping = panel.op_table.grouping;
   const TimeRange range = marked_range(panel, stack, panel.focus);
-  const std::int64_t beside = entry.beside != nullptr ? entry.beside->info.id : 0;
-  // While a range is dragged the old rows stay, as those of ranks do.
-  const bool dragging = panel.range_anchor_s.has_value() && !table.rows.empty();
-  const bool fresh = table.of == panel.focus && table.grouped_by == table.grouping &&
-                     table.counted_beside == beside && (dragging || table.counted == range);
-  if (fresh) return table.rows;
-  table.rows.clear();
-  table.of.reset();
-  if (!entry.timeline->complete) return table.rows;
-  table.rows = op_table(*entry.timeline, index_of(panel, *entry.timeline), range, table.grouping);
-  table.beside_s.clear();
-  if (entry.beside != nullptr && panel.range) {
-    table.beside_s = same_ops_s(*entry.timeline, index_of(panel, *entry.timeline), range,
-                                *entry.beside, index_of(panel, *entry.beside), table.grouping);
-  } else if (entry.beside != nullptr) {
-    for (const OpRow& row : op_table(*entry.beside, index_of(panel, *entry.beside),
-                                     entry.beside->extent, table.grouping)) {
-      table.beside_s[op_key(row.sample, table.grouping)] = row.total_s;
+  const auto find = [&]() -> OpRows {
+    const SpanIndex& index = index_of(panel, timeline);
+    OpRows found{op_table(timeline, index, range, grouping), {}};
+    if (beside == nullptr) return found;
+    const SpanIndex& other = index_of(panel, *beside);
+    if (panel.range) {
+      found.beside_s = same_ops_s(timeline, index, range, *beside, other, grouping);
+      return found;
     }
-  }
-  table.of = panel.focus;
-  table.grouped_by = table.grouping;
-  table.counted = range;
-  table.counted_beside = beside;
-  return table.rows;
+    for (const OpRow& row : op_table(*beside, other, beside->extent, grouping)) {
+      found.beside_s[op_key(row.sample, grouping)] = row.total_s;
+    }
+    return found;
+  };
+  // While a range is dragged the old rows stay, as those of ranks do.
+  const bool is_dragged = panel.range_anchor_s.has_value();
+  const std::int64_t beside_id = beside == nullptr ? 0 : beside->info.id;
+  return panel.memo.answer(Question::ops, timeline.info.id, std::tuple(range, grouping, beside_id),
+                           find, is_dragged);
 }
 
 void pin_row(TimelinePanel& panel, std::span<const StackEntry> stack, const std::string& key) {
@@ -267,7 +263,7 @@ void pin_row(TimelinePanel& panel, std::span<const StackEntry> stack, const std:
   panel.search = {};
   panel.walk = {};
   panel.lit.clear();
-  for (const OpRow& row : op_rows(panel, stack)) {
+  for (const OpRow& row : op_rows(panel, stack).rows) {
     if (key.empty() || op_key(row.sample, panel.op_table.grouping) != key) continue;
     const Timeline& timeline = *stack[panel.focus].timeline;
     panel.walk.name = row.name;
@@ -285,7 +281,6 @@ void pin_row(TimelinePanel& panel, std::span<const StackEntry> stack, const std:
 }
 
 void draw_op_table(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
-  op_rows(panel, stack);
   ImGui::AlignTextToFramePadding();
   ImGui::TextDisabled("by");
   for (const OpGrouping grouping : {OpGrouping::kind, OpGrouping::op}) {

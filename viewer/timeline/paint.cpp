@@ -52,7 +52,7 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
 // The facts after the title, the most telling first. Those that do not fit are left out.
 std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary,
                                       bool is_marked) {
-  const db::Timeline& info = entry.timeline->info;
+  const db::TimelineInfo& info = entry.timeline->info;
   if (!entry.timeline->complete) {
     return {fmt::format("{}, loading: {} spans so far", info.kind,
                         grouped(static_cast<double>(entry.timeline->spans), 0))};
@@ -159,7 +159,7 @@ struct LabelPlace {
 
 LabelPlace label_place(const Canvas& canvas, const LaneSpan& span, const AxisMap& map, float x0,
                        float x1) {
-  const double transfer_s = span.start_s + static_cast<double>(span.waiting_s);
+  const double transfer_s = span.start_s + span.waiting_s;
   const float after = std::clamp(canvas.axis.to_px(map.to_axis(transfer_s)), x0, x1);
   if (after - x0 > x1 - after) return {x0, after, true};
   return {after, x1, false};

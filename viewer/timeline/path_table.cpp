@@ -6,7 +6,7 @@
 #include <string>
 
 #include "viewer/model/format.h"
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/tables.h"
 #include "viewer/window/table.h"
 
@@ -44,11 +44,9 @@ void draw_parts(const Fonts& fonts, const std::vector<PathPart>& parts) {
   }
   header_row(kColumns, 1);
   for (const PathPart& part : parts) {
-    const bool gaps = part.sample.kind.empty() && part.sample.name.empty();
-    std::string name = gaps ? "gaps between steps" : part.sample.kind;
-    std::replace(name.begin(), name.end(), '_', ' ');
+    const bool gaps = part.sample.kind.empty();
     ImGui::TableNextRow();
-    text_cell(name);
+    text_cell(db::part_name(part));
     figure_cell(fmt::format("{}", part.steps));
     figure_cell(duration_text(part.seconds, 3));
     share_cell(fonts, sum_s > 0 ? part.seconds / sum_s : 0,

@@ -182,7 +182,7 @@ void paint_band_gutter(const Canvas& canvas, const TimelinePanel& panel, const S
       fmt::format("{} rank{}", node.ledgers.size(), node.ledgers.size() == 1 ? "" : "s");
   const float count_px = text_width(*canvas.fonts.small, count);
   const float right = canvas.axis.left - em * 0.6F;
-  const std::string name = node_name(panel, entry, node);
+  const std::string name = node_name(entry, node);
   draw_text(canvas.draw, *canvas.fonts.bold, left, middle, 0, theme::kText,
             elided(*canvas.fonts.bold, name, right - left));
   if (left + text_width(*canvas.fonts.bold, name) + em * 0.5F + count_px > right) return;
@@ -191,11 +191,9 @@ void paint_band_gutter(const Canvas& canvas, const TimelinePanel& panel, const S
 
 }  // namespace
 
-std::string node_name(const TimelinePanel& panel, const StackEntry& entry, const NodeRanks& node) {
-  const auto known = panel.ranks.nodes.find(entry.timeline->info.id);
-  if (known != panel.ranks.nodes.end() && !known->second.empty()) {
-    return fmt::format("node {}", node.node);
-  }
+std::string node_name(const StackEntry& entry, const NodeRanks& node) {
+  const bool is_known = entry.nodes != nullptr && !entry.nodes->empty();
+  if (is_known) return fmt::format("node {}", node.node);
   return "ranks " + ranks_text(ranks_of(*entry.timeline, node));
 }
 
@@ -210,9 +208,8 @@ void choose_rows(TimelinePanel& panel, std::span<StackEntry> stack) {
     ShownRanks& shown = view.shown[timeline.info.id];
     const TimeRange range = marked_range(panel, stack, s);
     if (!is_fresh(panel, shown, timeline, range)) {
-      const auto nodes = view.nodes.find(timeline.info.id);
       const std::vector<double> figures = figures_of(panel, stack, s);
-      shown.rows = rank_rows(timeline, nodes == view.nodes.end() ? kUnknown : nodes->second,
+      shown.rows = rank_rows(timeline, stack[s].nodes == nullptr ? kUnknown : *stack[s].nodes,
                              view.choice, figures);
       shown.is_final = view.choice.order == RankOrder::number || !figures.empty();
       shown.choice = view.choice;
@@ -374,7 +371,7 @@ void draw_band_tooltip(TimelinePanel& panel, const Fonts& fonts,
   };
   ImGui::BeginTooltip();
   ImGui::PushFont(fonts.bold);
-  ImGui::TextUnformatted(node_name(panel, stack[in], node).c_str());
+  ImGui::TextUnformatted(node_name(stack[in], node).c_str());
   ImGui::PopFont();
   ImGui::TextDisabled("ranks %s", ranks_text(ranks_of(*stack[in].timeline, node)).c_str());
   ImGui::TextUnformatted(fmt::format("computing {}, {}, idle {}{}", share(mean.computation_s),

@@ -44,6 +44,6 @@ void show_rank(TimelinePanel& panel, std::span<const StackEntry> stack, StackPos
 void draw_band_tooltip(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
 /// "node 3", or "ranks 24-31" where the database does not name nodes.
-std::string node_name(const TimelinePanel& panel, const StackEntry& entry, const NodeRanks& node);
+std::string node_name(const StackEntry& entry, const NodeRanks& node);
 
 }  // namespace viewer

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "viewer/model/format.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -146,19 +147,14 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
 }  // namespace
 
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  std::vector<std::int64_t> ids = ids_of(stack);
-  const bool fresh = ids == panel.summarized_ids && panel.own_axis == panel.summarized_own_axis &&
-                     panel.range == panel.summarized_range;
-  if (fresh) return panel.summaries;
-
-  panel.summaries.clear();
-  for (std::size_t s = 0; s < stack.size(); ++s) {
-    panel.summaries.push_back(summarize(*stack[s].timeline, marked_range(panel, stack, s)));
-  }
-  panel.summarized_ids = std::move(ids);
-  panel.summarized_range = panel.range;
-  panel.summarized_own_axis = panel.own_axis;
-  return panel.summaries;
+  return panel.memo.answer(
+      Question::summaries, 0, std::tuple(loaded_spans(stack), panel.range, panel.own_axis), [&] {
+        std::vector<Summary> summaries;
+        for (std::size_t s = 0; s < stack.size(); ++s) {
+          summaries.push_back(summarize(*stack[s].timeline, marked_range(panel, stack, s)));
+        }
+        return summaries;
+      });
 }
 
 void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {

@@ -15,7 +15,7 @@ namespace viewer {
 void draw_op_table(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
 /// The rows of that table. Counted again only after a change.
-const std::vector<OpRow>& op_rows(TimelinePanel& panel, std::span<const StackEntry> stack);
+const OpRows& op_rows(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 /// Pins a row, or with an empty key none.
 void pin_row(TimelinePanel& panel, std::span<const StackEntry> stack, const std::string& key);

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
-#include "viewer/model/op_label.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/memory_strip.h"
 #include "viewer/timeline/paint.h"
@@ -96,32 +97,26 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
 
 }  // namespace
 
-std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack) {
-  std::vector<std::int64_t> ids;
-  for (const StackEntry& entry : stack) ids.push_back(entry.timeline->info.id);
-  return ids;
+std::vector<std::pair<std::int64_t, std::size_t>> loaded_spans(std::span<const StackEntry> stack) {
+  std::vector<std::pair<std::int64_t, std::size_t>> timelines;
+  for (const StackEntry& entry : stack) {
+    timelines.emplace_back(entry.timeline->info.id, entry.timeline->spans);
+  }
+  return timelines;
 }
 
 namespace {
 
-// Finds the selected op in the other timelines, once for each selection.
-void find_counterparts(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  const StackEntry& own = stack[panel.selected->stack];
-  const std::int64_t beside = own.beside != nullptr ? own.beside->info.id : 0;
-  if (panel.counterparts_of == panel.selected && panel.counterparts.size() == stack.size() &&
-      panel.counterpart_beside_of == beside) {
-    return;
-  }
-  const SpanPosition at = panel.selected->at;
-  panel.counterparts.clear();
-  for (const StackEntry& entry : stack) {
-    panel.counterparts.push_back(counterpart(*own.timeline, at, *entry.timeline));
-  }
-  panel.counterparts[panel.selected->stack] = whole_op(*own.timeline, at);
-  panel.counterpart_beside.reset();
-  if (beside != 0) panel.counterpart_beside = counterpart(*own.timeline, at, *own.beside);
-  panel.counterpart_beside_of = beside;
-  panel.counterparts_of = panel.selected;
+// The selected op in another timeline, or, of its own, with all its chunks.
+std::optional<WholeOp> selected_in(TimelinePanel& panel, const Timeline& own,
+                                   const Timeline& other) {
+  const StackPosition selected = *panel.selected;
+  return panel.memo.answer(Question::counterpart, other.info.id,
+                           std::tuple(selected.stack, selected.at, own.spans, other.spans),
+                           [&]() -> std::optional<WholeOp> {
+                             if (&own == &other) return whole_op(own, selected.at);
+                             return counterpart(own, selected.at, other);
+                           });
 }
 
 }  // namespace
@@ -129,14 +124,14 @@ void find_counterparts(TimelinePanel& panel, std::span<const StackEntry> stack) 
 std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
                                                std::span<const StackEntry> stack, std::size_t in) {
   if (!panel.selected) return std::nullopt;
-  find_counterparts(panel, stack);
-  return panel.counterparts[in];
+  return selected_in(panel, *stack[panel.selected->stack].timeline, *stack[in].timeline);
 }
 
 std::optional<WholeOp> beside_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
   if (!panel.selected) return std::nullopt;
-  find_counterparts(panel, stack);
-  return panel.counterpart_beside;
+  const StackEntry& own = stack[panel.selected->stack];
+  if (own.beside == nullptr) return std::nullopt;
+  return selected_in(panel, *own.timeline, *own.beside);
 }
 
 const char* figures_title(Figures figures) {
@@ -175,54 +170,62 @@ const char* figures_name(Figures figures) {
   return "";
 }
 
+namespace {
+
+struct Indexing {
+  SpanIndexBuilder builder;
+  std::optional<SpanIndex> index;
+};
+
+Indexing& indexing_of(TimelinePanel& panel, const Timeline& timeline) {
+  return panel.memo.answer(Question::index, timeline.info.id, timeline.spans,
+                           [] { return Indexing(); });
+}
+
+}  // namespace
+
 bool is_indexed(TimelinePanel& panel, const Timeline& timeline) {
   using Clock = std::chrono::steady_clock;
-  const std::int64_t id = timeline.info.id;
   if (!timeline.complete) return false;
-  if (panel.indices.contains(id)) return true;
-  SpanIndexBuilder& builder = panel.unfinished[id];
+  Indexing& indexing = indexing_of(panel, timeline);
+  if (indexing.index) return true;
   const Clock::time_point begin = Clock::now();
   const auto is_over = [&] {
     return !panel.at_once && std::chrono::duration<double>(Clock::now() - begin).count() > kStep_s;
   };
   if (panel.is_index_stopped) return false;  // several tables may ask in one frame
-  if (!builder.go_on(timeline, is_over)) {
+  if (!indexing.builder.go_on(timeline, is_over)) {
     panel.is_index_stopped = panel.is_due = true;
     return false;
   }
-  panel.indices.emplace(id, builder.take());
-  panel.unfinished.erase(id);
+  indexing.index = indexing.builder.take();
   return true;
 }
 
 const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline) {
-  const auto [found, added] = panel.indices.try_emplace(timeline.info.id);
-  if (added) found->second = index_spans(timeline);
-  return found->second;
+  Indexing& indexing = indexing_of(panel, timeline);
+  if (!indexing.index) indexing.index = index_spans(timeline);
+  return *indexing.index;
 }
 
 const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline) {
   static const std::vector<PathStep> none;
   if (!is_indexed(panel, timeline)) return none;
-  const auto [found, added] = panel.paths.try_emplace(timeline.info.id);
-  if (added) found->second = critical_path(timeline, index_of(panel, timeline));
-  return found->second;
+  return panel.memo.answer(Question::path, timeline.info.id, timeline.spans,
+                           [&] { return critical_path(timeline, index_of(panel, timeline)); });
 }
 
-void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
-  if (panel.asked_about == panel.selected) return;
-  panel.collective.reset();
-  panel.causes.clear();
-  if (panel.selected) {
-    const Timeline& timeline = *stack[panel.selected->stack].timeline;
-    if (timeline.complete && !is_indexed(panel, timeline)) return;  // is asked again
-    if (timeline.complete) {
-      const SpanIndex& index = index_of(panel, timeline);
-      panel.collective = collective_at(timeline, index, panel.selected->at);
-      panel.causes = causes_of(timeline, index, panel.selected->at);
-    }
-  }
-  panel.asked_about = panel.selected;
+const AboutSpan& about_selected(TimelinePanel& panel, std::span<const StackEntry> stack) {
+  static const AboutSpan nothing;
+  if (!panel.selected) return nothing;
+  const Timeline& timeline = *stack[panel.selected->stack].timeline;
+  if (!is_indexed(panel, timeline)) return nothing;
+  const SpanPosition at = panel.selected->at;
+  return panel.memo.answer(
+      Question::selected, timeline.info.id, std::pair(at, timeline.spans), [&]() -> AboutSpan {
+        const SpanIndex& index = index_of(panel, timeline);
+        return {collective_at(timeline, index, at), causes_of(timeline, index, at)};
+      });
 }
 
 TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
@@ -256,24 +259,19 @@ const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntr
   const auto [first, second] = compared_pair(panel, stack);
   const Timeline &before = *stack[first].timeline, &after = *stack[second].timeline;
   if (!before.complete || !after.complete) return nullptr;
-  std::vector<std::int64_t> ids = {before.info.id, after.info.id};
-  if (!panel.difference || ids != panel.difference_ids) {
-    panel.difference = differences(before, after);
-    panel.difference_ids = std::move(ids);
-    panel.difference_colors.clear();
-  }
-  return &*panel.difference;
+  return &panel.memo.answer(Question::difference, 0, std::pair(before.info.id, after.info.id),
+                            [&] { return differences(before, after); });
 }
 
 const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& timeline) {
-  const auto [found, added] = panel.styles.try_emplace(timeline.info.id);
-  if (added) {
+  return panel.memo.answer(Question::styles, timeline.info.id, timeline.ops.size(), [&] {
+    std::vector<OpStyle> styles;
     for (const db::TimelineOp& op : timeline.ops) {
       const Color fill = op_color(op);
-      found->second.push_back({fill, text_on(fill), op_labels(op), legend_kind(op)});
+      styles.push_back({fill, text_on(fill), op_labels(op), legend_kind(op)});
     }
-  }
-  return found->second;
+    return styles;
+  });
 }
 
 void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,

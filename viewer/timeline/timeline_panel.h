@@ -11,17 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "viewer/model/activity.h"
-#include "viewer/model/cause.h"
-#include "viewer/model/collective.h"
 #include "viewer/model/color.h"
 #include "viewer/model/counterpart.h"
-#include "viewer/model/difference.h"
 #include "viewer/model/node_activity.h"
-#include "viewer/model/op_table.h"
 #include "viewer/model/rank_rows.h"
-#include "viewer/model/summary.h"
+#include "viewer/model/timeline.h"
 #include "viewer/timeline/layout.h"
+#include "viewer/timeline/memo.h"
 #include "viewer/window/plot.h"
 
 namespace viewer {
@@ -65,7 +61,13 @@ struct Walk {
   std::optional<std::size_t> at;  ///< none before the first step
 };
 
-/// The table of ops.
+/// The rows of the table of ops.
+struct OpRows {
+  std::vector<OpRow> rows;
+  std::map<std::string, double> beside_s;  ///< by op_key: the total in the timeline beside
+};
+
+/// How the table of ops is shown.
 struct OpTable {
   OpGrouping grouping = OpGrouping::kind;
   std::string pinned;  ///< op_key of the row that was clicked
@@ -74,13 +76,6 @@ struct OpTable {
   unsigned sorted_column = 0;
   bool is_ascending = false;
   std::string drawn_as;  ///< the ImGui table of the frame before
-  // Kept from frame to frame; see op_rows().
-  std::vector<OpRow> rows;
-  std::map<std::string, double> beside_s;  ///< by op_key: the total in the timeline beside
-  std::optional<std::size_t> of;
-  OpGrouping grouped_by = OpGrouping::kind;
-  TimeRange counted;
-  std::int64_t counted_beside = 0;
 };
 
 /// The band of a node: what is drawn, and what will be drawn when all its ranks are added.
@@ -107,9 +102,8 @@ struct RankView {
   bool is_due = false;              ///< a band is not complete: the next frame goes on
   std::optional<int> hovered_rank;  ///< its name is under the mouse
   std::optional<std::pair<std::size_t, std::size_t>> hovered_node;  ///< stack, place of the node
-  std::map<std::int64_t, std::map<int, int>> nodes;        ///< [timeline id][rank]: its node
-  std::map<std::int64_t, ShownRanks> shown;                ///< [timeline id]
-  std::map<std::pair<std::int64_t, int>, NodeBand> bands;  ///< [timeline id, node]
+  std::map<std::int64_t, ShownRanks> shown;                         ///< [timeline id]
+  std::map<std::pair<std::int64_t, int>, NodeBand> bands;           ///< [timeline id, node]
 };
 
 /// A moment of one of the stacked timelines.
@@ -124,7 +118,6 @@ struct MemoryView {
   std::optional<int> rank;  ///< the fullest of each timeline where none is chosen
   std::optional<StackMoment> chosen;   ///< the moment that the table is about; else the peak
   std::optional<StackMoment> hovered;  ///< under the mouse
-  std::map<std::int64_t, MemoryTable> tables = {};  ///< [timeline id]; loaded when first shown
 };
 
 /// The words that are searched for, and what they are found in.
@@ -171,34 +164,8 @@ struct TimelinePanel {
   MemoryView memory;
   std::string asked_fit;  ///< the kind of op whose fit was asked for; the panel of fits takes it
 
-  // Kept from frame to frame because they cost time to make; see the functions that fill them.
-  std::map<std::int64_t, std::vector<OpStyle>> styles;  ///< [timeline id]
-  std::vector<Summary> summaries;                       ///< one per stacked timeline
-  std::vector<std::int64_t> summarized_ids;
-  std::optional<TimeRange> summarized_range;
-  bool summarized_own_axis = false;
-  std::vector<LegendItem> legend;
-  std::vector<std::int64_t> legend_ids;
-  /// [stacked timeline]: the op like the selected one.
-  std::vector<std::optional<WholeOp>> counterparts;
-  std::optional<WholeOp> counterpart_beside;  ///< in what the selected timeline is compared with
-  std::int64_t counterpart_beside_of = 0;     ///< the id of that; 0 for none
-  std::optional<StackPosition> counterparts_of;
-  std::map<std::int64_t, SpanIndex> indices;            ///< [timeline id]
-  std::map<std::int64_t, SpanIndexBuilder> unfinished;  ///< [timeline id]: indices in the making
-  std::map<std::int64_t, std::vector<PathStep>> paths;  ///< [timeline id]
-  std::optional<Collective> collective;                 ///< that of the selected span
-  std::vector<Cause> causes;                            ///< those of the selected span
-  std::optional<StackPosition> asked_about;             ///< the span that these two belong to
-  std::map<std::int64_t, std::optional<double>> clock_errors_s;  ///< [run id]
-  std::vector<Lateness> late;                                    ///< see late_ranks()
-  std::int64_t late_of = 0;
-  TimeRange late_in;
   std::array<std::size_t, 2> compared = {0, 1};  ///< of the stack: the second minus the first
-  std::optional<Differences> difference;         ///< see difference_of()
-  std::vector<std::int64_t> difference_ids;
-  /// [timeline id][op]: its colour while spans are coloured by difference.
-  std::map<std::int64_t, std::vector<Color>> difference_colors;
+  Memo memo;  ///< of everything that is worked out from the timelines
 };
 
 /// Draws ruler and lanes into `area` of the current window and reacts to mouse and keyboard.
@@ -223,6 +190,9 @@ void draw_figures(TimelinePanel& panel, const Fonts& fonts, std::span<const Stac
 /// Statistics of the stack inside the marked range. Computed again only after a change.
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack);
 
+/// The kinds of op in the stack.
+const std::vector<LegendItem>& legend_of(TimelinePanel& panel, std::span<const StackEntry> stack);
+
 /// Styles of the timeline's ops, made at the first call.
 const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& timeline);
 
@@ -243,9 +213,13 @@ const SpanIndex& index_of(TimelinePanel& panel, const Timeline& timeline);
 /// Its critical path, found at the first call. Empty while the timeline is still loaded or indexed.
 const std::vector<PathStep>& path_of(TimelinePanel& panel, const Timeline& timeline);
 
-/// Finds the communication and the causes of the selected span, unless they are known. A timeline
-/// that is still loaded has none, one that is still indexed has none yet.
-void ask_about_selected(TimelinePanel& panel, std::span<const StackEntry> stack);
+/// The communication and the causes of the selected span. A timeline that is still loaded has none,
+/// one that is still indexed has none yet.
+struct AboutSpan {
+  std::optional<Collective> collective;
+  std::vector<Cause> causes;
+};
+const AboutSpan& about_selected(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 /// The marked part of a timeline of the stack, or all of it.
 TimeRange marked_range(const TimelinePanel& panel, std::span<const StackEntry> stack,
@@ -267,6 +241,7 @@ std::array<std::size_t, 2> compared_pair(const TimelinePanel& panel,
 /// of them is still loaded.
 const Differences* difference_of(TimelinePanel& panel, std::span<const StackEntry> stack);
 
-std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack);
+/// The timelines of a stack by id, and how many of their spans are there.
+std::vector<std::pair<std::int64_t, std::size_t>> loaded_spans(std::span<const StackEntry> stack);
 
 }  // namespace viewer

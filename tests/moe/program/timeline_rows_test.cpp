@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "db/timeline/critical_path.h"
+#include "db/timeline/summary.h"
 #include "moe/model/iteration.h"
 #include "moe/program/start_rule.h"
 #include "tests/moe/train/training_case.h"
@@ -95,6 +99,34 @@ TEST(TimelineRows, CommunicationsWaitForTheLastRankOfTheirGroup) {
     ASSERT_TRUE(span.waiting_s) << op.name;
     EXPECT_NEAR(*span.waiting_s, 0.1 * (ranks.back() - span.rank), 1e-9) << op.name;
   }
+}
+
+TEST(AskedTimeline, ARankThatStandsForOthersGivesTheFiguresOfAll) {
+  const Case c;
+  Timeline all = c.timeline, folded = c.timeline;
+  all.ranks[2] = all.ranks[0];
+  all.ranks[3] = all.ranks[1];
+  folded.ranks.resize(2);
+  folded.like = {0, 1, 0, 1};
+  const db::Timeline single = asked_timeline(c.program, all, c.groups);
+  const db::Timeline few = asked_timeline(c.program, folded, c.groups);
+  EXPECT_EQ(single.ledgers.size(), 4U);
+  EXPECT_EQ(few.ledgers.size(), 2U);
+  const db::RankStatistics expected = db::summarize(single, single.extent).mean;
+  const db::RankStatistics given = db::summarize(few, few.extent).mean;
+  EXPECT_GT(expected.exposed_waiting_s, 0);
+  for (double db::RankStatistics::*figure : db::kRankFigures) {
+    EXPECT_NEAR(given.*figure, expected.*figure, 1e-9);
+  }
+  const auto names = [](const db::Timeline& timeline) {
+    std::vector<std::pair<std::string, double>> steps;
+    for (const db::PathStep& step : db::critical_path(timeline, db::index_spans(timeline))) {
+      steps.emplace_back(db::op_at(timeline, step.at).name, step.seconds);
+    }
+    return steps;
+  };
+  EXPECT_FALSE(names(few).empty());
+  EXPECT_EQ(names(few), names(single));
 }
 
 }  // namespace

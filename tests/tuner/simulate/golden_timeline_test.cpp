@@ -4,11 +4,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "db/timeline/summary.h"
+#include "db/timeline/timeline_text.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/timeline_rows.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
-#include "tuner/simulate/timeline_text.h"
 
 namespace tuner::golden_timeline_test {
 namespace {
@@ -31,7 +33,8 @@ const moe::Routing kUneven = small_routing({{2000, 1000}, {1000, 0}});
 std::string simulated(moe::Schedule schedule, const moe::Routing& routing, CostModel costs) {
   const auto layer = small_layer(true);
   const auto program = moe::apply(layer.program, schedule);
-  return timeline_text(program, simulate(program, two_nodes(), routing, costs, small_cluster()));
+  return db::timeline_text(moe::asked_timeline(
+      program, simulate(program, two_nodes(), routing, costs, small_cluster()), two_nodes()));
 }
 
 TEST(GoldenTimeline, Sequential) {
@@ -56,17 +59,18 @@ TEST(GoldenTimeline, UnevenRoutingWithInterference) {
       simulated(pipeline_schedule(small_layer(true).program, "pipemoe", {3, 1}), kUneven, costs));
 }
 
-TEST(TimelineSummary, SaysHowMuchCommunicationIsCovered) {
+TEST(GoldenTimeline, SaysHowMuchCommunicationIsCovered) {
   const auto layer = small_layer(true);
   const auto program = moe::apply(
       layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
-  const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
+  const db::Timeline timeline = moe::asked_timeline(
+      program, simulate(program, two_nodes(), kEven, small_costs(), small_cluster()), two_nodes());
   // Dispatch 1 s bare, return 1 s under the unrelated op, the exchange of counts under the permute.
-  const TimelineSummary summary = summarize(program, timeline);
-  EXPECT_NEAR(summary.communication_s, 2 + kExchange_s, 1e-9);
-  EXPECT_NEAR(summary.overlapped_s, 1, 1e-9);
-  EXPECT_NEAR(summary.exposed_s, 1 + kExchange_s, 1e-9);
-  EXPECT_NEAR(summary.computation_s, 1 + 4 + 4 + 0.5, 1e-9);
+  const db::RankStatistics mean = db::summarize(timeline, timeline.extent).mean;
+  EXPECT_NEAR(mean.communication_s, 2 + kExchange_s, 1e-9);
+  EXPECT_NEAR(mean.covered_s(), 1, 1e-9);
+  EXPECT_NEAR(mean.exposed_s, 1 + kExchange_s, 1e-9);
+  EXPECT_NEAR(mean.computation_s, 1 + 4 + 4 + 0.5, 1e-9);
 }
 
 }  // namespace

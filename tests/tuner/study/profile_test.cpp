@@ -104,7 +104,7 @@ TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
   EXPECT_THAT(profile.routings, SizeIs(16));  // of 18
   EXPECT_FALSE(profile.machine.costs.fits.empty());
   // Calibration keeps the measured sum: the costs stand for the iterations that they come from.
-  const db::Timeline timeline = db::load_timelines(connection, {runs[0], 0, "measured"}).at(0);
+  const db::TimelineInfo timeline = db::load_timelines(connection, {runs[0], 0, "measured"}).at(0);
   const moe::Timeline ops = load_op_timeline(connection, timeline, 1, program.ops.size());
   ASSERT_THAT(ops.ranks, SizeIs(1));
   for (std::size_t i = 0; i < program.ops.size(); ++i) {

@@ -42,7 +42,7 @@ struct Refinement : ::testing::Test {
   }
 
   void add_timeline(std::int64_t run_id, std::int64_t trial_id) {
-    db::Timeline timeline;
+    db::TimelineInfo timeline;
     timeline.run_id = run_id;
     timeline.trial_id = trial_id;
     timeline.kind = db::kMeasured;

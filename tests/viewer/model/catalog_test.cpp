@@ -8,6 +8,7 @@
 #include <map>
 
 #include "db/store.h"
+#include "db/timeline/read_timeline.h"
 #include "tests/db/sample.h"
 #include "tests/viewer/synthetic_database.h"
 
@@ -21,13 +22,13 @@ using ::testing::SizeIs;
 class CatalogTest : public ::testing::Test {
  protected:
   std::string kind(std::int64_t timeline) const {
-    for (const db::Timeline& t : catalog.timelines) {
+    for (const db::TimelineInfo& t : catalog.timelines) {
       if (t.id == timeline) return t.kind;
     }
     return "";
   }
   std::string title(std::int64_t timeline) const {
-    for (const db::Timeline& t : catalog.timelines) {
+    for (const db::TimelineInfo& t : catalog.timelines) {
       if (t.id == timeline) return timeline_title(catalog, t);
     }
     return "";
@@ -91,7 +92,7 @@ TEST_F(CatalogTest, TheLossOfATrialThatChangesResultsIsHeldAgainstTheSequentialO
   for (const TrialRow& row : catalog.trials) {
     if (row.figures.changes_results.empty()) continue;
     const auto stack = trial_stack(catalog, row.trial.id);
-    for (const db::Timeline& timeline : catalog.timelines) {
+    for (const db::TimelineInfo& timeline : catalog.timelines) {
       if (timeline.id != stack.at(1)) continue;
       EXPECT_THAT(comparison_text(catalog, timeline), EndsWith("x, loss +0.00210 to sequential"));
     }
@@ -101,7 +102,7 @@ TEST_F(CatalogTest, TheLossOfATrialThatChangesResultsIsHeldAgainstTheSequentialO
 TEST_F(CatalogTest, TimelinesOfTrialsComeFirstThenThoseOfRunsLatestFirst) {
   std::vector<std::size_t> trials;
   std::vector<double> started;
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     std::size_t place = catalog.trials.size();
     for (std::size_t i = 0; i < catalog.trials.size(); ++i) {
       const std::vector<std::int64_t>& runs = catalog.trials[i].runs;
@@ -123,7 +124,7 @@ TEST_F(CatalogTest, TimelinesOfTrialsComeFirstThenThoseOfRunsLatestFirst) {
 
 TEST_F(CatalogTest, TimelinesOfARunFollowItsIterations) {
   for (const int iteration : {7, 3}) {
-    db::Timeline timeline;
+    db::TimelineInfo timeline;
     timeline.run_id = ids.sequential_run;
     timeline.kind = "measured";
     timeline.iteration = iteration;
@@ -131,7 +132,7 @@ TEST_F(CatalogTest, TimelinesOfARunFollowItsIterations) {
   }
   const Catalog again = load_catalog(connection);
   std::vector<int> iterations;
-  for (const db::Timeline* timeline : timelines_of(again, ids.sequential_run)) {
+  for (const db::TimelineInfo* timeline : timelines_of(again, ids.sequential_run)) {
     iterations.push_back(timeline->iteration);
   }
   EXPECT_THAT(iterations, ElementsAre(3, 7, 199, 199));
@@ -139,9 +140,9 @@ TEST_F(CatalogTest, TimelinesOfARunFollowItsIterations) {
 
 TEST_F(CatalogTest, APredictedTimelineIsHeldAgainstTheMeasuredOneOfItsOwnTrial) {
   for (const TrialRow& trial : catalog.trials) {
-    for (const db::Timeline& timeline : catalog.timelines) {
+    for (const db::TimelineInfo& timeline : catalog.timelines) {
       if (timeline.trial_id != trial.trial.id || timeline.kind != "predicted") continue;
-      const db::Timeline* measured = measured_beside(catalog, timeline);
+      const db::TimelineInfo* measured = measured_beside(catalog, timeline);
       ASSERT_EQ(measured != nullptr, trial.trial.measured_s.has_value());
       if (measured == nullptr) {
         EXPECT_EQ(comparison_text(catalog, timeline), "");
@@ -154,9 +155,9 @@ TEST_F(CatalogTest, APredictedTimelineIsHeldAgainstTheMeasuredOneOfItsOwnTrial) 
 }
 
 TEST_F(CatalogTest, APredictionOfATrainingRunIsHeldAgainstThatRun) {
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     if (timeline.run_id != ids.pipelined_run || timeline.kind != "predicted") continue;
-    const db::Timeline* measured = measured_beside(catalog, timeline);
+    const db::TimelineInfo* measured = measured_beside(catalog, timeline);
     ASSERT_NE(measured, nullptr);
     EXPECT_EQ(measured->run_id, ids.pipelined_run);
     EXPECT_EQ(comparison_text(catalog, *measured), "") << "no trial, no speed-up";
@@ -165,7 +166,7 @@ TEST_F(CatalogTest, APredictionOfATrainingRunIsHeldAgainstThatRun) {
 
 TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
   const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     if (timeline.id != stack[1]) continue;
     for (TrialRow& row : catalog.trials) row.figures.speedup_against = "tutel";
     EXPECT_THAT(comparison_text(catalog, timeline), testing::EndsWith("x against tutel"));
@@ -191,7 +192,7 @@ TEST_F(CatalogTest, TheTrialsFigureHasTheSpreadOfItsRepeats) {
 
 TEST_F(CatalogTest, APredictionIsHeldAgainstTheTrialsFigure) {
   TrialRow& row = catalog.trials.front();
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
     if (timeline.trial_id != row.trial.id || timeline.kind != "predicted") continue;
     row.trial.measured_s = timeline.duration_s * 2;  // whatever the iteration of a repeat took
     EXPECT_THAT(comparison_text(catalog, timeline),
@@ -200,8 +201,8 @@ TEST_F(CatalogTest, APredictionIsHeldAgainstTheTrialsFigure) {
 }
 
 TEST_F(CatalogTest, ComparesMeasuredWithPredictedAndTheOtherWayRound) {
-  for (const db::Timeline& timeline : catalog.timelines) {
-    const db::Timeline* other = compared_with(catalog, timeline);
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
+    const db::TimelineInfo* other = compared_with(catalog, timeline);
     if (other == nullptr) continue;
     EXPECT_NE(other->kind, timeline.kind);
     EXPECT_TRUE(timeline.trial_id ? other->trial_id == timeline.trial_id
@@ -225,20 +226,20 @@ TEST_F(CatalogTest, ARunThatWasSilentForDaysDoesNotRun) {
 
 TEST_F(CatalogTest, ATimelineOfAPacedNetworkSaysSo) {
   for (RunRow& run : catalog.runs) run.network = "paced box 0.5 Gbit/s";
-  const db::Timeline* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
+  const db::TimelineInfo* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
   EXPECT_THAT(timeline_source(catalog, *timeline),
               ::testing::EndsWith("iteration 199, paced box 0.5 Gbit/s"));
   EXPECT_TRUE(matches(*find_run(catalog, ids.pipelined_run), "paced"));
 }
 
 TEST_F(CatalogTest, ATitleNamesPlannerAndModelAndTheSourceRunAndIteration) {
-  const db::Timeline* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
+  const db::TimelineInfo* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
   EXPECT_EQ(timeline_title(catalog, *timeline), "pipemoe, box-small");
   EXPECT_EQ(timeline_source(catalog, *timeline),
             fmt::format("run {}, schedule {}, iteration 199", ids.pipelined_run,
                         find_run(catalog, ids.pipelined_run)->schedule_id.value()));
   const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
-  for (const db::Timeline& of_trial : catalog.timelines) {
+  for (const db::TimelineInfo& of_trial : catalog.timelines) {
     if (of_trial.id == stack[1]) {
       EXPECT_EQ(timeline_source(catalog, of_trial),
                 fmt::format("run {}, iteration 199", of_trial.run_id.value()));
@@ -332,9 +333,9 @@ TEST(RunData, HoldsTheIterationsOfTheRunsThatItGoesOnFrom) {
 
 TEST_F(CatalogTest, ATimelineIsLoadedWithAllItsSpans) {
   const std::vector<std::int64_t> stack = default_stack(catalog, ids.sequential_run);
-  for (const db::Timeline& info : catalog.timelines) {
+  for (const db::TimelineInfo& info : catalog.timelines) {
     if (info.id != stack[0]) continue;
-    const Timeline timeline = load_timeline(connection, info);
+    const Timeline timeline = read_timeline(connection, info);
     EXPECT_EQ(timeline.lanes.size(), 16U);
     EXPECT_EQ(timeline.spans, 4 * timeline.ops.size());
     EXPECT_NEAR(timeline.extent.end_s, info.duration_s, 1e-9);

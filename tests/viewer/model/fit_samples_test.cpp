@@ -125,7 +125,7 @@ TEST(FitSamples, OfCopiesCountWhatIsReadAndWritten) {
 TEST(FitSamples, OfAStudyAreTheSpansOfItsProfileWithoutWaiting) {
   db::Connection connection = db::open_writer(":memory:");
   const db::Sample sample = db::store_sample(connection);
-  db::Timeline timeline;
+  db::TimelineInfo timeline;
   timeline.run_id = sample.run;
   timeline.kind = "measured";
   std::vector<db::Span> spans = db::sample_spans();

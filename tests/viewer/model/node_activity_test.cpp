@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "db/timeline/time_ledger.h"
 #include "tests/viewer/lanes.h"
-#include "tests/viewer/random_timeline.h"
-#include "viewer/model/time_ledger.h"
+#include "viewer/model/timeline.h"
 
 namespace viewer::node_activity_test {
 namespace {

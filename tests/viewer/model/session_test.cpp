@@ -88,7 +88,7 @@ TEST_F(SessionTest, ATrialsRunIsTheRepeatWhoseTimelineIsShown) {
   select_trial(session, ids.best_trial);
   std::optional<std::int64_t> shown;
   for (const auto& [id, timeline] : session.timelines) {
-    const db::Timeline& info = timeline.info;
+    const db::TimelineInfo& info = timeline.info;
     if (info.trial_id == ids.best_trial && info.kind == "measured") shown = info.run_id;
   }
   ASSERT_TRUE(shown);
@@ -99,7 +99,7 @@ TEST_F(SessionTest, ATrialsRunIsTheRepeatWhoseTimelineIsShown) {
 
 TEST_F(SessionTest, TheTimelineBesideIsLoadedOnceAndForgottenWithTheStack) {
   Session session = open({});
-  const db::Timeline& info = session.timelines.at(session.stacked.back()).info;
+  const db::TimelineInfo& info = session.timelines.at(session.stacked.back()).info;
   const Timeline* beside = load_beside(session, info);
   ASSERT_NE(beside, nullptr);
   EXPECT_EQ(beside->info.kind, "predicted");

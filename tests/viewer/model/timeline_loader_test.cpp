@@ -12,6 +12,7 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "db/store.h"
+#include "db/timeline/read_timeline.h"
 #include "tests/viewer/synthetic_timeline.h"
 #include "viewer/model/load.h"
 #include "viewer/model/session.h"
@@ -39,12 +40,12 @@ class TimelineLoaderTest : public ::testing::Test {
   std::string path() const { return (folder / "results.db").string(); }
 
   fs::path folder;
-  db::Timeline info;
+  db::TimelineInfo info;
 };
 
 double waiting_s(const Lane& lane) {
   double sum_s = 0;
-  for (const LaneSpan& span : lane.spans) sum_s += static_cast<double>(span.waiting_s);
+  for (const LaneSpan& span : lane.spans) sum_s += span.waiting_s;
   return sum_s;
 }
 
@@ -75,7 +76,7 @@ TEST_F(TimelineLoaderTest, DeliversRanksInTheirOrderUntilTheTimelineIsComplete) 
       EXPECT_LE(timeline.lanes[i - 1].rank, timeline.lanes[i].rank);
     }
   }
-  expect_same(timeline, load_timeline(connection, info));
+  expect_same(timeline, read_timeline(connection, info));
   EXPECT_FALSE(loader.deliver(timeline)) << "nothing is left";
 }
 
@@ -100,7 +101,7 @@ TEST_F(TimelineLoaderTest, KnowsWhatOpsWaitForAndHowLongRanksWaited) {
 
 TEST_F(TimelineLoaderTest, HasNoRanksToWaitForWhereThereAreNoSpans) {
   db::Connection writer = db::open_writer(path());
-  db::Timeline empty = info;
+  db::TimelineInfo empty = info;
   empty.id = 0;
   empty.id = db::insert(writer, empty, {}, {});
   TimelineLoader loader(writer, empty);
@@ -130,14 +131,14 @@ Session loaded_session(const db::Connection& connection, std::int64_t timeline) 
 TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
   const db::Connection connection = db::open_reader(path());
   Session session = loaded_session(connection, info.id);
-  expect_same(session.timelines.at(info.id), load_timeline(connection, info));
+  expect_same(session.timelines.at(info.id), read_timeline(connection, info));
   EXPECT_EQ(session.problem, "");
 }
 
 /// A training's measured timeline and its prediction, stored in the database at `path`.
-std::pair<db::Timeline, db::Timeline> store_training(const std::string& path,
-                                                     const db::Timeline& info) {
-  db::Timeline measured = info, predicted = info;
+std::pair<db::TimelineInfo, db::TimelineInfo> store_training(const std::string& path,
+                                                             const db::TimelineInfo& info) {
+  db::TimelineInfo measured = info, predicted = info;
   db::Connection writer = db::open_writer(path);
   db::Run run;
   run.kind = "train";
@@ -166,13 +167,13 @@ TEST_F(TimelineLoaderTest, ASessionReadsWhatItsStackIsComparedWithBesideTheFrame
   while (!session.loaders.empty()) deliver(session);
   beside = load_beside(session, measured);
   ASSERT_NE(beside, nullptr);
-  expect_same(*beside, load_timeline(connection, predicted));
+  expect_same(*beside, read_timeline(connection, predicted));
   EXPECT_EQ(session.stack_changes, changes) << "figures of the stack stay";
   EXPECT_EQ(session.arrivals, arrivals);
   session.stacked = {predicted.id};
   load_stack(session);
   while (!session.loaders.empty()) deliver(session);
-  expect_same(session.timelines.at(predicted.id), load_timeline(connection, predicted));
+  expect_same(session.timelines.at(predicted.id), read_timeline(connection, predicted));
   EXPECT_EQ(session.problem, "");
 }
 
@@ -188,7 +189,7 @@ TEST_F(TimelineLoaderTest, ATimelineThatLeavesTheStackWhileItIsLoadedIsReadAnewB
   while (!session.loaders.empty()) deliver(session);
   EXPECT_EQ(session.timelines.size(), 1U);
   while (load_beside(session, measured) == nullptr) deliver(session);
-  expect_same(*load_beside(session, measured), load_timeline(connection, predicted));
+  expect_same(*load_beside(session, measured), read_timeline(connection, predicted));
   EXPECT_EQ(session.problem, "");
 }
 

@@ -10,6 +10,7 @@
 #include "tests/viewer/drawn.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/fit_choice.h"
+#include "viewer/timeline/tables.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer::panels_timeline_test {
@@ -58,12 +59,15 @@ TEST_F(TimelineTest, TheTableOfOpsHasThePredictionBeside) {
   show_figures(app, "ops");
   const auto draw = [&] { draw_app(app); };
   for (int i = 0; i < 3; ++i) headless.frame(draw);
-  const auto& panel = app.states.of<TimelinePanel>();
-  ASSERT_FALSE(panel.op_table.rows.empty());
-  const db::Timeline& shown = app.session.timelines.at(app.session.stacked[0]).info;
-  const db::Timeline* beside = compared_with(app.session.catalog, shown);
+  auto& panel = app.states.of<TimelinePanel>();
+  const db::TimelineInfo& shown = app.session.timelines.at(app.session.stacked[0]).info;
+  const db::TimelineInfo* beside = compared_with(app.session.catalog, shown);
   ASSERT_NE(beside, nullptr);
-  EXPECT_EQ(panel.op_table.counted_beside, beside->id);
+  ASSERT_TRUE(panel.memo.has(Question::index, beside->id));
+  const Timeline& timeline = app.session.timelines.at(shown.id);
+  const std::vector<StackEntry> stack = {
+      {&timeline, "", "", "", &app.session.beside.at(beside->id)}};
+  EXPECT_EQ(op_rows(panel, stack).rows.size(), op_rows(panel, stack).beside_s.size());
   EXPECT_EQ(beside->kind, "predicted");
 }
 
@@ -115,7 +119,7 @@ TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {
   db::TimelineOp op;
   op.activity = "computation";
   op.stream = "compute";
-  db::Timeline timeline;
+  db::TimelineInfo timeline;
   timeline.run_id = ids.failed_run;
   timeline.kind = "imported";
   timeline.duration_s = 1;
@@ -128,7 +132,8 @@ TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {
   app.states.of<TimelinePanel>().selected = StackPosition{0, {0, 0}};
   ImGui::GetIO().MousePos = {900, 200};
   for (int i = 0; i < 3; ++i) headless.frame(draw);
-  EXPECT_EQ(app.states.of<TimelinePanel>().legend.size(), 1U);
+  const std::vector<StackEntry> stack = {{&app.session.timelines.begin()->second, "", "", ""}};
+  EXPECT_EQ(legend_of(app.states.of<TimelinePanel>(), stack).size(), 1U);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "db/connection.h"
 #include "db/statement.h"
 #include "db/store.h"
+#include "db/timeline/read_timeline.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/synthetic_timeline.h"
 #include "viewer/model/load.h"
@@ -86,7 +87,7 @@ class Stored {
   }
   std::string path() const { return path_.string(); }
 
-  db::Timeline info;
+  db::TimelineInfo info;
 
  private:
   std::filesystem::path path_;
@@ -134,7 +135,7 @@ void load(benchmark::State& state) {
 BENCHMARK(load)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 const Timeline& loaded() {
-  static const Timeline timeline = load_timeline(db::open_reader(stored().path()), stored().info);
+  static const Timeline timeline = read_timeline(db::open_reader(stored().path()), stored().info);
   return timeline;
 }
 
@@ -241,7 +242,7 @@ void first_click(benchmark::State& state) {
     do {
       frames.draw();
       ++drawn;
-    } while (frames.panel.asked_about != frames.panel.selected);
+    } while (!frames.panel.memo.has(Question::selected, frames.stack[0].timeline->info.id));
     slowest_s = std::max(slowest_s, frames.slowest_s);
   }
   state.counters["frames"] = drawn / static_cast<double>(state.iterations());

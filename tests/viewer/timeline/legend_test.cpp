@@ -17,26 +17,28 @@ class LegendTest : public ::testing::Test {
       draw_legend(panel, headless.fonts, stack, 600, 900);
       ImGui::End();
     });
+    legend = legend_of(panel, stack);
   }
 
   Headless headless;
   TimelinePanel panel;
+  std::vector<LegendItem> legend;
 };
 
 TEST_F(LegendTest, HasAnItemPerActivityAndKindWithTheShadesOfItsGradients) {
   show(hand_timeline({{0, "compute", "linear", 0, 1},
                       {0, "compute", "linear_weight_gradient", 1, 2},
                       {0, "compute", "all_to_all", 2, 3, "communication"}}));
-  ASSERT_EQ(panel.legend.size(), 2U);
-  EXPECT_EQ(panel.legend[0].kind, "linear");
-  EXPECT_EQ(panel.legend[0].shades.size(), 2U);
-  EXPECT_EQ(panel.legend[1].activity, Activity::communication);
+  ASSERT_EQ(legend.size(), 2U);
+  EXPECT_EQ(legend[0].kind, "linear");
+  EXPECT_EQ(legend[0].shades.size(), 2U);
+  EXPECT_EQ(legend[1].activity, Activity::communication);
 }
 
 TEST_F(LegendTest, AnOpWithoutKindIsShown) {
   show(hand_timeline({{0, "compute", "", 0, 1}, {0, "inter_node", "", 0, 1}}));
-  ASSERT_EQ(panel.legend.size(), 2U);
-  EXPECT_EQ(panel.legend[0].kind, "no kind");
+  ASSERT_EQ(legend.size(), 2U);
+  EXPECT_EQ(legend[0].kind, "no kind");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/lanes.h"
-#include "tests/viewer/random_timeline.h"
 #include "viewer/timeline/input.h"
 
 namespace viewer::tables_test {
@@ -83,15 +82,15 @@ TEST_F(TablesTest, WhatNeedsAllRanksWaitsUntilTheyAreRead) {
   panel.selected = StackPosition{0, {0, 0}};
   show(Figures::ranks);
   EXPECT_TRUE(is_drawn("computation")) << "the ranks that are there";
-  EXPECT_FALSE(panel.indices.contains(first.info.id));
+  EXPECT_FALSE(panel.memo.has(Question::index, first.info.id));
   first.complete = true;
   show(Figures::ops);
-  EXPECT_FALSE(op_rows(panel, stack).empty());
+  EXPECT_FALSE(op_rows(panel, stack).rows.empty());
 }
 
 TEST_F(TablesTest, APinnedRowIsWalkedFromTheLongestExposed) {
   show(Figures::ops);
-  for (const OpRow& row : op_rows(panel, stack)) {
+  for (const OpRow& row : op_rows(panel, stack).rows) {
     if (activity_of(row.sample) == Activity::communication) pin_row(panel, stack, row.sample.kind);
   }
   ASSERT_FALSE(panel.walk.spans.empty());
@@ -175,7 +174,7 @@ TEST_F(TablesTest, AClickOnAnOpFramesItInBothTimelines) {
 
 TEST_F(TablesTest, TapsThatAreQuickerThanAFrameAllCount) {
   show(Figures::ops);
-  for (const OpRow& row : op_rows(panel, stack)) {
+  for (const OpRow& row : op_rows(panel, stack).rows) {
     if (activity_of(row.sample) == Activity::communication) pin_row(panel, stack, row.sample.kind);
   }
   ASSERT_GT(panel.walk.spans.size(), 3U);
@@ -212,8 +211,8 @@ TEST_F(TablesTest, AnyTwoOfThreeTimelinesAreCompared) {
   for (int i = 0; i < 3; ++i) headless.frame(draw);
   const Differences* found = difference_of(panel, stack);
   EXPECT_DOUBLE_EQ(found->total_s, third.extent.length_s() - second.extent.length_s());
-  EXPECT_TRUE(panel.difference_colors.contains(third.info.id));
-  EXPECT_FALSE(panel.difference_colors.contains(first.info.id)) << "it is not compared";
+  EXPECT_TRUE(panel.memo.has(Question::difference_colors, third.info.id));
+  EXPECT_FALSE(panel.memo.has(Question::difference_colors, first.info.id)) << "it is not compared";
   const auto in_both = std::find_if(found->ops.begin(), found->ops.end(),
                                     [](const auto& op) { return op.in_first && op.in_second; });
   ASSERT_NE(in_both, found->ops.end());
@@ -255,7 +254,7 @@ TEST_F(TablesTest, AClickOnAHeaderSortsByItAtAnyWidth) {
     return after == texts.end() ? "" : *after;
   };
   const auto most = [&](double OpRow::*figure) {
-    const std::vector<OpRow>& rows = op_rows(panel, stack);
+    const std::vector<OpRow>& rows = op_rows(panel, stack).rows;
     return std::max_element(rows.begin(), rows.end(),
                             [&](const OpRow& a, const OpRow& b) { return a.*figure < b.*figure; })
         ->name;
@@ -284,7 +283,7 @@ TEST_F(TablesTest, AMarkedRangeLimitsTheRows) {
   show(Figures::ops);
   const auto total = [&] {
     double sum_s = 0;
-    for (const OpRow& row : op_rows(panel, stack)) sum_s += row.total_s;
+    for (const OpRow& row : op_rows(panel, stack).rows) sum_s += row.total_s;
     return sum_s;
   };
   const double whole_s = total();
@@ -317,7 +316,7 @@ TEST_F(TablesTest, TheTimelineBesideIsCountedUnderTheSameKeys) {
   stack[0].beside = &second;
   show(Figures::ops);
   for (const OpRow& row : op_table(second, index_spans(second), second.extent, OpGrouping::kind)) {
-    EXPECT_DOUBLE_EQ(panel.op_table.beside_s[row.sample.kind], row.total_s);
+    EXPECT_DOUBLE_EQ(op_rows(panel, stack).beside_s.at(row.sample.kind), row.total_s);
   }
   EXPECT_TRUE(is_drawn("predicted"));
 }
@@ -327,9 +326,10 @@ TEST_F(TablesTest, TheSelectedCommunicationHasItsPartnersAndCauses) {
     if (first.lanes[l].stream != "inter_node" || first.lanes[l].spans.size() < 2) continue;
     panel.selected = StackPosition{0, {l, 1}};
     headless.frame(draw);
-    ASSERT_TRUE(panel.collective);
-    EXPECT_EQ(panel.collective->parts.size(), 2U) << "the ranks of its group";
-    EXPECT_FALSE(panel.causes.empty());
+    const AboutSpan& about = about_selected(panel, stack);
+    ASSERT_TRUE(about.collective);
+    EXPECT_EQ(about.collective->parts.size(), 2U) << "the ranks of its group";
+    EXPECT_FALSE(about.causes.empty());
   }
 }
 
