@@ -89,7 +89,7 @@ class Comparison {
         row.parameters_json = std::move(one.parameters_json);
         row.changes = moe::changes_results(one.schedule);
         const Prediction prediction = predict(whole_, *request.planner, one.schedule);
-        result_.fits_used.merge(fit_use(whole_.costs, prediction.program, whole_.groups));
+        result_.fits_used.merge(fit_use(whole_.costs, prediction.program, prediction.costs.ops));
         row.figures =
             figures_of(one.schedule, prediction, whole_.cluster, sequential_s_, planning.count());
         if (!all_candidates_ && !fits(prediction)) {
@@ -172,7 +172,7 @@ ComparedRows replay_planners(const Situation& situation,
           });
       row.changes = moe::changes_results(replayed.schedule);
       result.fits_used.merge(
-          fit_use(situation.costs, replayed.prediction.program, situation.groups));
+          fit_use(situation.costs, replayed.prediction.program, replayed.prediction.costs.ops));
       row.figures = figures_of(replayed.schedule, replayed.prediction, situation.cluster,
                                sequential_s, planning.count() / replayed.plans);
     } catch (const moe::Refusal& refusal) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/simulate/simulate.h"
 
@@ -19,8 +20,7 @@ struct Walk {
       : program(std::move(of)) {
     CostModel model = small_costs();
     model.gaps = gaps;
-    const auto costs = op_costs(program, two_nodes(), bind_all(program, two_nodes(), routing),
-                                model, small_cluster());
+    const auto costs = single_costs(program, two_nodes(), routing, model, small_cluster());
     timeline = run_simulation(program, two_nodes(), costs, model, small_cluster());
     path = critical_path(program, costs, timeline);
   }
