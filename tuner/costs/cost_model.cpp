@@ -196,7 +196,7 @@ namespace {
 
 /// A figure of a line, where it is known.
 template <class Figure>
-void add(const char* name, const Figure& figure, nlohmann::json& line) {
+void write_figure(const char* name, const Figure& figure, nlohmann::json& line) {
   if constexpr (std::is_arithmetic_v<Figure>) {
     line[name] = figure;
   } else if (figure) {
@@ -212,7 +212,8 @@ std::string to_json(const CostModel& costs) {
   for (const auto& [key, fit] : costs.fits) {
     json& line = fits[key];
     line["unit"] = fit.unit;
-    each_figure([&](const char* name, const auto& figure) { add(name, figure, line); }, fit);
+    each_figure([&](const char* name, const auto& figure) { write_figure(name, figure, line); },
+                fit);
     for (const SizeTime& point : fit.points) {
       line["points"].push_back({point.units, point.seconds});
     }

@@ -50,7 +50,7 @@ struct MeasuredSample {
   std::optional<double> relative_deviation = {};  ///< of the rounds
 };
 
-nlohmann::json parameters_of(const db::Measurement& row) {
+nlohmann::json parameters_in(const db::Measurement& row) {
   auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
   return parameters.is_object() ? parameters : nlohmann::json::object();
 }
@@ -72,7 +72,7 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
   const double bytes = static_cast<double>(row.bytes);
   const MeasuredOn machine{on.machine_id, "", 0};
   if (row.op == "interference") {
-    const nlohmann::json parameters = parameters_of(row);
+    const nlohmann::json parameters = parameters_in(row);
     const std::string pair = pair_of(parameters);
     if (pair.empty()) return {};
     const Sample slowdown{1, 1, row.time_s / parameters.value("alone_s", 0.0)};
@@ -85,7 +85,7 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
          {{1, *factor * bytes, row.time_s}, row.run_id}}};
   }
   if (row.flops > 0) {
-    const double products = std::max(1, parameters_of(row).value("experts", 0));
+    const double products = std::max(1, parameters_in(row).value("experts", 0));
     const MeasuredSample sample{{products, row.flops, row.time_s}, row.run_id};
     return {{{machine, gemm_fit(row.dtype), row.device, 1, "", "flop"}, sample},
             {{machine, fit_of_type(row.op, row.dtype), row.device, 1, "", "flop"}, sample}};

@@ -11,7 +11,7 @@
 #include "tuner/costs/busy_times.h"
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/machine/processor_time.h"
+#include "tuner/costs/processor_time.h"
 
 namespace tuner {
 namespace {
@@ -75,7 +75,7 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
 }
 
 /// Adds so many times what was beside.
-void add(const BesideSeconds& beside, double times, BesideSeconds& sum) {
+void add_beside(const BesideSeconds& beside, double times, BesideSeconds& sum) {
   for (std::size_t x = 0; x < kOccupations; ++x) sum.each[x] += times * beside.each[x];
   sum.any += times * beside.any;
   sum.same_link += times * beside.same_link;
@@ -194,7 +194,8 @@ class ObservedIteration {
       Observation& observation =
           shape.all.emplace_back(Observation{sample, {}, static_cast<int>(rank)});
       // The overlap is the same share of the processor time that the op had as of its span.
-      add(busy_[rank].beside(own, interval), sample.seconds / span.duration_s, observation.beside);
+      add_beside(busy_[rank].beside(own, interval), sample.seconds / span.duration_s,
+                 observation.beside);
     }
   }
 
@@ -234,7 +235,7 @@ class ObservedIteration {
       BesideSeconds here = busy_[rank].beside(call.link, interval);
       here.same_link = same.seconds;
       larger_left_s = std::max(larger_left_s, same.larger_left_s);
-      add(here, 1 / static_cast<double>(call.ranks.size()), beside);
+      add_beside(here, 1 / static_cast<double>(call.ranks.size()), beside);
     }
     if (!(end > begin)) return;
     const bool between = bytes.inter > 0;

@@ -1,4 +1,4 @@
-#include "tuner/machine/processor_time.h"
+#include "tuner/costs/processor_time.h"
 
 #include <algorithm>
 #include <utility>
