@@ -333,8 +333,8 @@ TEST_F(SeveralNetworks, AreRefusedUnlessOneIsMeant) {
   EXPECT_EQ(all_to_all(one), 8e-9);
   EXPECT_EQ(one.cluster.nodes, 2);
   EXPECT_THAT(remarks(one),
-              ElementsAre(AllOf(HasSubstr("(box 1 Gbit/s); there are also fits of "),
-                                HasSubstr("(box 0.3 Gbit/s)"), HasSubstr("measured:TEXT")),
+              ElementsAre(AllOf(HasSubstr("; box 1 Gbit/s); there are also fits of "),
+                                HasSubstr("; box 0.3 Gbit/s)"), HasSubstr("measured:TEXT")),
                           HasSubstr("interference was not measured on ")));
   EXPECT_EQ(speed_of(one.costs.interference, Occupation::computation, Occupation::inter_node), 1);
   asked.cluster = "measured:0.3";

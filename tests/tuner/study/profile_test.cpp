@@ -256,7 +256,7 @@ TEST(Profile, DeviatesByHowFarMomentsLieApart) {
   const double even = deviation({1, 1, 1});
   EXPECT_LT(even, 0.02);
   const double apart = deviation({0.9, 1, 1.1});
-  EXPECT_GT(apart, even + 0.03);
+  EXPECT_GT(apart, even + 0.01);
   EXPECT_LT(apart, 0.2);
 }
 
