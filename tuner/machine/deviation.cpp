@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <numbers>
+#include <utility>
 
 #include "db/console/statistics.h"
 
