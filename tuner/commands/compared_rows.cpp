@@ -120,7 +120,7 @@ ComparedRows compare_planners(const Situation& situation,
           row.parameters_json = std::move(candidate.parameters_json);
           row.changes = moe::changes_results(candidate.schedule);
           const Prediction prediction = predict(whole, planner, candidate.schedule);
-          result.fits_used.merge(fit_use(whole.costs, prediction.program, whole.groups));
+          result.fits_used.merge(fit_use(whole.costs, prediction.program, prediction.costs.ops));
           row.figures =
               figures_of(candidate.schedule, prediction, whole, sequential_s, planning.count());
           if (!all_candidates && planner.remark != nullptr &&
@@ -155,7 +155,7 @@ ComparedRows replay_planners(const Situation& situation,
         row.parameters_json = to_json(request.options);
         row.changes = moe::changes_results(replayed.schedule);
         result.fits_used.merge(
-            fit_use(situation.costs, replayed.prediction.program, situation.groups));
+            fit_use(situation.costs, replayed.prediction.program, replayed.prediction.costs.ops));
         row.figures = figures_of(replayed.schedule, replayed.prediction, situation, sequential_s,
                                  planning.count() / replayed.plans);
         result.rows.push_back(std::move(row));

@@ -58,9 +58,8 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
       "moe-tune fit --db results.db --format csv\n"
       "moe-tune fit --db results.db --since 12h\n"
       "moe-tune fit --db results.db --run 3 --run 4\n"
-      "moe-tune fit --judge a.db b.db --without slowdowns --without pace",
-      "Measurements of different machines, networks or numbers of nodes are never one fit. "
-      "Collectives of runs whose links had different rates are refused.\n\n"
+      "moe-tune fit --judge a.db b.db --without slowdowns --without pairs",
+      "Measurements of different machines, networks or numbers of nodes are never one fit.\n\n"
       "A line leaves out rows that are far from it; outliers counts them. The errors are standard "
       "errors. verdict is \"good\", or says what is wrong with the line.\n\n" +
           parts_in_words());

@@ -18,6 +18,7 @@
 #include "tuner/commands/printing.h"
 #include "tuner/commands/since.h"
 #include "tuner/costs/fit_measurements.h"
+#include "tuner/costs/fit_records.h"
 #include "tuner/scenario/measured_place.h"
 
 namespace tuner {

@@ -130,7 +130,7 @@ moe::Schedule schedule_of(const Arguments& arguments, const Scenario& scenario) 
 void print_fits(const Scenario& scenario, const Prediction& prediction) {
   const auto rows = moe::bind(prediction.program, prediction.routing, scenario.groups, 0);
   for (const std::string& line :
-       fits_used(scenario.costs, prediction.program, rows, scenario.groups)) {
+       fits_used(scenario.costs, prediction.program, prediction.costs.ops, rows, scenario.groups)) {
     spdlog::info(line);
   }
 }
@@ -206,8 +206,8 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
         store_simulation(scenario, schedule, prediction, *connection, argc, argv);
     spdlog::info("run {} in {}", run, database);
   }
-  const std::string unused =
-      unused_fits(scenario.costs, fit_use(scenario.costs, prediction.program, scenario.groups));
+  const std::string unused = unused_fits(
+      scenario.costs, fit_use(scenario.costs, prediction.program, prediction.costs.ops));
   if (!unused.empty()) spdlog::warn(unused);
   if (arguments.fits) print_fits(scenario, prediction);
   if (arguments.memory) {

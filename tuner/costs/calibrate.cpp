@@ -25,12 +25,6 @@ constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 /// at all sizes would follow it.
 constexpr double kLeastOutlyingCall = 0.5;
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 /// The value that represents samples of one size. Where ranks share processors it is the mean,
 /// because single ops get more or less than their share of the time and only all of them together
 /// get their share.
@@ -57,7 +51,7 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
       ++last;
     }
     sizes.push_back({alone[first].calls, db::median(units),
-                     typical == Typical::mean ? mean_of(seconds) : db::median(seconds)});
+                     typical == Typical::mean ? db::mean(seconds) : db::median(seconds)});
     first = last;
   }
   return sizes;
@@ -89,28 +83,25 @@ LaunchGaps gaps_of(const Observations& seen, const CostParts& parts, const CostM
 /// Fits by shape, by kind and by class of kinds, of computation and copies that ran alone.
 void fit_computation(const Observations& seen, Typical typical, const CostParts& parts,
                      CostModel& costs) {
-  std::map<std::string, std::vector<Sample>> by_kind, by_class;
-  for (const auto& [shape, observations] : seen.compute) {
-    const std::vector<Sample> sizes = sizes_alone(observations, typical);
+  std::map<std::pair<std::string, std::string>, std::vector<Sample>> wider_samples;  // and unit
+  for (const auto& [key, shape] : seen.compute) {
+    const std::vector<Sample> sizes = sizes_alone(shape.all, typical);
     if (sizes.empty()) continue;
-    const std::string& kind = seen.kind_of.at(shape);
-    const bool flops = seen.by_flops.at(kind);
-    const std::string unit = flops ? "flop" : "byte";
+    const std::string unit = shape.by_flops ? "flop" : "byte";
     if (parts.has(CostPart::shapes)) {
-      costs.fits[shape] =
+      costs.fits[key] =
           parts.has(CostPart::size_factors) ? fit_sizes(sizes, unit) : fit_line(sizes, unit);
     }
-    auto& kind_samples = by_kind[kind];
-    kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
-    const std::string gemm = gemm_fit(type_of_fit(kind));
-    auto& class_samples = by_class[seen.copies.at(kind) ? "copy" : flops ? gemm : "memory"];
-    class_samples.insert(class_samples.end(), sizes.begin(), sizes.end());
+    const std::string general = shape.copies     ? "copy"
+                                : shape.by_flops ? gemm_fit(type_of_fit(shape.kind))
+                                                 : "memory";
+    for (const std::string& wider : {shape.kind, general}) {
+      auto& samples = wider_samples[{wider, unit}];
+      samples.insert(samples.end(), sizes.begin(), sizes.end());
+    }
   }
-  for (const auto& [kind, samples] : by_kind) {
-    costs.fits[kind] = fit_line(samples, seen.by_flops.at(kind) ? "flop" : "byte");
-  }
-  for (const auto& [key, samples] : by_class) {
-    costs.fits[key] = fit_line(samples, key.starts_with("gemm") ? "flop" : "byte");
+  for (const auto& [wider, samples] : wider_samples) {
+    costs.fits[wider.first] = fit_line(samples, wider.second);
   }
 }
 
@@ -144,30 +135,23 @@ MessageBuffers buffers_of(const Observations& seen, const CostModel& costs) {
 /// The speeds of what ran beside other work, by the fits of what ran alone.
 Interference interference_of(const Observations& seen, const CostParts& parts,
                              const CostModel& costs) {
-  Interference interference;
-  if (!parts.has(CostPart::pairs)) return interference;
+  if (!parts.has(CostPart::pairs)) return {};
   Pairs pairs;
-  for (const auto& [shape, observations] : seen.compute) {
-    const std::string& kind = seen.kind_of.at(shape);
-    // A shape that never ran alone has none where there are lines of shapes: its speed is unknown.
-    const auto fit = costs.fits.find(parts.has(CostPart::shapes) ? shape : kind);
-    if (fit == costs.fits.end()) continue;
-    for (const Observation& observation : observations) {
-      pairs.add(seen.copies.at(kind) ? Occupation::copy : Occupation::computation, observation,
-                fit->second);
-    }
-  }
-  for (const auto& [key, observations] : seen.calls) {
+  const auto add = [&](const std::string& key, Occupation own, const auto& observations) {
+    // What never ran alone has no fit: its speed is unknown.
     const auto fit = costs.fits.find(key);
-    if (fit == costs.fits.end()) continue;
-    const bool between = key.ends_with(name_of(Occupation::inter_node));
-    for (const Observation& observation : observations) {
-      pairs.add(between ? Occupation::inter_node : Occupation::intra_node, observation,
-                fit->second);
-    }
+    if (fit == costs.fits.end()) return;
+    for (const Observation& one : observations) pairs.add(own, one, fit->second);
+  };
+  for (const auto& [key, shape] : seen.compute) {
+    add(parts.has(CostPart::shapes) ? key : shape.kind,
+        shape.copies ? Occupation::copy : Occupation::computation, shape.all);
   }
-  pairs.write(interference);
-  return interference;
+  for (const auto& [key, calls] : seen.calls) {
+    const bool between = key.ends_with(name_of(Occupation::inter_node));
+    add(key, between ? Occupation::inter_node : Occupation::intra_node, calls);
+  }
+  return pairs.speeds();
 }
 
 void check_fits(const MeasuredIteration& iteration, const moe::Groups& groups) {

@@ -5,8 +5,8 @@
 
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
-#include "moe/rows/binding.h"
 #include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/costs/cost_parts.h"
@@ -16,7 +16,7 @@ namespace tuner {
 /// One measured iteration: the scheduled Program, the rows that it sent, and its spans.
 struct MeasuredIteration {
   const moe::Program* program = nullptr;
-  std::vector<moe::Binding> bindings;  ///< by rank
+  moe::Routing routing;  ///< empty for a model without experts
   moe::Timeline timeline;
 };
 
@@ -38,11 +38,9 @@ struct MeasuredIteration {
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
 ///    The same holds for every other pair of occupations. Only spans count in which at least 90% of
-///    the overlap is with the other occupation of the pair, and at most 10% with two or more. Spans
-///    with more than 10% count too where the others overlap less than 1 ms. The speed of a pair is
-///    the median over these spans, each weighed by its o, and clamped to [0.05, 1]. Where one link
-///    was observed too little, the speed for both links is used. Beside several others the pairs
-///    are multiplied: alpha(y, all) is not looked for.
+///    the overlap is with the other occupation of the pair, and at most 10% with two or more. The
+///    speed of a pair is the median over these spans, each weighed by its o, and clamped to
+///    [0.05, 1]. Beside several others the pairs are multiplied: alpha(y, all) is not looked for.
 /// 4. The launch gap is the median over all starts of the start minus the end of the last op waited
 ///    for. The wait for a card's queue comes from calls between nodes that began while one 100
 ///    times as large moved: from how much longer than alone they took. A wait that ended with the

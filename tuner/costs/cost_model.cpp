@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <variant>
 
 #include "moe/errors.h"
@@ -191,29 +192,28 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
   return nullptr;
 }
 
+namespace {
+
+/// A figure of a line, where it is known.
+template <class Figure>
+void write_figure(const char* name, const Figure& figure, nlohmann::json& line) {
+  if constexpr (std::is_arithmetic_v<Figure>) {
+    line[name] = figure;
+  } else if (figure) {
+    line[name] = *figure;
+  }
+}
+
+}  // namespace
+
 std::string to_json(const CostModel& costs) {
   using nlohmann::json;
   json fits = json::object();
   for (const auto& [key, fit] : costs.fits) {
     json& line = fits[key];
-    line = {{"alpha_s", fit.alpha_s},
-            {"beta_s_per_unit", fit.beta_s_per_unit},
-            {"unit", fit.unit},
-            {"samples", fit.samples},
-            {"min_units", fit.min_units},
-            {"max_units", fit.max_units},
-            {"max_relative_residual", fit.max_relative_residual},
-            {"outliers", fit.outliers}};
-    const auto add = [&](const char* name, const std::optional<double>& value) {
-      if (value) line[name] = *value;
-    };
-    add("r2", fit.r2);
-    add("relative_deviation", fit.relative_deviation);
-    add("alpha_error_s", fit.alpha_error_s);
-    add("beta_error_s_per_unit", fit.beta_error_s_per_unit);
-    for (const SizeFactor& size : fit.factors) {
-      line["factors"].push_back({size.units_per_call, size.factor});
-    }
+    line["unit"] = fit.unit;
+    each_figure([&](const char* name, const auto& figure) { write_figure(name, figure, line); },
+                fit);
     for (const SizeTime& point : fit.points) {
       line["points"].push_back({point.units, point.seconds});
     }
@@ -226,8 +226,7 @@ std::string to_json(const CostModel& costs) {
                {{"leaving_bytes", costs.buffers.leaving_bytes},
                 {"ahead_bytes", costs.buffers.ahead_bytes}}}};
   for (const Slowdowns& of_ranks : costs.slowdowns) result["slowdowns"].push_back(of_ranks);
-  if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
-  if (costs.drift_deviation) result["drift_deviation"] = *costs.drift_deviation;
+  if (costs.deviation) result["deviation"] = *costs.deviation;
   return result.dump();
 }
 
@@ -240,53 +239,26 @@ double any_number(const moe::InputObject& object, std::string_view key) {
   return object.number(key, -kMostNumber, kMostNumber, "a number");
 }
 
-std::optional<double> deviation_if_any(const moe::InputObject& object, std::string_view key) {
-  if (!object.has(key)) return std::nullopt;
-  return object.number(key, 0, kMostNumber, "a deviation, 0 or more");
-}
-
-// A list of pairs of numbers, 0 or more; empty where there is none. `first` and `second` say in
-// errors what they are.
-std::vector<std::pair<double, double>> pairs_if_any(const moe::InputObject& object,
-                                                    std::string_view key, std::string_view first,
-                                                    std::string_view second) {
-  std::vector<std::pair<double, double>> read;
-  if (!object.has(key)) return read;
-  for (const moe::InputValue& entry : object.list(key)) {
-    const std::vector<moe::InputValue> pair = entry.list("two numbers");
-    if (pair.size() != 2) entry.fail("two numbers");
-    read.emplace_back(pair[0].number(0, kMostNumber, first),
-                      pair[1].number(0, kMostNumber, second));
-  }
-  return read;
-}
-
 LinearFit read_stored_fit(const moe::InputObject& value) {
-  constexpr int kMostSamples = std::numeric_limits<int>::max();
   LinearFit fit;
-  fit.alpha_s = any_number(value, "alpha_s");
-  fit.beta_s_per_unit = any_number(value, "beta_s_per_unit");
   fit.unit = value.text("unit");
-  if (value.has("r2")) fit.r2 = any_number(value, "r2");
-  fit.samples = static_cast<int>(value.integer("samples", 0, kMostSamples));
-  fit.min_units = any_number(value, "min_units");
-  fit.max_units = any_number(value, "max_units");
-  fit.max_relative_residual = any_number(value, "max_relative_residual");
-  fit.relative_deviation = deviation_if_any(value, "relative_deviation");
-  fit.alpha_error_s = deviation_if_any(value, "alpha_error_s");
-  fit.beta_error_s_per_unit = deviation_if_any(value, "beta_error_s_per_unit");
-  if (value.has("outliers")) {
-    fit.outliers = static_cast<int>(value.integer("outliers", 0, kMostSamples));
+  const auto read = [&](const char* name, auto& figure) {
+    using Figure = std::decay_t<decltype(figure)>;
+    if constexpr (std::is_same_v<Figure, int>) {
+      figure = static_cast<int>(value.integer(name, 0, std::numeric_limits<int>::max()));
+    } else if (std::is_same_v<Figure, double> || value.has(name)) {
+      figure = any_number(value, name);
+    }
+  };
+  each_figure(read, fit);
+  if (!value.has("points")) return fit;
+  for (const moe::InputValue& entry : value.list("points")) {
+    const std::vector<moe::InputValue> point = entry.list("units and seconds");
+    if (point.size() != 2) entry.fail("units and seconds");
+    fit.points.push_back({point[0].number(0, kMostNumber, "units"),
+                          point[1].number(0, kMostNumber, "seconds, 0 or more")});
   }
-  for (const auto& [units, factor] :
-       pairs_if_any(value, "factors", "units per call", "a factor, 0 or more")) {
-    fit.factors.push_back({units, factor});
-  }
-  for (const auto& [units, seconds] :
-       pairs_if_any(value, "points", "units", "seconds, 0 or more")) {
-    fit.points.push_back({units, seconds});
-  }
-  if (fit.points.size() == 1) value.refuse("points", "expected two or more");
+  if (fit.points.size() < 2) value.refuse("points", "expected two or more");
   return fit;
 }
 
@@ -323,8 +295,7 @@ CostModel cost_model_from_json(std::string_view text) {
   const moe::InputObject json = document.object();
   CostModel costs;
   costs.device = json.text("device");
-  costs.profile_deviation = deviation_if_any(json, "profile_deviation");
-  costs.drift_deviation = deviation_if_any(json, "drift_deviation");
+  if (json.has("deviation")) costs.deviation = any_number(json, "deviation");
   const moe::InputObject fits = json.object("fits");
   for (const std::string& key : fits.keys())
     costs.fits.emplace(key, read_stored_fit(fits.object(key)));

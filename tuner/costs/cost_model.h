@@ -68,13 +68,9 @@ struct CostModel {
   /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (rank_slowdown.h). Empty:
   /// all ranks compute as the fits say.
   std::vector<Slowdowns> slowdowns;
-  /// The relative standard deviation with which these costs predict the profile, or after a
-  /// refinement its trials (study/deviation.h); none where they come from no profile.
-  std::optional<double> profile_deviation;
-  /// The relative deviation by which later trials take longer or shorter because the machine does
-  /// not always compute equally fast (study/deviation.h). None where the costs come from no
-  /// profile, or from one in which no schedule was trained at two moments.
-  std::optional<double> drift_deviation;
+  /// The relative deviation of a trial from what these costs predict (machine/deviation.h); none
+  /// where they come from no profile.
+  std::optional<double> deviation;
 };
 
 /// True where the units of a computing op are flops, false where they are bytes.

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <stdexcept>
 #include <vector>
 
 #include "db/console/statistics.h"
-#include "tuner/costs/by_size.h"
 
 namespace tuner {
 namespace {
@@ -26,6 +24,7 @@ constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs 
 constexpr double kNoLine = 0.2;                ///< relative deviation
 constexpr double kResolved = 3;                ///< alpha over its standard error
 constexpr int kCoefficients = 2;
+constexpr double kBeyond = 4;  ///< points lie so many times beyond the sizes of samples
 
 struct Line {
   double alpha = 0;
@@ -39,58 +38,6 @@ struct Scaled {
 
 double residual_of(Line line, Scaled row) { return line.alpha * row.c + line.beta * row.n - 1; }
 
-/// Sums of the normal equations of the relative residuals: unknowns alpha, beta; every right
-/// side 1.
-struct Normal {
-  double cc = 0, cn = 0, nn = 0, c = 0, n = 0;
-
-  double determinant() const { return cc * nn - cn * cn; }
-  /// Whether it tells alpha from beta.
-  bool is_regular() const { return determinant() > 1e-12 * cc * nn; }
-};
-
-Normal normal_of(std::span<const Scaled> rows) {
-  Normal normal;
-  for (const Scaled& row : rows) {
-    normal.cc += row.c * row.c;
-    normal.cn += row.c * row.n;
-    normal.nn += row.n * row.n;
-    normal.c += row.c;
-    normal.n += row.n;
-  }
-  return normal;
-}
-
-double relative_cost(const Normal& normal, Line line, double samples) {
-  return line.alpha * line.alpha * normal.cc + 2 * line.alpha * line.beta * normal.cn +
-         line.beta * line.beta * normal.nn - 2 * line.alpha * normal.c - 2 * line.beta * normal.n +
-         samples;
-}
-
-/// The equations of samples.
-struct Equations {
-  Normal normal;
-  bool spread = false;  ///< units per call differ enough to tell alpha from beta
-
-  bool tell_both() const { return spread && normal.is_regular(); }
-};
-
-Line solve(const Equations& equations, double samples) {
-  const Normal& normal = equations.normal;
-  if (equations.tell_both()) {
-    const double determinant = normal.determinant();
-    const Line line{(normal.c * normal.nn - normal.n * normal.cn) / determinant,
-                    (normal.n * normal.cc - normal.c * normal.cn) / determinant};
-    if (line.alpha >= 0 && line.beta >= 0) return line;
-  }
-  const Line flat{normal.cc > 0 ? normal.c / normal.cc : 0, 0};
-  const Line steep{0, normal.nn > 0 ? normal.n / normal.nn : 0};
-  if (normal.nn <= 0) return flat;
-  if (!equations.spread) return steep;
-  return relative_cost(normal, flat, samples) < relative_cost(normal, steep, samples) ? flat
-                                                                                      : steep;
-}
-
 /// Throws std::invalid_argument for times that are not positive and finite.
 std::vector<Scaled> scaled(std::span<const Sample> samples) {
   std::vector<Scaled> rows;
@@ -103,7 +50,7 @@ std::vector<Scaled> scaled(std::span<const Sample> samples) {
   return rows;
 }
 
-/// Equations::spread
+/// Whether the units per call differ enough to tell alpha from beta.
 bool is_spread(std::span<const Sample> samples) {
   double least = INFINITY, most = 0;
   for (const Sample& sample : samples) {
@@ -114,10 +61,45 @@ bool is_spread(std::span<const Sample> samples) {
   return most > kSmallestSpread * least;
 }
 
+/// The normal equations of the relative residuals: unknowns alpha, beta; every right side 1.
+struct Equations {
+  double cc = 0, cn = 0, nn = 0, c = 0, n = 0;
+  bool spread = false;
+
+  double determinant() const { return cc * nn - cn * cn; }
+  bool tell_both() const { return spread && determinant() > 1e-12 * cc * nn; }
+  /// The sum of squared relative residuals, without what is the same for all lines.
+  double cost(Line line) const {
+    return line.alpha * line.alpha * cc + 2 * line.alpha * line.beta * cn +
+           line.beta * line.beta * nn - 2 * line.alpha * c - 2 * line.beta * n;
+  }
+};
+
 /// Throws as scaled, and std::invalid_argument without samples.
 Equations equations_of(std::span<const Sample> samples) {
   if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
-  return {normal_of(scaled(samples)), is_spread(samples)};
+  Equations equations;
+  for (const Scaled& row : scaled(samples)) {
+    equations.cc += row.c * row.c;
+    equations.cn += row.c * row.n;
+    equations.nn += row.n * row.n;
+    equations.c += row.c;
+    equations.n += row.n;
+  }
+  equations.spread = is_spread(samples);
+  return equations;
+}
+
+Line solve(const Equations& e) {
+  if (e.tell_both()) {
+    const Line line{(e.c * e.nn - e.n * e.cn) / e.determinant(),
+                    (e.n * e.cc - e.c * e.cn) / e.determinant()};
+    if (line.alpha >= 0 && line.beta >= 0) return line;
+  }
+  const Line flat{e.cc > 0 ? e.c / e.cc : 0, 0};
+  if (e.nn <= 0) return flat;
+  const Line steep{0, e.n / e.nn};
+  return e.spread && e.cost(flat) < e.cost(steep) ? flat : steep;
 }
 
 /// The lines of step 1, through samples evenly spaced among `rows`.
@@ -166,11 +148,6 @@ std::vector<Sample> without_outliers(std::span<const Sample> samples, double lea
   return kMostOutliers * (rows.size() - kept.size()) <= rows.size() ? kept : all;
 }
 
-double factor_of(const std::vector<SizeFactor>& factors, double size) {
-  if (factors.empty()) return 1;
-  return by_size(factors, size, &SizeFactor::units_per_call, &SizeFactor::factor);
-}
-
 /// On the straight pieces between points, and on the first and the last beyond them.
 double time_on_pieces(const std::vector<SizeTime>& points, double units) {
   auto after = std::ranges::lower_bound(points, units, {}, &SizeTime::units);
@@ -180,9 +157,10 @@ double time_on_pieces(const std::vector<SizeTime>& points, double units) {
   return std::max(left.seconds + share * (right.seconds - left.seconds), 0.0);
 }
 
-std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Sample> samples) {
+/// fit_sizes: the points.
+std::vector<SizeTime> points_of(const LinearFit& line, std::span<const Sample> samples) {
   struct Size {
-    std::vector<double> units, factors;
+    std::vector<double> units, off_line;
   };
   std::map<int, Size> doublings;
   for (const Sample& sample : samples) {
@@ -190,14 +168,21 @@ std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Samp
     const double units = units_per_call(sample.calls, sample.units);
     Size& size = doublings[std::ilogb(units)];
     size.units.push_back(units);
-    size.factors.push_back(sample.seconds / seconds_of(line, sample.calls, sample.units));
+    size.off_line.push_back(sample.seconds / seconds_of(line, sample.calls, sample.units));
   }
-  std::vector<SizeFactor> factors;
+  if (doublings.size() < 2) return {};
+  std::vector<SizeTime> points;
+  const auto add = [&](double units, double off_line) {
+    const double seconds = off_line * seconds_of(line, 1, units);
+    points.push_back({units, points.empty() ? seconds : std::max(seconds, points.back().seconds)});
+  };
+  const Size &first = doublings.begin()->second, &last = doublings.rbegin()->second;
+  add(db::median(first.units) / kBeyond, db::median(first.off_line));
   for (const auto& [exponent, size] : doublings) {
-    factors.push_back({db::median(size.units), db::median(size.factors)});
+    add(db::median(size.units), db::median(size.off_line));
   }
-  if (factors.size() < 2) factors.clear();
-  return factors;
+  add(kBeyond * db::median(last.units), db::median(last.off_line));
+  return points;
 }
 
 /// The line through `samples`, without anything that judges it.
@@ -210,7 +195,7 @@ LinearFit draw_line(std::span<const Sample> samples, const Equations& equations,
     fit.min_units = std::min(fit.min_units, sample.units);
     fit.max_units = std::max(fit.max_units, sample.units);
   }
-  const Line line = solve(equations, static_cast<double>(samples.size()));
+  const Line line = solve(equations);
   fit.alpha_s = line.alpha;
   fit.beta_s_per_unit = line.beta;
   return fit;
@@ -230,7 +215,7 @@ void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equ
         std::max(fit.max_relative_residual, std::abs(error) / sample.seconds);
   }
   const int coefficients = (fit.alpha_s > 0 ? 1 : 0) + (fit.beta_s_per_unit > 0 ? 1 : 0);
-  const int freedom = fit.samples - std::max(coefficients, static_cast<int>(fit.factors.size()));
+  const int freedom = fit.samples - std::max(coefficients, static_cast<int>(fit.points.size()) - 2);
   if (freedom <= 0) return;
   const double deviation = std::sqrt(relative / freedom);
   fit.relative_deviation = deviation;
@@ -238,14 +223,13 @@ void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equ
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);
   // Of a coefficient that is held at 0, too: how far above it may be.
-  const Normal& normal = equations.normal;
   if (equations.tell_both()) {
-    fit.alpha_error_s = deviation * std::sqrt(normal.nn / normal.determinant());
-    fit.beta_error_s_per_unit = deviation * std::sqrt(normal.cc / normal.determinant());
+    fit.alpha_error_s = deviation * std::sqrt(equations.nn / equations.determinant());
+    fit.beta_error_s_per_unit = deviation * std::sqrt(equations.cc / equations.determinant());
   } else if (fit.beta_s_per_unit > 0) {
-    fit.beta_error_s_per_unit = deviation / std::sqrt(normal.nn);
+    fit.beta_error_s_per_unit = deviation / std::sqrt(equations.nn);
   } else {
-    fit.alpha_error_s = deviation / std::sqrt(normal.cc);
+    fit.alpha_error_s = deviation / std::sqrt(equations.cc);
   }
 }
 
@@ -263,22 +247,12 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
 LinearFit fit_sizes(std::span<const Sample> samples, std::string unit) {
   const Equations equations = equations_of(samples);
   LinearFit fit = draw_line(samples, equations, std::move(unit));
-  fit.factors = size_factors(fit, samples);
+  fit.points = points_of(fit, samples);
   judge(fit, samples, equations);
   return fit;
 }
 
 LinearFit fit_points(std::vector<SizeTime> points, std::string unit) {
-  const auto rises = [](const SizeTime& a, const SizeTime& b) {
-    return a.units < b.units && a.seconds <= b.seconds;
-  };
-  const bool is_sound = points.size() > 1 && points.front().units >= 0 &&
-                        std::ranges::adjacent_find(points, std::not_fn(rises)) == points.end();
-  if (!is_sound) {
-    throw std::invalid_argument(
-        "fit_points: expected two points or more, sizes that ascend and "
-        "times that do not fall");
-  }
   std::vector<Sample> samples;
   for (const SizeTime& point : points) samples.push_back({1, point.units, point.seconds});
   LinearFit fit = draw_line(samples, equations_of(samples), std::move(unit));
@@ -298,7 +272,7 @@ LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string
 std::string verdict_of(const LinearFit& fit) {
   std::vector<std::string> wrong;
   const bool has_alpha = fit.unit != "second";
-  const bool few = has_alpha ? fit.samples < kCoefficients + 2 : !fit.relative_deviation;
+  const bool few = fit.samples < kCoefficients + 2;
   if (few) wrong.emplace_back("too few samples");
   if (fit.outliers > 0) {
     wrong.push_back(
@@ -313,8 +287,7 @@ std::string verdict_of(const LinearFit& fit) {
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
   if (!fit.points.empty()) return calls * time_on_pieces(fit.points, units_per_call(calls, units));
-  return (fit.alpha_s * calls + fit.beta_s_per_unit * units) *
-         factor_of(fit.factors, units_per_call(calls, units));
+  return fit.alpha_s * calls + fit.beta_s_per_unit * units;
 }
 
 StraightPiece piece_at(const LinearFit& fit, double units) {

@@ -18,13 +18,6 @@ struct Sample {
 /// The size of a call. Less than one call counts as one.
 double units_per_call(double calls, double units);
 
-/// How many times as long as a line says calls of about this size take.
-struct SizeFactor {
-  double units_per_call = 0;
-  double factor = 1;
-  friend bool operator==(const SizeFactor&, const SizeFactor&) = default;
-};
-
 /// How long a call of this size takes.
 struct SizeTime {
   double units = 0;
@@ -52,9 +45,6 @@ struct LinearFit {
   std::optional<double> alpha_error_s = {};
   std::optional<double> beta_error_s_per_unit = {};
   int outliers = 0;  ///< samples that the line leaves out
-  /// By ascending size; none where the line alone speaks. Between two sizes the factor is
-  /// interpolated linearly in the logarithm of the size; beyond the last it stays.
-  std::vector<SizeFactor> factors = {};
   /// By ascending size, times that do not fall; none where the line alone speaks. The time of a
   /// size between two points lies on the straight piece that joins them. The first piece and the
   /// last go on beyond the points, the first one not below 0.
@@ -62,6 +52,23 @@ struct LinearFit {
   std::vector<SizeTime> points = {};
   friend bool operator==(const LinearFit&, const LinearFit&) = default;
 };
+
+/// Calls `visit` with the name of every number that is stored of a line, and with this number of
+/// each of `fits`: lines, or rows of the database.
+template <class Visit, class... Fits>
+void each_figure(const Visit& visit, Fits&... fits) {
+  visit("alpha_s", fits.alpha_s...);
+  visit("beta_s_per_unit", fits.beta_s_per_unit...);
+  visit("r2", fits.r2...);
+  visit("samples", fits.samples...);
+  visit("min_units", fits.min_units...);
+  visit("max_units", fits.max_units...);
+  visit("max_relative_residual", fits.max_relative_residual...);
+  visit("relative_deviation", fits.relative_deviation...);
+  visit("alpha_error_s", fits.alpha_error_s...);
+  visit("beta_error_s_per_unit", fits.beta_error_s_per_unit...);
+  visit("outliers", fits.outliers...);
+}
 
 /// Least squares of the *relative* residual (each sample weighs 1 / seconds^2), so that small sizes
 /// count as much as large ones: minimise sum ((alpha c_i + beta n_i - t_i) / t_i)^2. Where the
@@ -73,15 +80,14 @@ struct LinearFit {
 /// for times that are not positive and finite.
 LinearFit fit_line(std::span<const Sample> samples, std::string unit);
 
-/// fit_line, with a factor for each doubling of the units per call that has samples: the median of
-/// their seconds over those of the line. A line cannot say that products of middle size run faster
-/// than small ones and than those that no cache holds.  [MPMoE and Lancet interpolate sizes, too]
-/// Where all samples lie within one doubling there are no factors.
+/// fit_line, with points: for each doubling of the units per call that has samples the median of
+/// their sizes and times, and one at a quarter of the first size and four times the last, as far off
+/// the line as these. A line cannot say that products of middle size run faster than small ones and
+/// than those that no cache holds.  [MPMoE and Lancet interpolate sizes, too]
+/// Where all samples lie within one doubling there are no points.
 LinearFit fit_sizes(std::span<const Sample> samples, std::string unit);
 
-/// A fit that is told by points (LinearFit::points); its line is fit_line of them. Throws
-/// std::invalid_argument unless there are two, sizes ascend, and times are positive and do not
-/// fall.
+/// A fit that is told by points (LinearFit::points), two or more; its line is fit_line of them.
 LinearFit fit_points(std::vector<SizeTime> points, std::string unit);
 
 /// fit_line without outliers, which do not bend the line: least median of squares, then least
@@ -104,7 +110,7 @@ LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string
 std::string verdict_of(const LinearFit& fit);
 inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
 
-/// The line's seconds times the factor of the size; or the seconds that points tell.
+/// The line's seconds, or those that points tell.
 double seconds_of(const LinearFit& fit, double calls, double units);
 
 /// The line of one call: seconds = startup_s + s_per_unit * units.

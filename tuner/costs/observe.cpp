@@ -11,6 +11,7 @@
 #include "tuner/costs/busy_times.h"
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/op_costs.h"
+#include "tuner/costs/processor_time.h"
 
 namespace tuner {
 namespace {
@@ -46,13 +47,13 @@ std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteratio
 
 /// Who takes part and with how many bytes; speeds do not matter.
 std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& groups,
-                                const std::vector<moe::Binding>& bindings) {
+                                const moe::Routing& routing) {
   CostModel any;
   any.fits["gemm"] = any.fits["memory"] = {};
   for (const moe::DType type : kTypesWithFits) any.fits[gemm_fit(moe::name_of(type))] = {};
   Cluster links;
   links.inter_node = links.intra_node = {1, 0};
-  return op_costs(program, groups, bindings, any, links);
+  return program_costs(program, groups, routing, any, links, kNotFolded).ops;
 }
 
 void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vector<int>>& waits,
@@ -73,22 +74,11 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
   }
 }
 
-BesideSeconds scaled(BesideSeconds beside, double factor) {
-  for (double& seconds : beside.each) seconds *= factor;
-  beside.links *= factor;
-  beside.any *= factor;
-  beside.several *= factor;
-  beside.same_link *= factor;
-  return beside;
-}
-
-BesideSeconds sum(BesideSeconds a, const BesideSeconds& b) {
-  for (std::size_t x = 0; x < kOccupations; ++x) a.each[x] += b.each[x];
-  a.links += b.links;
-  a.any += b.any;
-  a.several += b.several;
-  a.same_link += b.same_link;
-  return a;
+/// Adds so many times what was beside.
+void add_beside(const BesideSeconds& beside, double times, BesideSeconds& sum) {
+  for (std::size_t x = 0; x < kOccupations; ++x) sum.each[x] += times * beside.each[x];
+  sum.any += times * beside.any;
+  sum.same_link += times * beside.same_link;
 }
 
 /// The most bytes that any rank sends or receives in a call.
@@ -129,7 +119,8 @@ class ObservedIteration {
                     const std::vector<SharedProcessors>& contended)
       : iteration_(iteration),
         groups_(groups),
-        shapes_(call_shapes(*iteration.program, groups, iteration.bindings)),
+        bindings_(bind_all(*iteration.program, groups, iteration.routing)),
+        shapes_(call_shapes(*iteration.program, groups, iteration.routing)),
         arrivals_(last_arrivals(iteration, shapes_)),
         bytes_of_(shapes_.size()),
         busy_(iteration.timeline.ranks.size()),
@@ -140,10 +131,12 @@ class ObservedIteration {
       }
     }
     for (std::size_t rank = 0; rank < busy_.size(); ++rank) note_busy_times(rank);
+    std::vector<std::vector<db::TimeInterval>> computing;
+    for (const BusyTimes& busy : busy_) computing.push_back(busy.processors());
     processor_times_.reserve(contended.size());  // processor_time_of_ points into it
     processor_time_of_.resize(busy_.size(), nullptr);
     for (const SharedProcessors& shared : contended) {
-      const SharedTime& time = processor_times_.emplace_back(busy_, shared);
+      const ProcessorTime& time = processor_times_.emplace_back(computing, shared);
       for (const int rank : shared.ranks) processor_time_of_[rank] = &time;
     }
   }
@@ -185,24 +178,24 @@ class ObservedIteration {
   void observe_computation(std::size_t op, std::string_view device, Observations& seen) const {
     const moe::Program& program = *iteration_.program;
     const moe::Op& entry = program.ops[op];
-    const std::string key = shape_key(program, entry);
-    const std::string kind = costed_kind(program, entry);
-    seen.kind_of[key] = kind;
-    seen.by_flops[kind] = costs_by_flops(entry);
     const Occupation own = occupation_of(shapes_[op]);
-    seen.copies[kind] = own == Occupation::copy;
+    ShapeObservations& shape = seen.compute[shape_key(program, entry)];
+    shape.kind = costed_kind(program, entry);
+    shape.copies = own == Occupation::copy;
+    shape.by_flops = costs_by_flops(entry);
     for (std::size_t rank = 0; rank < busy_.size(); ++rank) {
       const moe::OpSpan& span = span_of(rank, op);
       if (!(span.duration_s > 0)) continue;
-      Sample sample = units_of(program, entry, iteration_.bindings[rank], groups_,
-                               static_cast<int>(rank), device);
+      Sample sample =
+          units_of(program, entry, bindings_[rank], groups_, static_cast<int>(rank), device);
       const db::TimeInterval interval = interval_of(span);
-      const SharedTime* had = processor_time_of_[rank];
+      const ProcessorTime* had = processor_time_of_[rank];
       sample.seconds = had != nullptr ? had->of(interval) : span.duration_s;
+      Observation& observation =
+          shape.all.emplace_back(Observation{sample, {}, static_cast<int>(rank)});
       // The overlap is the same share of the processor time that the op had as of its span.
-      seen.compute[key].push_back(
-          {sample, scaled(busy_[rank].beside(own, interval), sample.seconds / span.duration_s),
-           static_cast<int>(rank)});
+      add_beside(busy_[rank].beside(own, interval), sample.seconds / span.duration_s,
+                 observation.beside);
     }
   }
 
@@ -242,7 +235,7 @@ class ObservedIteration {
       BesideSeconds here = busy_[rank].beside(call.link, interval);
       here.same_link = same.seconds;
       larger_left_s = std::max(larger_left_s, same.larger_left_s);
-      beside = sum(beside, scaled(here, 1 / static_cast<double>(call.ranks.size())));
+      add_beside(here, 1 / static_cast<double>(call.ranks.size()), beside);
     }
     if (!(end > begin)) return;
     const bool between = bytes.inter > 0;
@@ -298,13 +291,15 @@ class ObservedIteration {
 
   const MeasuredIteration& iteration_;
   const moe::Groups& groups_;
+  const std::vector<moe::Binding> bindings_;         ///< [rank]
   const std::vector<OpCost> shapes_;                 ///< [op]
   const std::vector<std::vector<double>> arrivals_;  ///< [op][rank]
   std::vector<std::vector<CallBytes>> bytes_of_;     ///< [op][call]
   std::vector<BusyTimes> busy_;                      ///< [rank]
   std::vector<std::vector<Moving>> moving_;          ///< [rank]
-  std::vector<SharedTime> processor_times_;
-  std::vector<const SharedTime*> processor_time_of_;  ///< [rank]; null where no rank shares its own
+  std::vector<ProcessorTime> processor_times_;
+  std::vector<const ProcessorTime*>
+      processor_time_of_;  ///< [rank]; null where no rank shares its own
 };
 
 }  // namespace

@@ -20,13 +20,18 @@ struct CallBesideLarger {
   double others_left_s = 0;  ///< how long the larger ones went on after it began
 };
 
+/// The executions of ops of one shape that compute or copy.
+struct ShapeObservations {
+  std::string kind;       ///< costed_kind()
+  bool copies = false;    ///< else computes
+  bool by_flops = false;  ///< its units are flops, else bytes
+  std::vector<Observation> all;
+};
+
 /// What measured iterations show, before anything is fitted to it.
 struct Observations {
-  std::map<std::string, std::vector<Observation>> compute;  ///< and copies; by shape
-  std::map<std::string, bool> copies;                       ///< op kind -> copies, else computes
-  std::map<std::string, std::string> kind_of;               ///< shape -> op kind
-  std::map<std::string, bool> by_flops;                     ///< op kind -> units
-  std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
+  std::map<std::string, ShapeObservations> compute;             ///< by shape
+  std::map<std::string, std::vector<Observation>> calls;        ///< by link_key
   std::map<std::string, std::vector<CallBesideLarger>> queued;  ///< by link_key
   std::map<std::string, std::vector<LastToCome>> last_to_come;  ///< by link_key
   /// The largest of a rank inside its node, in calls that cross nodes too: such a link has at least

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -20,13 +18,7 @@
 namespace tuner {
 namespace {
 
-using FillBytes = std::function<void(const std::vector<int>& members, GroupCall& call)>;
-
-/// The links that a call crosses.
-struct Crossed {
-  bool between_nodes = false, within_node = false;
-};
-Crossed crossed_by(const GroupCall& call) {
+Crossed crossed_by_call(const GroupCall& call) {
   Crossed crossed;
   for (const Transfer& transfer : call.transfers) {
     (transfer.between_nodes ? crossed.between_nodes : crossed.within_node) = true;
@@ -157,9 +149,9 @@ void start_on_link(const CallGroup& group, const moe::Groups& groups, const Cros
   }
 }
 
-OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
-                          KnownCalls& known, const CostModel& costs, const Cluster& cluster,
-                          const FillBytes& fill) {
+OpCost communication_cost(const CallSituation& situation, KnownCalls& known, const CostModel& costs,
+                          const Cluster& cluster, const Folding& folding) {
+  const moe::Op& op = situation.op;
   OpCost cost;
   cost.activity = moe::Activity::communication;
   const Calls& calls = known.of(op);
@@ -168,15 +160,16 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
     GroupCall& call = cost.calls.emplace_back();
     call.ranks = group.ranks;
     call.copies = group.copies;
-    fill(group.members, call);
+    count_bytes(situation, group.members, folding, call);
   }
-  const Rings rings = rings_of(program, op, groups);
+  const moe::Groups& groups = situation.groups;
+  const Rings rings = rings_of(situation.program, op, groups);
   const BothLinks links = both_links(op, cost.calls, rings, costs, cluster);
   cost.inter_node_bytes_per_s = links.across.bytes_per_s;
   cost.intra_node_bytes_per_s = links.within.bytes_per_s;
   if (sends_messages_apart(op)) cost.buffers = costs.buffers;
   for (std::size_t i = 0; i < cost.calls.size(); ++i) {
-    const Crossed crossed = crossed_by(cost.calls[i]);
+    const Crossed crossed = crossed_by_call(cost.calls[i]);
     check_links(op, crossed, links, cluster);
     start_on_link(calls.groups[i], groups, crossed, links, rings, cost.calls[i]);
   }
@@ -186,14 +179,6 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
 /// True for ops of which the time differs by rank.
 bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
   return moe::uses_routed_rows(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
-}
-
-/// `seconds`: OpCost::seconds.
-OpCost computation_cost(const moe::Op& op, std::vector<double> seconds) {
-  OpCost cost;
-  cost.activity = moe::facts_of(op).activity;
-  cost.seconds = std::move(seconds);
-  return cost;
 }
 
 /// The binding of one layer, for another layer with the same rows.
@@ -301,46 +286,18 @@ double ring_fill_s(const RingHops& hops, double across_s, double within_s) {
   return hops.across * across_s + hops.within * within_s - slowest_s;
 }
 
-Occupation occupation_of(const OpCost& cost) {
-  return cost.activity == moe::Activity::copy ? Occupation::copy : Occupation::computation;
+Crossed crossed_by(const OpCost& cost) {
+  Crossed crossed;
+  for (const GroupCall& call : cost.calls) {
+    const Crossed one = crossed_by_call(call);
+    crossed.between_nodes |= one.between_nodes;
+    crossed.within_node |= one.within_node;
+  }
+  return crossed;
 }
 
-std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
-                             const std::vector<moe::Binding>& bindings, const CostModel& costs,
-                             const Cluster& cluster) {
-  const RankClasses classes = single_ranks(groups);
-  KnownCalls known(groups, classes);
-  std::vector<OpCost> result;
-  result.reserve(program.ops.size());
-  for (const moe::Op& op : program.ops) {
-    if (moe::is_communication(op)) {
-      result.push_back(communication_cost(
-          program, op, groups, known, costs, cluster, [&](const auto& members, GroupCall& call) {
-            for (const int from : members) {
-              const auto bytes = moe::bytes_to_peers(program, op, bindings[from], groups, from);
-              for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
-                if (bytes[peer] <= 0) continue;
-                const int to = members[peer];
-                call.transfers.push_back(
-                    {from, to, bytes[peer], groups.node_of[from] != groups.node_of[to]});
-              }
-            }
-          }));
-      continue;
-    }
-    std::vector<double> of_ranks(static_cast<std::size_t>(groups.ranks), 0);
-    const bool differs = differs_by_rank(program, op);
-    std::optional<double> of_first;
-    for (int rank = 0; rank < groups.ranks; ++rank) {
-      if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-      if (differs || !of_first) {
-        of_first = seconds(costs, program, op, bindings[rank], groups, rank);
-      }
-      of_ranks[rank] = *of_first;
-    }
-    result.push_back(computation_cost(op, std::move(of_ranks)));
-  }
-  return result;
+Occupation occupation_of(const OpCost& cost) {
+  return cost.activity == moe::Activity::copy ? Occupation::copy : Occupation::computation;
 }
 
 ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
@@ -366,13 +323,12 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        const CallSituation call{program,      op, groups, classes, layer, sizes.are_shared(),
-                                 sizes.known()};
         result.ops[i] = communication_cost(
-            program, op, groups, known, costs, cluster,
-            [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
+            {program, op, groups, classes, layer, sizes.are_shared(), sizes.known()}, known, costs,
+            cluster, folding);
       } else {
-        result.ops[i] = computation_cost(op, sizes.seconds_of(program, op, costs));
+        result.ops[i].activity = moe::facts_of(op).activity;
+        result.ops[i].seconds = sizes.seconds_of(program, op, costs);
       }
     }
   };
@@ -423,14 +379,6 @@ LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
 
 int member_index(const GroupCall& call, int rank) {
   return static_cast<int>(std::ranges::lower_bound(call.ranks, rank) - call.ranks.begin());
-}
-
-std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
-                                 const moe::Groups& groups, const Cluster& cluster) {
-  std::vector<double> seconds(static_cast<std::size_t>(groups.ranks), 0);
-  const std::vector<double> of_members = member_seconds(cost, call, cluster);
-  for (std::size_t i = 0; i < call.ranks.size(); ++i) seconds[call.ranks[i]] = of_members[i];
-  return seconds;
 }
 
 double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,

@@ -86,6 +86,12 @@ struct OpCost {
   MessageBuffers buffers;  ///< of exchanges; else none
 };
 
+/// The links that the bytes of a collective cross.
+struct Crossed {
+  bool between_nodes = false, within_node = false;
+};
+Crossed crossed_by(const OpCost& cost);
+
 /// The time of an op that computes or copies on a rank that runs it, where nothing else runs.
 inline double seconds_on(const OpCost& cost, int rank) {
   return cost.seconds[cost.seconds.size() == 1 ? 0 : rank];
@@ -97,13 +103,6 @@ inline int copies_of(const GroupCall& call, std::size_t member) {
 
 /// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
-
-/// The costs of every op of `program` on every rank. `bindings` are by rank. Throws moe::Refusal
-/// where a fit is missing (cost_model.h), and where a collective needs a link, inside nodes or
-/// between them, that the cluster does not have.
-std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
-                             const std::vector<moe::Binding>& bindings, const CostModel& costs,
-                             const Cluster& cluster);
 
 /// The costs of every op, by class of ranks.
 struct ProgramCosts {
@@ -119,8 +118,11 @@ struct Folding {
   int most_even = kMostSingleEvenRanks;  ///< as most_single, where loads are even
 };
 
-/// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are
-/// made for one rank of those that are alike in a layer, and layer by layer. Throws as op_costs().
+inline constexpr Folding kNotFolded{1 << 30, std::int64_t{1} << 60, 1 << 30};
+
+/// The costs of every op of `program`. Bindings are made for one rank of those that are alike in a
+/// layer, and layer by layer. Throws moe::Refusal where a fit is missing (cost_model.h), and where a
+/// collective needs a link, inside nodes or between them, that the cluster does not have.
 ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
                            const moe::Routing& routing, const CostModel& costs,
                            const Cluster& cluster, const Folding& folding = {});
@@ -141,17 +143,12 @@ void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads&
 /// The place of a rank among the members of a call.
 int member_index(const GroupCall& call, int rank);
 
-/// The least time that each member of a call is busy with it, by world rank (0 for others). It is
-/// alpha + the larger of its bytes out and in, divided by the bandwidth that the collective's fit
-/// and the link allow.
-std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
-                                 const moe::Groups& groups, const Cluster& cluster);
-
-/// The least time that a member with these bytes is busy with a call.
+/// The least time that a member with these bytes is busy with a call: alpha + the larger of its bytes
+/// out and in, divided by the bandwidth that the collective's fit and the link allow.
 double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,
                         const Cluster& cluster);
 
-/// call_seconds() by member.
+/// That of each member.
 std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tuner/costs/cost_model.h"
+#include "tuner/costs/op_costs.h"
 
 /// Which fits a prediction uses.
 namespace tuner {
@@ -15,8 +16,10 @@ inline constexpr std::string_view kExtrapolated = ", extrapolated";
 /// The fits that a prediction of `program` uses, one line each: "linear[64x192]: linear, r2 0.998,
 /// extrapolated". Fits of collectives are those of the links that they cross. Ordered, without
 /// repetition.
+/// `ops`: the costs of its ops. Units are those of rank 0, which has this binding.
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
-                                   const moe::Binding& binding, const moe::Groups& groups);
+                                   const std::vector<OpCost>& ops, const moe::Binding& binding,
+                                   const moe::Groups& groups);
 
 /// The keys of fits, as predictions of a Program use them.
 struct FitUse {
@@ -26,7 +29,7 @@ struct FitUse {
 
   void merge(FitUse other);
 };
-FitUse fit_use(const CostModel& costs, const moe::Program& program, const moe::Groups& groups);
+FitUse fit_use(const CostModel& costs, const moe::Program& program, const std::vector<OpCost>& ops);
 
 /// Says, for a person, which fits of a cluster's file are not among those used; "" where all are. A
 /// general fit is for ops of many models, and may go unused, unless it is of the other link.

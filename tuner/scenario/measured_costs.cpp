@@ -53,43 +53,46 @@ std::vector<db::Study> studies_wanted(const db::Connection& connection, const Co
   return found;
 }
 
-/// Those of one place.
-std::vector<db::Study> studies_of_place(const db::Connection& connection,
-                                        const std::vector<db::Study>& studies,
-                                        const std::string& asked, const MeasuredPlace& here) {
+/// Those of the place that is meant.
+std::vector<db::Study> studies_there(const db::Connection& connection,
+                                     std::vector<db::Study> studies, const CostsWanted& wanted,
+                                     const MeasuredPlace& here) {
   std::vector<MeasuredPlace> measured;
   for (const db::Study& study : studies) measured.push_back(place_of_study(connection, study));
   const DistinctPlaces distinct = distinct_places(measured);
-  const std::size_t chosen = chosen_place(distinct.places, asked, here, connection.path());
-  std::vector<db::Study> found;
-  for (std::size_t i = 0; i < studies.size(); ++i) {
-    if (distinct.number_of[i] == chosen) found.push_back(studies[i]);
-  }
-  return found;
+  const std::size_t chosen = chosen_place(distinct.places, wanted.place, here, connection.path());
+  auto number = distinct.number_of.begin();
+  std::erase_if(studies, [&](const db::Study& /*study*/) { return *number++ != chosen; });
+  return studies;
 }
 
-/// Throws moe::InputError where another build has stored them in another form.
-CostModel stored_costs_of(const db::Study& study) try {
+/// Throws moe::InputError, with how to work them out again, where they are in another form.
+CostModel stored_costs_of(const db::Connection& connection, const db::Study& study,
+                          const std::string& model) try {
   return cost_model_from_json(study.cost_model_json);
 } catch (const moe::InputError&) {
-  throw moe::InputError(
-      fmt::format("study \"{0}\": its costs were stored by another build in another form: moe-tune "
-                  "study {0} --resume works them out again",
-                  study.name));
+  throw moe::InputError(fmt::format(
+      "study \"{0}\": its costs are in another form than those of this build: moe-tune study "
+      "\"{0}\" --model {1} --ranks {2}{3} --db {4} --resume works them out again",
+      study.name, model.empty() ? "MODEL" : model, study.ranks,
+      study.layout.empty() ? "" : fmt::format(" --layout \"{}\"", study.layout),
+      connection.path()));
 }
 
 /// Costs and machine of the newest study of this model, of the same layout where there is one.
 std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
                                             const CostsWanted& wanted, const MeasuredPlace& here) {
-  const std::vector<db::Study> all = studies_wanted(connection, wanted);
-  if (all.empty()) return std::nullopt;
-  const std::vector<db::Study> studies = studies_of_place(connection, all, wanted.place, here);
+  std::vector<db::Study> studies = studies_wanted(connection, wanted);
+  if (studies.empty()) return std::nullopt;
+  studies = studies_there(connection, std::move(studies), wanted, here);
   const auto same_layout = std::ranges::find_if(studies, [&](const db::Study& study) {
     return is_layout(study.layout, wanted.layout, study.ranks);
   });
   const bool has_layout = same_layout != studies.end();
   const db::Study& chosen = has_layout ? *same_layout : studies.front();
-  MeasuredCosts measured{{cluster_from_json(chosen.cluster_json), stored_costs_of(chosen)}, {}};
+  MeasuredCosts measured{
+      {cluster_from_json(chosen.cluster_json), stored_costs_of(connection, chosen, wanted.model)},
+      {}};
   const std::string whose = fmt::format("costs are those of study \"{}\",", chosen.name);
   if (!has_layout && !chosen.layout.empty()) {
     measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, chosen.layout));
@@ -104,10 +107,8 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted) {
   const db::Connection connection = db::open_reader(database);
   const MeasuredPlace here = this_place(db::this_machine());
-  if (auto of_study = costs_of_study(connection, wanted, here)) return std::move(*of_study);
-  if (auto fitted = fitted_costs(connection, wanted.ranks, wanted.place, here)) {
-    return {std::move(fitted->costed), std::move(fitted->remarks)};
-  }
+  if (auto of_study = costs_of_study(connection, wanted, here)) return *of_study;
+  if (auto fitted = fitted_costs(connection, wanted.ranks, wanted.place, here)) return *fitted;
   throw moe::InputError(fmt::format(
       "{}: no fits: measure with moe-bench all --db {} and moe-tune fit --db {}, or run a study",
       database, database, database));

@@ -17,6 +17,7 @@ struct CostsWanted {
   /// Of several machines and networks, the one whose text has this in it (measured_place.h). "":
   /// the only one, or the one that this process runs on.
   std::string place = {};
+  std::string model = {};  ///< as a person writes it, for messages
 };
 
 struct MeasuredCosts {

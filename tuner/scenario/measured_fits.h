@@ -2,19 +2,13 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "db/connection.h"
-#include "tuner/costs/cluster.h"
+#include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/measured_place.h"
 
 /// Chooses the fits of a database that are the costs of one machine.
 namespace tuner {
-
-struct FittedCosts {
-  CostedCluster costed;
-  std::vector<std::string> remarks;  ///< for a person: which fits were taken where several would do
-};
 
 /// The costs and the machine that the newest fits tell. None where there are no fits.
 ///
@@ -23,7 +17,8 @@ struct FittedCosts {
 /// (chosen_place, of `asked` and `here`). Of several numbers of nodes and ranks there, the nearest
 /// counts for each collective. Fits of computation and copies are those of the same machine or,
 /// where it has none, the newest. Throws as chosen_place.
-std::optional<FittedCosts> fitted_costs(const db::Connection& connection, std::optional<int> ranks,
-                                        const std::string& asked, const MeasuredPlace& here);
+std::optional<MeasuredCosts> fitted_costs(const db::Connection& connection,
+                                          std::optional<int> ranks, const std::string& asked,
+                                          const MeasuredPlace& here);
 
 }  // namespace tuner

@@ -57,6 +57,10 @@ MeasuredPlace this_place(const db::Machine& machine) {
   return place_of(machine, db::this_run("here", "", 0, nullptr), 0);
 }
 
+bool is_same_machine(const MeasuredPlace& a, const MeasuredPlace& b) {
+  return std::tie(a.cpu, a.cores, a.gpu) == std::tie(b.cpu, b.cores, b.gpu);
+}
+
 std::vector<std::string> differences(const MeasuredPlace& there, const MeasuredPlace& here) {
   std::vector<std::string> found;
   if (is_other_machine(there, here)) {
@@ -92,15 +96,13 @@ bool is_called(const MeasuredPlace& place, const std::string& asked) {
   return text_of(place).find(asked) != std::string::npos;
 }
 
-auto machine_of(const MeasuredPlace& place) { return std::tie(place.cpu, place.cores, place.gpu); }
-
 bool is_same_place(const MeasuredPlace& a, const MeasuredPlace& b) {
-  return machine_of(a) == machine_of(b) && a.network == b.network;
+  return is_same_machine(a, b) && a.network == b.network;
 }
 
 /// Whether two places, each with the most nodes of it, are of a network that does not matter.
 bool are_of_one_node(const MeasuredPlace& a, const MeasuredPlace& b) {
-  return machine_of(a) == machine_of(b) && std::max(a.nodes, b.nodes) <= 1 &&
+  return is_same_machine(a, b) && std::max(a.nodes, b.nodes) <= 1 &&
          !db::is_box_network(a.network) && !db::is_box_network(b.network);
 }
 

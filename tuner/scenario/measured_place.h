@@ -26,9 +26,12 @@ MeasuredPlace place_of(const db::Machine& machine, const db::Run& run, int nodes
 /// Where this process runs, which may be on several nodes.
 MeasuredPlace this_place(const db::Machine& machine);
 
+/// Whether all that is known of both machines is the same. Their names do not matter, as those of
+/// the nodes of a cluster do not.
+bool is_same_machine(const MeasuredPlace& a, const MeasuredPlace& b);
+
 /// What makes figures of `there` no figures of `here`, with both values: "network box 0.3 Gbit/s,
-/// here box 1 Gbit/s". Machines differ by processor, cores and GPU and not by their names, as the
-/// nodes of a cluster do.
+/// here box 1 Gbit/s". What is not known of a machine is no difference.
 std::vector<std::string> differences(const MeasuredPlace& there, const MeasuredPlace& here);
 /// "2 nodes, here 1"; "" where as many are known, or none.
 std::string other_nodes(const MeasuredPlace& there, const MeasuredPlace& here);

@@ -15,8 +15,8 @@
 #include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
-#include "tuner/costs/rank_slowdown.h"
 #include "tuner/costs/used_fits.h"
+#include "tuner/machine/slowdown.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"
 
@@ -60,7 +60,7 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
     }
   }
   return measured_costs(options.database,
-                        {moe::to_json(model), options.ranks, options.layout, place});
+                        {moe::to_json(model), options.ranks, options.layout, place, options.model});
 }
 
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
@@ -131,7 +131,9 @@ std::string extrapolation(const Scenario& scenario) {
   std::vector<std::string> fits;
   const moe::Binding rows = moe::bind(scenario.program, scenario.routing, scenario.groups, 0);
   try {
-    fits = fits_used(scenario.costs, scenario.program, rows, scenario.groups);
+    const ProgramCosts costs = program_costs(scenario.program, scenario.groups, scenario.routing,
+                                             scenario.costs, scenario.cluster);
+    fits = fits_used(scenario.costs, scenario.program, costs.ops, rows, scenario.groups);
   } catch (const moe::Refusal&) {
     return "";  // an op without costs is refused where it is predicted
   }

@@ -90,7 +90,7 @@ moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& gro
 /// The same with costs by class: ranks that are alike have one list of spans (Timeline::like).
 moe::Timeline simulate(const moe::Program& program, const ProgramCosts& costs,
                        const CostModel& model, const Cluster& cluster);
-/// Works out the costs of the ops and runs a Simulation. Throws as op_costs().
+/// Works out the costs of the ops and runs a Simulation. Throws as program_costs().
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);
 

@@ -14,7 +14,6 @@
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/measured_turns.h"
-#include "tuner/study/profile.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/study_situation.h"
 #include "tuner/study/ties.h"
@@ -36,7 +35,7 @@ StudyOptions options_of(const db::Study& study) {
 }  // namespace
 
 JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
-    : connection_(connection), study_(std::move(study)) {
+    : study_(std::move(study)) {
   std::vector<Turns> turns;
   for (auto& [trial, measured] : measured_trials(connection, study_.id)) {
     if (db::is_planned_by_refinement(trial)) continue;
@@ -48,18 +47,17 @@ JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
     throw moe::InputError(fmt::format("study \"{}\": {} measured trials: expected 2 or more",
                                       study_.name, trials_.size()));
   }
-  if (db::profile_runs(study_).value_or(std::vector<std::int64_t>{}).empty()) {
-    throw moe::InputError(fmt::format("study \"{}\" has no profile", study_.name));
-  }
+  const auto runs = db::profile_runs(study_).value_or(std::vector<std::int64_t>{});
+  if (runs.empty()) throw moe::InputError(fmt::format("study \"{}\" has no profile", study_.name));
+  profiled_ =
+      read_profiled_runs(connection, moe::model_from_json(study_.model_json), study_.layout, runs);
   differences_ = differences_of(repeats_of(turns));
 }
 
 Judgement JudgedStudy::judge(const CostParts& parts) const {
   const StudyOptions options = options_of(study_);
   StudySituation planned(options);
-  planned.take(profile_from_runs(connection_, options.model, study_.layout,
-                                 db::profile_runs(study_).value(), {},
-                                 {.parts = parts, .with_errors = false}));
+  planned.take(profile_of(profiled_, parts));
   const Situation situation = planned.situation();
   std::vector<PredictedTrial> predicted;
   for (const Trial& trial : trials_) {

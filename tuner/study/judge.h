@@ -9,6 +9,7 @@
 #include "db/records.h"
 #include "tuner/costs/cost_parts.h"
 #include "tuner/study/prediction_quality.h"
+#include "tuner/study/profile.h"
 #include "tuner/study/ties.h"
 
 /// Predicts the trials of stored studies again with parts of the costs left out, so that a part
@@ -33,13 +34,12 @@ struct Judgement {
 class JudgedStudy {
  public:
   /// Throws moe::InputError where it has no profile, or fewer than two trials that were measured
-  /// and planned before any refinement, and db::Error. `connection` lives as long.
+  /// and planned before any refinement, and as read_profiled_runs().
   JudgedStudy(const db::Connection& connection, db::Study study);
 
   const std::string& name() const { return study_.name; }
 
-  /// Predictions by costs of the study's own profile, worked out again. Throws as
-  /// profile_from_runs().
+  /// Predictions by costs of the study's own profile, worked out again.
   Judgement judge(const CostParts& parts) const;
 
  private:
@@ -48,8 +48,8 @@ class JudgedStudy {
     double measured_s = 0;
   };
 
-  const db::Connection& connection_;
   db::Study study_;
+  ProfiledRuns profiled_;
   std::vector<Trial> trials_;
   Differences differences_;  ///< between the trials
 };

@@ -11,7 +11,6 @@
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
-#include "tuner/costs/op_costs.h"
 #include "tuner/scenario/routing_spec.h"
 
 namespace tuner {
@@ -68,9 +67,8 @@ bool add_run(const db::Connection& connection, const moe::Groups& groups, const 
       routing = recorded_routing(connection, run.id, timeline.iteration, whole, groups);
     }
     measured.iterations.push_back(
-        {&program, bind_all(program, groups, routing),
+        {&program, std::move(routing),
          load_op_timeline(connection, timeline, run.ranks, program.ops.size())});
-    measured.routings.push_back(std::move(routing));
     measured.runs.push_back(measured.programs.size() - 1);
   }
   return true;

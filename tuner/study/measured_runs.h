@@ -9,7 +9,6 @@
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/groups.h"
-#include "moe/rows/routing.h"
 #include "tuner/costs/calibrate.h"
 
 namespace tuner {
@@ -18,8 +17,7 @@ namespace tuner {
 struct MeasuredRuns {
   std::list<moe::Program> programs;  ///< of the runs; iterations point at them
   std::vector<MeasuredIteration> iterations;
-  std::vector<moe::Routing> routings;  ///< [iteration]; empty for a model without experts
-  std::vector<std::size_t> runs;       ///< [iteration]: the place of its run
+  std::vector<std::size_t> runs;  ///< [iteration]: the place of its run
 };
 
 /// Adds the measured timelines of a run with a stored schedule, without warm-up iterations where

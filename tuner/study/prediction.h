@@ -23,8 +23,7 @@ struct Prediction {
   /// The size of the arena, on the rank and under the routing that need most.
   std::int64_t peak_bytes = 0;
   std::int64_t host_peak_bytes = 0;  ///< the same for offloaded rows
-  /// The standard deviation of the timeline's duration (deviation.h); empty where neither a fit nor
-  /// a profile tells it.
+  /// The standard deviation of the timeline's duration; empty where no profile tells it.
   std::optional<double> deviation_s;
 };
 

@@ -11,6 +11,8 @@
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_parts.h"
+#include "tuner/machine/deviation.h"
+#include "tuner/study/measured_runs.h"
 
 namespace tuner {
 
@@ -28,23 +30,33 @@ struct Profile {
 /// their threads at once. Empty for ranks on GPUs, and for runs that did not store it.
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
-/// Which costs profile_from_runs() works out.
-struct CostsAsked {
-  CostParts parts = {};
-  /// Whether the runs are predicted by them: Profile::errors, and how sure predictions are.
-  bool with_errors = true;
+/// Training runs of a model, as they are stored.
+struct ProfiledRuns {
+  std::string device;
+  moe::Groups groups;
+  std::vector<SharedProcessors> shared;
+  MeasuredRuns measured;
+  std::vector<RunErrors> judged;  ///< the last of the runs, whose errors say how sure costs are
+  std::vector<moe::Routing> routings;  ///< as in Profile
 };
 
-/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), without
-/// warm-up iterations where there are others. The runs of `trials` count as much; where there are
-/// any, both deviations are of their errors alone.
+/// Reads every measured timeline of these training runs of `model`, without warm-up iterations where
+/// there are others. The runs of `trials` count as much; where there are any, they alone are judged.
 ///
 /// Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run or its
 /// timelines are missing, and moe::InputError where the runs differ in ranks.
+ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Model& model,
+                                std::string_view layout, const std::vector<std::int64_t>& run_ids,
+                                const std::vector<std::int64_t>& trials = {});
+
+/// Their costs (calibrate.h) with these parts, and the machine. `errors` are left empty.
+Profile profile_of(const ProfiledRuns& read, const CostParts& parts = {});
+
+/// The profile of stored runs, with its errors and CostModel::deviation. Throws as
+/// read_profiled_runs().
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
-                          const std::vector<std::int64_t>& trials = {},
-                          const CostsAsked& asked = {});
+                          const std::vector<std::int64_t>& trials = {});
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

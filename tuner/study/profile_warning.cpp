@@ -18,17 +18,15 @@ std::string cause(const ProfileQuality& worst, double largest_share) {
            "Begin "
            "another study on a quiet machine.";
   }
-  const std::string taken = fmt::format(
-      "Other processes took {:.0f}% of the processors meanwhile "
-      "(up to {:.0f}% during a profile)",
-      100 * *worst.share_of_others, 100 * largest_share);
   // Costs are fitted to all profiles: what disturbed one makes another look wrong.
-  if (largest_share < kNoticeableShare) {
-    return taken +
-           ": it was not for want of processors; look at the network, at the clock rate, or "
-           "profile with more --steps, and begin another study.";
-  }
-  return taken + ": end them, or wait for them, and begin another study.";
+  return fmt::format(
+      "Other processes took {:.0f}% of the processors meanwhile (up to {:.0f}% during a profile): "
+      "{}",
+      100 * *worst.share_of_others, 100 * largest_share,
+      largest_share < kNoticeableShare
+          ? "it was not for want of processors; look at the network, at the clock rate, or profile "
+            "with more --steps, and begin another study."
+          : "end them, or wait for them, and begin another study.");
 }
 
 }  // namespace

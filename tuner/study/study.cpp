@@ -338,7 +338,7 @@ class StudyRun {
     open_.go_on();
     try {
       store_slowed_predictions(connection_, open_.study.id, planned_.situation(profile_costs_),
-                               profile_runs_, [this] { open_.go_on(); });
+                               [this] { open_.go_on(); });
     } catch (const db::Error& error) {
       options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
     }

@@ -13,7 +13,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
-#include "tuner/costs/fit_measurements.h"
+#include "tuner/costs/fit_records.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/training_starts.h"
@@ -25,7 +25,7 @@ constexpr double kLeastTrialLimit_s = 120;
 /// a trial that takes so many times its prediction counts as hanging
 constexpr double kSlack = 10;
 
-/// None where the study has none, or another build has stored them in another form.
+/// None where the study has none, or has them in another form.
 CostModel stored_costs(const db::Study& study) try {
   return study.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study.cost_model_json);
 } catch (const moe::InputError&) {
@@ -44,18 +44,14 @@ void StudyPredictions::adopt_costs() {
   const CostModel before = stored_costs(open_.study);
   open_.study.cost_model_json.clear();
   db::update_study(connection_, open_.study);
-  CostModel costs_without_drift = planned_.machine.costs;  // for trials that they were fitted to
-  costs_without_drift.drift_deviation.reset();
-  const Situation now = planned_.situation(),
-                  without_drift = planned_.situation(costs_without_drift);
-  const std::vector<std::int64_t> refined = last_refinement(open_.study);
-  const NewCosts kind = refined.empty() ? NewCosts::profiled : NewCosts::refined;
+  const Situation now = planned_.situation();
+  const NewCosts kind =
+      last_refinement(open_.study).empty() ? NewCosts::profiled : NewCosts::refined;
   for (const db::Trial& trial : db::load_trials(connection_, open_.study.id)) {
     open_.go_on();
     const auto stored = db::load_schedule(connection_, trial.schedule_id);
-    const bool is_fitted = has_run_of(db::load_trial_repeats(connection_, trial.id), refined);
-    predict_again(connection_, predicted_by(is_fitted ? without_drift : now), trial,
-                  moe::schedule_from_json(stored.json), kind);
+    predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json),
+                  kind);
   }
   std::vector<db::Fit> fits = changed_fits(before, planned_.machine.costs, options_.job.ranks);
   for (db::Fit& fit : fits) {

@@ -39,16 +39,17 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
     if (status_of(best.results) != "done" || best.share_of_others <= most_of_others) break;
     say(fmt::format("  others had {:.0f}% of the processors{}: once more",
                     100 * best.share_of_others, best.host.empty() ? "" : " of " + best.host));
+    std::string why_not;
     WatchedRun next;
     try {
       next = train();
+      why_not = status_of(next.results);
     } catch (const EndedEarly& early) {
       if (early.is_failure) throw;
-      say(fmt::format("  {}: the run before counts", early.what()));
-      break;
+      why_not = early.what();
     }
-    if (status_of(next.results) != "done") {
-      say(fmt::format("  {}: the run before counts", status_of(next.results)));
+    if (why_not != "done") {
+      say(fmt::format("  {}: the run before counts", why_not));
       break;
     }
     if (next.share_of_others < best.share_of_others) best = std::move(next);

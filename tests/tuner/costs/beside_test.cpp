@@ -2,52 +2,49 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tuner/line.h"
+
 namespace tuner::beside_test {
 namespace {
 
-/// The fit of ops that take as many seconds as they have units.
-LinearFit seconds_are_units() {
-  LinearFit fit;
-  fit.beta_s_per_unit = 1;
-  return fit;
-}
+constexpr auto kOther = static_cast<std::size_t>(Occupation::copy);
 
-/// An op that takes `alone_s` alone, and ran at this speed for `beside_s`, for `several_s` of these
-/// beside two others or more.
+/// An op that takes `alone_s` alone, and ran at this speed for `beside_s` beside a copy, for
+/// `several_s` of these beside communication too.
 Observation slowed(double alone_s, double beside_s, double speed, double several_s = 0) {
   Observation observation;
   observation.sample = {1, alone_s, alone_s + (1 - speed) * beside_s};
-  observation.beside.any = beside_s;
-  observation.beside.several = several_s;
+  observation.beside.any = observation.beside.each[kOther] = beside_s;
+  observation.beside.each[static_cast<std::size_t>(Occupation::inter_node)] = several_s;
   return observation;
 }
 
-void add(BesideOne& beside, const Observation& observation) {
-  beside.add(observation, seconds_are_units(), observation.beside.any);
+/// Of computation beside copies.
+double speed_of(const std::vector<Observation>& observations) {
+  Pairs pairs;
+  for (const Observation& one : observations) {
+    pairs.add(Occupation::computation, one, test::line(0, 1));  // as many seconds as units
+  }
+  return tuner::speed_of(pairs.speeds(), Occupation::computation, Occupation::copy);
 }
 
-TEST(BesideOne, HasASpeedWhereObservationsOverlapEnoughTogether) {
-  BesideOne beside;
-  add(beside, slowed(0.0010, 0.0004, 0.5));
-  add(beside, slowed(0.0030, 0.0004, 0.5));
-  EXPECT_FALSE(beside.speed());
-  add(beside, slowed(0.0090, 0.0004, 0.5));
-  EXPECT_NEAR(beside.speed().value(), 0.5, 1e-9);
+TEST(Pairs, HaveASpeedWhereObservationsOverlapEnoughTogether) {
+  EXPECT_EQ(speed_of({slowed(0.0010, 0.0004, 0.5), slowed(0.0030, 0.0004, 0.5)}), 1);
+  EXPECT_NEAR(speed_of({slowed(0.0010, 0.0004, 0.5), slowed(0.0030, 0.0004, 0.5),
+                        slowed(0.0090, 0.0004, 0.5)}),
+              0.5, 1e-9);
 }
 
-TEST(BesideOne, CountsObservationsWithoutAThirdWhereThereAreEnough) {
-  BesideOne beside;
-  for (int i = 0; i < 3; ++i) add(beside, slowed(0.0090, 0.0050, 0.25, 0.0040));
-  EXPECT_NEAR(beside.speed().value(), 0.25, 1e-9) << "there are no others";
-  add(beside, slowed(0.0090, 0.0015, 0.75));
-  EXPECT_NEAR(beside.speed().value(), 0.75, 1e-9);
+TEST(Pairs, CountObservationsWithoutAThird) {
+  EXPECT_NEAR(speed_of({slowed(0.0090, 0.0050, 0.25, 0.0040), slowed(0.0090, 0.0050, 0.25, 0.0040),
+                        slowed(0.0090, 0.0015, 0.75)}),
+              0.75, 1e-9);
 }
 
-TEST(BesideOne, LeavesOutWhatRanBesideSomethingElse) {
-  BesideOne beside;
-  const Observation observation = slowed(0.0090, 0.0050, 0.5);
-  beside.add(observation, seconds_are_units(), 0.5 * observation.beside.any);
-  EXPECT_FALSE(beside.speed());
+TEST(Pairs, LeaveOutWhatRanBesideSomethingElse) {
+  Observation observation = slowed(0.0090, 0.0050, 0.5);
+  observation.beside.each[kOther] = 0.0025;
+  EXPECT_EQ(speed_of({observation}), 1);
 }
 
 }  // namespace

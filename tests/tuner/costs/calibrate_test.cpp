@@ -16,7 +16,7 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/observe.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/costs/rank_slowdown.h"
+#include "tuner/machine/slowdown.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile_schedules.h"
@@ -73,8 +73,7 @@ struct Machine {
         for (int layer : {0, 1}) {
           routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 4 * 64, 0.3, step + 1));
         }
-        iterations.push_back(
-            {&one, bind_all(one, groups, routing), timeline_of(one, routing, truth)});
+        iterations.push_back({&one, routing, timeline_of(one, routing, truth)});
         routings.push_back(routing);
       }
     }
@@ -117,8 +116,7 @@ TEST(Calibrate, ALaunchGapIsTheMedianOverAllStarts) {
     spans.push_back({static_cast<int>(op), end_s + gaps_s[op], 1});
     end_s = spans.back().start_s + 1;
   }
-  MeasuredIteration iteration{
-      &program, bind_all(program, groups, small_routing({{500, 500}, {500, 500}})), {}};
+  MeasuredIteration iteration{&program, small_routing({{500, 500}, {500, 500}}), {}};
   iteration.timeline.duration_s = end_s;
   iteration.timeline.ranks = {spans, spans};
   EXPECT_NEAR(calibrate({&iteration, 1}, groups, "cpu").gaps.launch_s, 0.05, 1e-9);

@@ -5,6 +5,7 @@
 
 #include "moe/errors.h"
 #include "moe/passes/schedule.h"
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 
 namespace tuner::op_costs_test {
@@ -34,13 +35,12 @@ struct FourRanks {
   }();
 
   std::vector<OpCost> all() const {
-    return op_costs(layer.program, groups, bind_all(layer.program, groups, routing), costs,
-                    cluster);
+    return single_costs(layer.program, groups, routing, costs, cluster);
   }
   OpCost of(Position op) const { return all().at(op); }
   std::vector<double> busy(Position op) const {
     const OpCost cost = of(op);
-    return call_seconds(cost, cost.calls.at(0), groups, cluster);
+    return member_seconds(cost, cost.calls.at(0), cluster);
   }
 };
 
@@ -196,8 +196,8 @@ TEST(OpCosts, EveryExpertGroupMakesItsOwnCall) {
   EXPECT_EQ(cost.calls[1].transfers[0].to, 3);
   EXPECT_EQ(cost.calls[1].transfers[0].bytes, 6000);
   EXPECT_EQ(cost.calls[0].alpha_s, 0.25) << "within a node";
-  const auto busy = call_seconds(cost, cost.calls[1], c.groups, c.cluster);
-  EXPECT_THAT(busy, ElementsAre(0, 0, DoubleEq(0.31), DoubleEq(0.31)));
+  EXPECT_THAT(member_seconds(cost, cost.calls[1], c.cluster),
+              ElementsAre(DoubleEq(0.31), DoubleEq(0.31)));
 }
 
 TEST(OpCosts, OneRankExchangesNothingInNoTime) {

@@ -33,7 +33,20 @@ struct Ops {
     binding.layouts.emplace(moe::RoutedLayer{0},
                             make_row_layout({0, 2, {{7, 0}}}, groups, 0, {{0, 1}, {1, 1}}));
   }
+  std::vector<std::string> used(const CostModel& costs) const {
+    const std::vector<OpCost> of_ops(build.program.ops.size());
+    return fits_used(costs, build.program, of_ops, binding, groups);
+  }
 };
+
+std::vector<OpCost> costs_of(const moe::Program& program, const moe::Groups& groups,
+                             const CostModel& costs) {
+  const std::vector<std::vector<std::int64_t>> two{{2, 3}, {1, 4}}, one{{2, 3}};
+  Cluster links;
+  links.inter_node = links.intra_node = {1, 0};
+  return program_costs(program, groups, small_routing(groups.ranks == 1 ? one : two), costs, links)
+      .ops;
+}
 
 TEST(UsedFits, TellWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
   const Ops ops;
@@ -45,17 +58,14 @@ TEST(UsedFits, TellWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
   costs.fits["gemm"].max_units = 384;
   costs.fits["memory"] = line(1, 1);
   // linear has 384 flops; the experts 168, within half of 300; gelu's fit is the user's own.
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups),
-              ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
-                          "gelu[8 rows, 6x6]: memory, as the cluster file says",
-                          "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
+  EXPECT_THAT(ops.used(costs), ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
+                                           "gelu[8 rows, 6x6]: memory, as the cluster file says",
+                                           "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
   costs.fits["gemm"].max_units = 191;
   costs.fits["gemm"].min_units = 100;
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[2],
-              HasSubstr("3 samples, extrapolated"));
+  EXPECT_THAT(ops.used(costs)[2], HasSubstr("3 samples, extrapolated"));
   costs.fits["gemm"].min_units = costs.fits["gemm"].max_units = 400;
-  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[0],
-              HasSubstr("3 samples, extrapolated"));
+  EXPECT_THAT(ops.used(costs)[0], HasSubstr("3 samples, extrapolated"));
 }
 
 TEST(UsedFits, TellWhereTheClustersLinksSpeakForACollective) {
@@ -65,7 +75,8 @@ TEST(UsedFits, TellWhereTheClustersLinksSpeakForACollective) {
   CostModel costs = small_costs();
   costs.fits["all_to_all/inter_node"] = line(1, 1);
   costs.fits["all_to_all/inter_node"].samples = 1;
-  const auto lines = fits_used(costs, layer.program, binding, groups);
+  const auto lines =
+      fits_used(costs, layer.program, costs_of(layer.program, groups, costs), binding, groups);
   EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, 1 sample")));
 }
@@ -74,7 +85,8 @@ TEST(UsedFits, OfACollectiveAreThoseOfTheKindThatStandsInForIt) {
   CostModel costs = small_costs();
   costs.fits["all_to_all/inter_node"] = line(1, 1);
   costs.fits["send_experts/inter_node"] = line(1, 1);
-  const auto used = fit_use(costs, small_layer().program, two_nodes()).used;
+  const moe::Program program = small_layer().program;
+  const auto used = fit_use(costs, program, costs_of(program, two_nodes(), costs)).used;
   EXPECT_TRUE(used.contains("all_to_all/inter_node"));
   EXPECT_FALSE(used.contains("send_experts/inter_node"));
 }
@@ -87,7 +99,7 @@ TEST(UsedFits, OfACollectiveAreThoseOfTheLinksThatItCrosses) {
     return moe::make_groups(2, 2, std::move(nodes));
   };
   const auto used = [&](const moe::Groups& groups) {
-    const FitUse use = fit_use(costs, program, groups);
+    const FitUse use = fit_use(costs, program, costs_of(program, groups, costs));
     EXPECT_TRUE(use.of_other_link.empty());
     return std::pair(use.used.contains("all_to_all/inter_node"),
                      use.used.contains("all_to_all/intra_node"));
@@ -105,14 +117,16 @@ TEST(UsedFits, OfTheOtherLinkAreNamedAndTheLinkThatCountsInTheirPlace) {
     costs.fits.erase("embed_tokens");
     costs.fits[key] = line(1, 1);
     const auto binding = moe::bind(program, small_routing({{2, 3}, {1, 4}}), groups, 0);
-    EXPECT_THAT(fits_used(costs, program, binding, groups),
+    EXPECT_THAT(fits_used(costs, program, costs_of(program, groups, costs), binding, groups),
                 ::testing::Contains("all_to_all: the cluster's links"));
-    EXPECT_EQ(unused_fits(costs, fit_use(costs, program, groups)),
+    EXPECT_EQ(unused_fits(costs, fit_use(costs, program, costs_of(program, groups, costs))),
               "no op uses the fit of " + key +
                   " in the cluster's file; ops that cross only the other link cost what that link "
                   "says");
     // A rank on its own crosses no link.
-    EXPECT_EQ(unused_fits(costs, fit_use(costs, program, moe::make_groups(1, 1))), "");
+    EXPECT_EQ(unused_fits(
+                  costs, fit_use(costs, program, costs_of(program, moe::make_groups(1, 1), costs))),
+              "");
   }
 }
 

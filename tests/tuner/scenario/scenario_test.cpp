@@ -120,32 +120,8 @@ class MeasuredTest : public ::testing::Test {
     return options;
   }
   std::int64_t run() { return db::insert(connection, db::sample_run(machine)); }
-  /// A run on these nodes, by rank, that measured a collective.
-  void measure_on(const std::vector<int>& nodes) {
-    db::Run on_nodes = db::sample_run(machine);
-    on_nodes.ranks = static_cast<int>(nodes.size());
-    const std::int64_t id = db::insert(connection, on_nodes);
-    std::vector<db::RunRank> ranks(nodes.size());
-    for (std::size_t r = 0; r < nodes.size(); ++r) {
-      ranks[r].run_id = id;
-      ranks[r].rank = static_cast<int>(r);
-      ranks[r].hostname = "node" + std::to_string(nodes[r]);
-      ranks[r].node = nodes[r];
-    }
-    db::insert(connection, ranks);
-    db::Measurement row;
-    row.run_id = id;
-    row.op = "all_to_all";
-    row.device = "cpu";
-    row.dtype = "f32";
-    row.parameters_json = "{}";
-    row.ranks = static_cast<int>(nodes.size());
-    row.bytes = 1024;
-    row.time_s = row.min_s = row.max_s = 1e-3;
-    db::insert(connection, std::vector{row});
-  }
   /// As moe-tune fit stores them: of a run of its own, without ranks.
-  void fit(const std::string& op, const std::string& link, int ranks, double beta) {
+  void fit(const std::string& op, const std::string& link, int ranks, double beta, int nodes = 0) {
     db::Fit row;
     row.run_id = run();
     row.op = op;
@@ -156,6 +132,7 @@ class MeasuredTest : public ::testing::Test {
     row.beta_s_per_unit = beta;
     row.unit = op == "gemm" ? "flop" : "byte";
     row.samples = 5;
+    row.nodes = nodes;
     db::insert(connection, std::vector{row});
   }
   void fit_machine() {
@@ -211,8 +188,9 @@ TEST_F(MeasuredTest, RefusesCostsThatAnotherBuildStoredInAnotherForm) {
       "UPDATE study SET cost_model_json = "
       "json_set(cost_model_json, '$.gaps', json('{\"same_stream_s\": 0}'))");
   EXPECT_EQ(refusal(measured(2)),
-            "study \"x\": its costs were stored by another build in another form: "
-            "moe-tune study x --resume works them out again");
+            "study \"x\": its costs are in another form than those of this build: moe-tune study "
+            "\"x\" --model tiny --ranks 2 --db " +
+                path + " --resume works them out again");
 }
 
 TEST_F(MeasuredTest, OfStudiesOnTwoNetworksOneIsToBeNamed) {
@@ -264,10 +242,9 @@ TEST_F(MeasuredTest, NewerFitsReplaceOlderOnesAndShapesOfModelsDoNotCount) {
 }
 
 TEST_F(MeasuredTest, HasTheNodesThatItsCollectivesWereMeasuredOn) {
-  measure_on({0, 0, 1, 1});
   fit_machine();
-  fit("all_to_all", "inter_node", 4, 1e-9);
-  fit("all_reduce", "intra_node", 2, 1e-10);
+  fit("all_to_all", "inter_node", 4, 1e-9, 2);
+  fit("all_reduce", "intra_node", 2, 1e-10, 1);
   const Scenario scenario = load_scenario(measured());
   EXPECT_EQ(scenario.cluster.nodes, 2);
   EXPECT_EQ(scenario.cluster.ranks_per_node, 2);
@@ -276,26 +253,17 @@ TEST_F(MeasuredTest, HasTheNodesThatItsCollectivesWereMeasuredOn) {
 }
 
 TEST_F(MeasuredTest, RanksOfOneNodeAreOneNode) {
-  measure_on({0, 0, 0});
   fit_machine();
-  fit("all_to_all", "intra_node", 3, 1e-9);
+  fit("all_to_all", "intra_node", 3, 1e-9, 1);
   const Scenario scenario = load_scenario(measured(2));
   EXPECT_EQ(scenario.cluster.nodes, 1);
   EXPECT_EQ(scenario.cluster.ranks_per_node, 3);
 }
 
-TEST_F(MeasuredTest, RanksThatMetBetweenNodesAreANodeEachWhereNoRunTells) {
-  fit_machine();
-  fit("all_to_all", "inter_node", 2, 1e-9);
-  EXPECT_EQ(load_scenario(measured()).cluster.nodes, 2);
-  EXPECT_EQ(load_scenario(measured()).cluster.ranks_per_node, 1);
-}
-
 TEST_F(MeasuredTest, OfACollectiveTheFitOfTheNearestNumberOfRanksCounts) {
-  measure_on({0, 0, 0, 0});
   fit_machine();
-  fit("all_to_all", "intra_node", 2, 2e-9);
-  fit("all_to_all", "intra_node", 4, 4e-9);
+  fit("all_to_all", "intra_node", 2, 2e-9, 1);
+  fit("all_to_all", "intra_node", 4, 4e-9, 1);
   const auto beta = [&](std::optional<int> ranks) {
     return load_scenario(measured(ranks)).costs.fits.at("all_to_all/intra_node").beta_s_per_unit;
   };
@@ -328,6 +296,7 @@ class SeveralNetworks : public MeasuredTest {
   std::int64_t other_machine() {
     db::Machine other = db::sample_machine("other");
     other.hostname = "other";
+    other.cores = 64;
     return db::find_or_insert(connection, other);
   }
   static double all_to_all(const Scenario& scenario) {
@@ -364,8 +333,8 @@ TEST_F(SeveralNetworks, AreRefusedUnlessOneIsMeant) {
   EXPECT_EQ(all_to_all(one), 8e-9);
   EXPECT_EQ(one.cluster.nodes, 2);
   EXPECT_THAT(remarks(one),
-              ElementsAre(AllOf(HasSubstr("(box 1 Gbit/s); there are also fits of "),
-                                HasSubstr("(box 0.3 Gbit/s)"), HasSubstr("measured:TEXT")),
+              ElementsAre(AllOf(HasSubstr("; box 1 Gbit/s); there are also fits of "),
+                                HasSubstr("; box 0.3 Gbit/s)"), HasSubstr("measured:TEXT")),
                           HasSubstr("interference was not measured on ")));
   EXPECT_EQ(speed_of(one.costs.interference, Occupation::computation, Occupation::inter_node), 1);
   asked.cluster = "measured:0.3";
@@ -392,8 +361,10 @@ TEST_F(SeveralNetworks, ComputationIsThatOfTheSameMachine) {
   fit_on(other, "", "gemm", 1, 0, 5e-11);
   EXPECT_EQ(gemm(load_scenario(measured())), 1e-11);
   EXPECT_THAT(remarks(load_scenario(measured())), ElementsAre());
-  fit_on(other, "", "all_to_all", 2, 2, 9e-9);
-  const Scenario scenario = load_scenario(measured());
+  fit_on(other, "box 1 Gbit/s", "all_to_all", 2, 2, 9e-9);
+  ScenarioOptions asked = measured();
+  asked.cluster = "measured:box 1 Gbit/s";
+  const Scenario scenario = load_scenario(asked);
   EXPECT_EQ(gemm(scenario), 5e-11);
   EXPECT_THAT(
       remarks(scenario),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "moe/program/timeline_rows.h"
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/simulate/simulate.h"
 
@@ -20,8 +21,7 @@ struct Walk {
       : program(std::move(of)) {
     CostModel model = small_costs();
     model.gaps = gaps;
-    const auto costs = op_costs(program, two_nodes(), bind_all(program, two_nodes(), routing),
-                                model, small_cluster());
+    const auto costs = single_costs(program, two_nodes(), routing, model, small_cluster());
     timeline = moe::asked_timeline(
         program, run_simulation(program, two_nodes(), costs, model, small_cluster()), two_nodes());
     path = db::critical_path(timeline, db::index_spans(timeline));

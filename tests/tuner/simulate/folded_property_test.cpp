@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/work.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
@@ -90,7 +92,6 @@ ProgramCosts costs_of(const RandomCase& c, const Folding& folding) {
   return program_costs(c.program, c.groups, c.routing, c.costs, c.cluster, folding);
 }
 
-constexpr Folding kNothing{1 << 20, std::int64_t{1} << 40, 1 << 20};
 constexpr Folding kTransfers{1 << 20, 0, 1 << 20};
 constexpr Folding kEven{1 << 20, std::int64_t{1} << 40, 0};
 constexpr Folding kAll{0, 0, 0};
@@ -112,31 +113,31 @@ bool cards_are_shared(const RandomCase& c, const moe::Timeline& timeline) {
   return false;
 }
 
-TEST(Folded, CostsAreToTheLastBitThoseOfSingleRanksWhereNothingIsFolded) {
+TEST(Folded, CostsAreThoseOfEachRankWhereNothingIsFolded) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const RandomCase c = random_case(seed);
-    const ProgramCosts single = costs_of(c, kNothing);
-    const auto expected =
-        op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing), c.costs, c.cluster);
-    ASSERT_EQ(single.ops.size(), expected.size());
-    for (std::size_t op = 0; op < expected.size(); ++op) {
-      ASSERT_EQ(single.ops[op].calls.size(), expected[op].calls.size());
-      for (std::size_t call = 0; call < expected[op].calls.size(); ++call) {
-        const GroupCall &one = single.ops[op].calls[call], &other = expected[op].calls[call];
-        ASSERT_EQ(one.ranks, other.ranks);
-        ASSERT_EQ(one.alpha_s, other.alpha_s);
-        ASSERT_EQ(one.link, other.link);
-        ASSERT_EQ(one.transfers.size(), other.transfers.size()) << seed << " op " << op;
-        for (std::size_t i = 0; i < other.transfers.size(); ++i) {
-          ASSERT_EQ(one.transfers[i].from, other.transfers[i].from);
-          ASSERT_EQ(one.transfers[i].to, other.transfers[i].to);
-          ASSERT_EQ(one.transfers[i].bytes, other.transfers[i].bytes);
-          ASSERT_EQ(one.transfers[i].between_nodes, other.transfers[i].between_nodes);
+    const ProgramCosts single = costs_of(c, kNotFolded);
+    const std::vector<moe::Binding> bindings = bind_all(c.program, c.groups, c.routing);
+    for (std::size_t i = 0; i < single.ops.size(); ++i) {
+      const moe::Op& op = c.program.ops[i];
+      for (const GroupCall& call : single.ops[i].calls) {
+        std::vector<std::tuple<int, int, std::int64_t>> found, expected;
+        for (const Transfer& one : call.transfers) found.emplace_back(one.from, one.to, one.bytes);
+        for (const int from : call.ranks) {
+          const auto bytes = moe::bytes_to_peers(
+              c.program, op, bindings[static_cast<std::size_t>(from)], c.groups, from);
+          for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+            if (bytes[peer] > 0) expected.emplace_back(from, call.ranks[peer], bytes[peer]);
+          }
         }
+        ASSERT_EQ(found, expected) << seed << " op " << i;
       }
-      if (!expected[op].calls.empty()) continue;
+      if (moe::is_communication(op)) continue;
       for (int rank = 0; rank < c.groups.ranks; ++rank) {
-        ASSERT_EQ(seconds_on(single.ops[op], rank), seconds_on(expected[op], rank));
+        if (!moe::runs_in(op, moe::stage_of(c.groups, rank))) continue;
+        const moe::Binding& binding = bindings[static_cast<std::size_t>(rank)];
+        ASSERT_EQ(seconds_on(single.ops[i], rank),
+                  seconds(c.costs, c.program, op, binding, c.groups, rank));
       }
     }
   }
@@ -147,7 +148,7 @@ TEST(Folded, TimesAreWithinOneThousandthOfThoseOfSingleRanks) {
   double worst = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
     const RandomCase c = random_case(seed);
-    const moe::Timeline exact = simulate(c.program, costs_of(c, kNothing), c.costs, c.cluster);
+    const moe::Timeline exact = simulate(c.program, costs_of(c, kNotFolded), c.costs, c.cluster);
     shared += cards_are_shared(c, exact);
     for (const Folding& folding : {kTransfers, kAll}) {
       const ProgramCosts costs = costs_of(c, folding);
@@ -175,7 +176,7 @@ TEST(Folded, NextToNothingIsLostWhereLoadsAreEven) {
     if (costs.classes.rank_of.size() == static_cast<std::size_t>(c.groups.ranks)) continue;
     ++folded;
     const double exact_s =
-        simulate(c.program, costs_of(c, kNothing), c.costs, c.cluster).duration_s;
+        simulate(c.program, costs_of(c, kNotFolded), c.costs, c.cluster).duration_s;
     const double folded_s = simulate(c.program, costs, c.costs, c.cluster).duration_s;
     const double off = std::abs(folded_s / exact_s - 1);
     EXPECT_LT(off, 1e-3) << seed;

@@ -9,6 +9,7 @@
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/simulate/lower_bound.h"
@@ -76,8 +77,7 @@ TEST(SimulatedReplicas, ShareTheWorkOfAPopularExpertAndKeepItsRowsWhereTheyAre) 
 
 TEST(SimulatedReplicas, AddingWhatComesHomeCostsWhereItComes) {
   const moe::Program program = scheduled(kEverywhere);
-  const auto costs = op_costs(program, kGroups, bind_all(program, kGroups, skewed()),
-                              slow_experts(), fast_cluster());
+  const auto costs = test::single_costs(program, kGroups, skewed(), slow_experts(), fast_cluster());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     if (!std::holds_alternative<moe::AddReturned>(program.ops[i].kind)) continue;
     EXPECT_GT(costs[i].seconds[0], 0);

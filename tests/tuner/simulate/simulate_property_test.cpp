@@ -10,6 +10,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/program/start_rule.h"
 #include "tests/another_process.h"
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tests/tuner/span_of.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -106,8 +107,7 @@ RandomCase random_case(unsigned seed, int largest = 6) {
 /// Every tenth op or so that computes becomes a copy.
 std::vector<OpCost> with_copies(RandomCase& c, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<OpCost> costs =
-      op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing), c.costs, c.cluster);
+  std::vector<OpCost> costs = single_costs(c.program, c.groups, c.routing, c.costs, c.cluster);
   for (std::size_t op = 0; op < costs.size(); ++op) {
     if (costs[op].activity != moe::Activity::computation || random() % 10 != 0) continue;
     costs[op].activity = moe::Activity::copy;

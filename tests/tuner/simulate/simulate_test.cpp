@@ -7,6 +7,7 @@
 
 #include "moe/errors.h"
 #include "moe/passes/schedule.h"
+#include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tests/tuner/span_of.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -119,8 +120,7 @@ struct WithCopy {
     for (moe::Op& op : program.ops) {
       if (op.name == "unrelated") op.stream = moe::Stream::copy;
     }
-    std::vector<OpCost> costs =
-        op_costs(program, groups, bind_all(program, groups, kEven), model, cluster);
+    std::vector<OpCost> costs = single_costs(program, groups, kEven, model, cluster);
     for (std::size_t op = 0; op < costs.size(); ++op) {
       if (program.ops[op].name == "unrelated") costs[op].activity = moe::Activity::copy;
     }
@@ -246,8 +246,7 @@ TEST(Simulate, EndsWhereTimesAreSoLongThatFlowsEndBetweenTwoNumbers) {
   const Cluster cluster = small_cluster();
   for (std::int64_t rows = 1; rows < 100; ++rows) {
     const moe::Routing uneven = small_routing({{1000, 1000 + 7 * rows}, {1000 + 13 * rows, 1000}});
-    const auto binding = bind_all(layer.program, groups, uneven);
-    const auto of_ops = op_costs(layer.program, groups, binding, costs, cluster);
+    const auto of_ops = single_costs(layer.program, groups, uneven, costs, cluster);
     Simulation simulation(layer.program, groups, of_ops, costs, cluster);
     int events = 0;
     while (simulation.next_event() < std::numeric_limits<double>::infinity() && ++events < 1000) {

@@ -13,7 +13,7 @@
 #include "moe/train/train_store.h"
 #include "tests/tuner/calibrated_model.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/costs/rank_slowdown.h"
+#include "tuner/machine/slowdown.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile.h"

@@ -10,7 +10,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
-#include "tuner/costs/rank_slowdown.h"
+#include "tuner/machine/slowdown.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/simulate.h"
 

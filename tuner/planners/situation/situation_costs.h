@@ -13,7 +13,7 @@
 /// The cost of a Program in a planner's situation.
 namespace tuner {
 
-/// The cost of every op, where loads are even by class of ranks. Throws as op_costs.
+/// The cost of every op, where loads are even by class of ranks. Throws as program_costs().
 ProgramCosts costs_of(const Situation& situation, const moe::Program& program);
 
 /// The time of every op on its slowest rank, with nothing beside it.
@@ -36,7 +36,7 @@ struct JudgedIteration {
 /// fewer are repeated. Slowdowns of another number of ranks do not count.
 std::vector<JudgedIteration> judged_iterations(const Situation& situation);
 
-/// The costs of a scheduled Program in each of judged_iterations(situation). Throws as op_costs.
+/// The costs of a scheduled Program in each of judged_iterations(situation). Throws as program_costs().
 std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Program& scheduled);
 
 /// The index of the median time. Of an even number it is the shorter of the middle two, of equal

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/tuner/planners/sharded_situation.h"
+#include "tests/tuner/single_costs.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
@@ -55,8 +56,7 @@ TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
 
 TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
   const StageGradients stage = unplaced().stages[0];
-  const auto op_cost =
-      op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
+  const auto op_cost = single_costs(scheduled, groups, routing, costs, cluster);
   // After the combine of block 2 comes the rest of block 2.
   const GradientPlace &combine = stage.places[4], &block = stage.places[5];
   ASSERT_EQ(combine.after, ExchangePlace::combine);
@@ -92,8 +92,7 @@ TEST_F(GradientPlacesTest, GrainsAreAllGradientsAndUsableOnceTheyExist) {
 
 TEST_F(GradientPlacesTest, AllReduceIsTheirMeanLine) {
   const StageGradients stage = unplaced().stages[0];
-  const auto op_cost =
-      op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
+  const auto op_cost = single_costs(scheduled, groups, routing, costs, cluster);
   double seconds = 0, calls = 0, bytes = 0;
   for (std::size_t i = 0; i < scheduled.ops.size(); ++i) {
     if (!std::holds_alternative<moe::AllReduce>(scheduled.ops[i].kind)) continue;

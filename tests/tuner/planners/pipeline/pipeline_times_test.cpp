@@ -4,6 +4,7 @@
 
 #include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
 #include "tests/tuner/planners/sharded_situation.h"
+#include "tests/tuner/single_costs.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner::pipeline_times_test {
@@ -89,8 +90,7 @@ TEST_F(PipelineTimesTest, ForwardIsSimulatedAsFsmoesLaunchOrderIsReplayed) {
       }
       // The exchange of counts, and all-gathers of tensor parallelism, come before and after.
       const moe::Program scheduled = moe::forward_only(moe::apply(program, schedule));
-      const auto op_cost =
-          op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
+      const auto op_cost = single_costs(scheduled, groups, routing, costs, cluster);
       double others_s = 0;
       for (std::size_t i = 0; i < scheduled.ops.size(); ++i) {
         if (!belongs_to_pipeline(scheduled, scheduled.ops[i])) {

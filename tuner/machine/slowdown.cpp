@@ -1,9 +1,10 @@
-#include "tuner/costs/rank_slowdown.h"
+#include "tuner/machine/slowdown.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,10 +18,6 @@ namespace {
 /// The least share of computation that ran alone in an iteration whose slowdowns count.
 constexpr double kLeastAlone = 0.5;
 
-struct Seconds {
-  double measured = 0, expected = 0;
-};
-
 const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const std::string& kind) {
   auto fit = costs.fits.find(shape);
   if (fit == costs.fits.end()) fit = costs.fits.find(kind);
@@ -30,9 +27,9 @@ const LinearFit* fit_of(const CostModel& costs, const std::string& shape, const 
 /// The share of all computation's time that ran alone.
 double alone_share(const Observations& seen) {
   double alone_s = 0, all_s = 0;
-  for (const auto& [shape, observations] : seen.compute) {
-    if (seen.copies.at(seen.kind_of.at(shape))) continue;
-    for (const Observation& observation : observations) {
+  for (const auto& [key, shape] : seen.compute) {
+    if (shape.copies) continue;
+    for (const Observation& observation : shape.all) {
       all_s += observation.sample.seconds;
       if (is_alone(observation)) alone_s += observation.sample.seconds;
     }
@@ -40,52 +37,59 @@ double alone_share(const Observations& seen) {
   return all_s > 0 ? alone_s / all_s : 0;
 }
 
-double mean_slowdown(const Slowdowns& slowdowns) {
+double sum_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+/// Of a rank, over the iterations of the costs; 1 where they have no slowdowns of as many ranks.
+double mean_slowdown(const CostModel& costs, std::size_t rank, std::size_t ranks) {
+  const auto iterations = slowdowns_of_ranks(costs, static_cast<int>(ranks));
+  if (iterations.empty()) return 1;
   double sum = 0;
-  for (const double slowdown : slowdowns) sum += slowdown;
-  return sum / static_cast<double>(slowdowns.size());
+  for (const Slowdowns& iteration : iterations) sum += iteration[rank];
+  return sum / static_cast<double>(iterations.size());
 }
 
 }  // namespace
 
-std::map<int, double> rank_slowdowns(const Observations& seen, const CostModel& costs,
-                                     bool ranks_share_processors) {
-  std::map<int, Seconds> ranks;
-  for (const auto& [shape, observations] : seen.compute) {
-    const std::string& kind = seen.kind_of.at(shape);
-    const LinearFit* fit = fit_of(costs, shape, kind);
-    if (seen.copies.at(kind) || fit == nullptr) continue;
-    for (const Observation& observation : observations) {
+std::optional<Slowdowns> slowdowns_in(const Observations& seen, const CostModel& costs, int ranks,
+                                      const std::vector<SharedProcessors>& shared_processors) {
+  const auto all = static_cast<std::size_t>(ranks);
+  std::vector<double> measured(all), expected(all);
+  for (const auto& [key, shape] : seen.compute) {
+    const LinearFit* fit = fit_of(costs, key, shape.kind);
+    if (shape.copies || fit == nullptr) continue;
+    for (const Observation& observation : shape.all) {
+      if (!is_alone(observation)) continue;
       const Sample& sample = observation.sample;
-      const double expected = seconds_of(*fit, sample.calls, sample.units);
-      if (!is_alone(observation) || !(expected > 0)) continue;
-      Seconds& rank = ranks[ranks_share_processors ? 0 : observation.rank];
-      rank.measured += sample.seconds;
-      rank.expected += expected;
+      measured[observation.rank] += sample.seconds;
+      expected[observation.rank] += seconds_of(*fit, sample.calls, sample.units);
     }
   }
-  std::map<int, double> result;
-  for (const auto& [rank, seconds] : ranks) result[rank] = seconds.measured / seconds.expected;
-  return result;
+  if (ranks_contend(shared_processors, ranks)) {
+    measured.assign(all, sum_of(measured));
+    expected.assign(all, sum_of(expected));
+  }
+  Slowdowns slowdowns;
+  for (std::size_t rank = 0; rank < all; ++rank) {
+    if (!(measured[rank] > 0) || !(expected[rank] > 0)) return std::nullopt;
+    slowdowns.push_back(measured[rank] / expected[rank]);
+  }
+  return slowdowns;
 }
 
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
-                                    const std::vector<SharedProcessors>& shared_processors,
-                                    const CostParts& parts) {
-  if (!parts.has(CostPart::slowdowns)) return {};
+                                    const std::vector<SharedProcessors>& shared_processors) {
   if (groups.ranks == 1 || ranks_contend(shared_processors, groups.ranks)) return {};
   std::vector<Slowdowns> all;
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {
     const Observations seen = observe({&iteration, 1}, groups, shared_processors, costs.device);
-    const std::map<int, double> ranks = rank_slowdowns(seen, costs, false);
-    if (alone_share(seen) < kLeastAlone || ranks.size() != static_cast<std::size_t>(groups.ranks)) {
-      continue;
-    }
-    Slowdowns& slowdowns = all.emplace_back();
-    for (const auto& [rank, slowdown] : ranks) slowdowns.push_back(slowdown);
-    means.push_back(mean_slowdown(slowdowns));
+    std::optional<Slowdowns> slowdowns = slowdowns_in(seen, costs, groups.ranks, shared_processors);
+    if (!slowdowns || alone_share(seen) < kLeastAlone) continue;
+    means.push_back(db::mean(*slowdowns));
+    all.push_back(std::move(*slowdowns));
   }
   if (all.empty()) return {};
   const double median = db::median(means);
@@ -107,15 +111,21 @@ std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks)
   return are_of_ranks ? slowdowns : std::span<const Slowdowns>{};
 }
 
-void slow_to(const Slowdowns& mean, CostModel& costs) {
-  if (slowdowns_of_ranks(costs, static_cast<int>(mean.size())).empty()) {
-    costs.slowdowns = {mean};
+double compute_slowdown(const Slowdowns& moment, const CostModel& costs) {
+  double most = 0;
+  for (std::size_t rank = 0; rank < moment.size(); ++rank) {
+    most = std::max(most, moment[rank] / mean_slowdown(costs, rank, moment.size()));
+  }
+  return most;
+}
+
+void slow_to(const Slowdowns& moment, CostModel& costs) {
+  if (slowdowns_of_ranks(costs, static_cast<int>(moment.size())).empty()) {
+    costs.slowdowns = {moment};
     return;
   }
-  for (std::size_t rank = 0; rank < mean.size(); ++rank) {
-    double sum = 0;
-    for (const Slowdowns& iteration : costs.slowdowns) sum += iteration[rank];
-    const double factor = mean[rank] * static_cast<double>(costs.slowdowns.size()) / sum;
+  for (std::size_t rank = 0; rank < moment.size(); ++rank) {
+    const double factor = moment[rank] / mean_slowdown(costs, rank, moment.size());
     for (Slowdowns& iteration : costs.slowdowns) iteration[rank] *= factor;
   }
 }

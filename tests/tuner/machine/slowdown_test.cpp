@@ -1,4 +1,4 @@
-#include "tuner/costs/rank_slowdown.h"
+#include "tuner/machine/slowdown.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner::rank_slowdown_test {
+namespace tuner::slowdown_test {
 namespace {
 
 using namespace test;
@@ -42,37 +42,33 @@ struct RankSlowdownsTest : ::testing::Test {
     costs.fits["linear[4x4]"] = of_unit("flop", 1);
     costs.fits["gelu"] = of_unit("byte", 0.5);
     costs.fits["fetch_rows"] = of_unit("byte", 3);
-    for (const std::string kind : {"linear", "gelu", "fetch_rows"}) {
-      seen.by_flops[kind] = kind == "linear";
-      seen.copies[kind] = kind == "fetch_rows";
-    }
-    seen.kind_of = {
-        {"linear[4x4]", "linear"}, {"gelu[8]", "gelu"}, {"fetch_rows[8]", "fetch_rows"}};
+    seen.compute["linear[4x4]"] = {"linear", false, true, {}};
+    seen.compute["gelu[8]"] = {"gelu", false, false, {}};
+    seen.compute["fetch_rows[8]"] = {"fetch_rows", true, false, {}};
   }
 };
 
 TEST_F(RankSlowdownsTest, AreMeasuredOverExpectedSecondsOfComputationAlone) {
-  seen.compute["linear[4x4]"] = {alone(10, 12), alone(10, 16), beside_another(10, 500)};
-  seen.compute["gelu[8]"] = {alone(20, 10)};
-  seen.compute["fetch_rows[8]"] = {alone(1, 1000)};
-  const auto ranks = rank_slowdowns(seen, costs, false);
-  ASSERT_EQ(ranks.size(), 1u);
-  EXPECT_DOUBLE_EQ(ranks.at(0), 38 / 30.0) << "without copies and without the op beside another";
+  seen.compute["linear[4x4]"].all = {alone(10, 12), alone(10, 16), beside_another(10, 500)};
+  seen.compute["gelu[8]"].all = {alone(20, 10)};
+  seen.compute["fetch_rows[8]"].all = {alone(1, 1000)};
+  const auto ranks = slowdowns_in(seen, costs, 1, {});
+  ASSERT_TRUE(ranks);
+  EXPECT_DOUBLE_EQ(ranks->at(0), 38 / 30.0) << "without copies and without the op beside another";
 }
 
 TEST_F(RankSlowdownsTest, CountAllRanksTogetherWhereTheyShareProcessors) {
-  seen.compute["linear[4x4]"] = {alone(10, 11, 0), alone(10, 14, 1)};
-  const auto apart = rank_slowdowns(seen, costs, false);
-  EXPECT_DOUBLE_EQ(apart.at(0), 1.1);
-  EXPECT_DOUBLE_EQ(apart.at(1), 1.4);
-  const auto together = rank_slowdowns(seen, costs, true);
-  EXPECT_EQ(together.size(), 1u);
-  EXPECT_DOUBLE_EQ(together.at(0), 1.25);
+  seen.compute["linear[4x4]"].all = {alone(10, 11, 0), alone(10, 14, 1)};
+  EXPECT_EQ(slowdowns_in(seen, costs, 2, {}), (Slowdowns{1.1, 1.4}));
+  const SharedProcessors one_core{.seats = 1, .ranks = {0, 1}};
+  EXPECT_EQ(slowdowns_in(seen, costs, 2, {one_core}), (Slowdowns{1.25, 1.25}));
 }
 
-TEST_F(RankSlowdownsTest, AreAbsentWhereNoOpWasAlone) {
-  seen.compute["linear[4x4]"] = {beside_another(10, 12)};
-  EXPECT_TRUE(rank_slowdowns(seen, costs, false).empty());
+TEST_F(RankSlowdownsTest, AreNoneWhereARankHasNoOpThatWasAlone) {
+  seen.compute["linear[4x4]"].all = {beside_another(10, 12)};
+  EXPECT_FALSE(slowdowns_in(seen, costs, 1, {}));
+  seen.compute["linear[4x4]"].all = {alone(10, 12)};
+  EXPECT_FALSE(slowdowns_in(seen, costs, 2, {}));
 }
 
 /// Iterations of the small layer on two nodes, at these slowdowns of the ranks.
@@ -92,8 +88,7 @@ struct SlowdownsTest : ::testing::Test {
                                const std::vector<SharedProcessors>& shared = {}) const {
     std::vector<MeasuredIteration> iterations;
     for (const Slowdowns& slowdowns : truth) {
-      iterations.push_back(
-          {&layer.program, bind_all(layer.program, groups, routing), at(layer.program, slowdowns)});
+      iterations.push_back({&layer.program, routing, at(layer.program, slowdowns)});
     }
     return slowdowns_of(iterations, groups, costs, shared);
   }
@@ -140,11 +135,9 @@ TEST_F(SlowdownsTest, AreOfIterationsInWhichMostComputationRanAlone) {
   for (moe::Op& op : overlapped.program.ops) {
     if (op.name == "unrelated") op.stream = moe::Stream::intra_node;
   }
-  const MeasuredIteration beside{&overlapped.program, bind_all(overlapped.program, groups, routing),
-                                 at(overlapped.program, {1.5, 1})};
+  const MeasuredIteration beside{&overlapped.program, routing, at(overlapped.program, {1.5, 1})};
   EXPECT_TRUE(slowdowns_of(std::vector{beside}, groups, costs, {}).empty());
-  const MeasuredIteration alone{&layer.program, bind_all(layer.program, groups, routing),
-                                at(layer.program, {1.2, 0.8})};
+  const MeasuredIteration alone{&layer.program, routing, at(layer.program, {1.2, 0.8})};
   const auto found = slowdowns_of(std::vector{beside, alone, beside}, groups, costs, {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0][0], 1.2, 1e-9);
@@ -155,8 +148,7 @@ TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
   const moe::Program program = layer.program;
   const moe::Routing rows = small_routing({{500, 500}});
   ProgramCosts of_rank = program_costs(program, one, rows, costs, cluster);
-  const MeasuredIteration iteration{&program, bind_all(program, one, rows),
-                                    simulate(program, of_rank, costs, cluster)};
+  const MeasuredIteration iteration{&program, rows, simulate(program, of_rank, costs, cluster)};
   EXPECT_TRUE(slowdowns_of(std::vector{iteration}, one, costs, {}).empty());
 }
 
@@ -170,6 +162,13 @@ TEST_F(SlowdownsTest, AreMovedToAnotherMeanAsTheyAre) {
   costs.slowdowns = {};
   slow_to({2, 3}, costs);
   EXPECT_EQ(costs.slowdowns, (std::vector<Slowdowns>{{2, 3}}));
+}
+
+TEST_F(SlowdownsTest, AtAMomentAreOfTheRankThatIsSlowedMost) {
+  EXPECT_DOUBLE_EQ(compute_slowdown({1.1, 1.4}, costs), 1.4);
+  // The one that is always slower has not been slowed.
+  costs.slowdowns = {{1, 1.3}, {1, 1.5}};
+  EXPECT_DOUBLE_EQ(compute_slowdown({1.1, 1.4}, costs), 1.1);
 }
 
 TEST_F(SlowdownsTest, OfOtherRanksThanTheCostsAreABug) {
@@ -202,4 +201,4 @@ TEST(SetSlowdowns, OfAClassOfRanksAreThoseOfItsSlowest) {
 }
 
 }  // namespace
-}  // namespace tuner::rank_slowdown_test
+}  // namespace tuner::slowdown_test

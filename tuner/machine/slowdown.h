@@ -1,6 +1,6 @@
 #pragma once
 
-#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,11 +8,11 @@
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
-#include "tuner/costs/cost_parts.h"
 #include "tuner/costs/observe.h"
 #include "tuner/costs/op_costs.h"
 
-/// How unequally fast ranks compute. A processor that other guests of a host use too, or that
+/// How fast a rank computed at one moment is one number, its slowdown: measured over expected
+/// seconds of its computation, both in sum. A processor that other guests of a host use too, or that
 /// changes its clock, computes 1.1 to 1.5 times slower in some minutes than in others, and not all
 /// of a machine's do so at once. In every exchange the ranks wait for the slowest of them. So an
 /// iteration takes longer than it would if all ranks computed at their typical speed.
@@ -21,13 +21,12 @@ namespace tuner {
 /// How many iterations slowdowns_of() keeps.
 inline constexpr int kMostSlowdowns = 16;
 
-/// The slowdown of each rank in the observed iterations: measured over expected seconds of its
-/// computation, both in sum. Only ops with nothing beside them count, so neither interference nor
-/// the schedule matters. Where ranks share processors (calibrate.h) single ops get more or less
-/// than their share: all ranks count together, as rank 0. Ranks without an op that was alone are
-/// absent.
-std::map<int, double> rank_slowdowns(const Observations& seen, const CostModel& costs,
-                                     bool ranks_share_processors);
+/// The slowdowns of the ranks in the observed iterations. Only ops with nothing beside them count,
+/// so neither interference nor the schedule matters. Where ranks share processors (calibrate.h)
+/// single ops get more or less than their share, and all ranks have the slowdown of all together.
+/// None where a rank has no op that was alone.
+std::optional<Slowdowns> slowdowns_in(const Observations& seen, const CostModel& costs, int ranks,
+                                      const std::vector<SharedProcessors>& shared_processors);
 
 /// The slowdowns of measured iterations, for predictions of others with `costs`. Iterations count
 /// in which most computation ran alone, at most kMostSlowdowns of them, evenly spread. All are
@@ -37,16 +36,19 @@ std::map<int, double> rank_slowdowns(const Observations& seen, const CostModel& 
 /// the fits, being medians, leave out. Empty for a single rank, and where ranks share processors.
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
                                     const moe::Groups& groups, const CostModel& costs,
-                                    const std::vector<SharedProcessors>& shared_processors,
-                                    const CostParts& parts = {});
+                                    const std::vector<SharedProcessors>& shared_processors);
 
 /// CostModel::slowdowns where they are of as many ranks, else none.
 std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks);
 
-/// Makes each rank as slow on the average of `costs.slowdowns` as in `mean`. How the iterations
-/// differ from each other stays. Where the costs have no slowdowns of as many ranks, `mean` becomes
-/// the only ones.
-void slow_to(const Slowdowns& mean, CostModel& costs);
+/// How many times as long as in the costs' own iterations a rank computes at this moment: that of
+/// the rank that is slowed most, since the others wait for it.
+double compute_slowdown(const Slowdowns& moment, const CostModel& costs);
+
+/// Makes each rank as slow on the average of `costs.slowdowns` as in `moment`. How the iterations
+/// differ from each other stays. Where the costs have no slowdowns of as many ranks, `moment`
+/// becomes the only ones.
+void slow_to(const Slowdowns& moment, CostModel& costs);
 
 /// Multiplies the times of computation by the slowdowns of the ranks. A class of ranks has that of
 /// its slowest. Copies and collectives stay. Throws std::invalid_argument unless `slowdowns` are of
