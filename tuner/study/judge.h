@@ -7,9 +7,9 @@
 
 #include "db/connection.h"
 #include "db/records.h"
+#include "tuner/compare/comparison.h"
 #include "tuner/costs/cost_parts.h"
 #include "tuner/study/prediction_quality.h"
-#include "tuner/study/ties.h"
 
 /// Predicts the trials of stored studies again with parts of the costs left out, so that a part
 /// stays only where it pays.
@@ -43,15 +43,10 @@ class JudgedStudy {
   Judgement judge(const CostParts& parts) const;
 
  private:
-  struct Trial {
-    std::string schedule_json;
-    double measured_s = 0;
-  };
-
   const db::Connection& connection_;
   db::Study study_;
-  std::vector<Trial> trials_;
-  Differences differences_;  ///< between the trials
+  std::vector<std::string> schedules_;  ///< [trial]: JSON
+  Comparison comparison_;               ///< of the trials
 };
 
 /// The figures of trials that were predicted and measured, at least one.
