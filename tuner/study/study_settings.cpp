@@ -174,6 +174,10 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
   json settings;
   for (const StudySetting& one : study_settings()) {
     if (one.on_resume.rule != OnResume::Rule::once) settings[one.key] = value_of(one, copy);
+    const bool is_given = one.range.kind == SettingRange::Kind::schedules;  // below
+    if (one.on_resume.rule == OnResume::Rule::same && !is_given) {
+      settings["in_common"].push_back(one.key);
+    }
   }
   settings["given"] = json::array();  // files may be gone when the study goes on
   for (const Given& each : given) {

@@ -75,7 +75,7 @@ std::string option_of(const StudySetting& setting);
 std::string help_of(const StudySetting& setting);
 
 /// The settings of a study, as its row of the database keeps them: {"planners": [...], "steps": 20,
-/// ...}.
+/// ..., "in_common": ["steps", ...]}.
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given);
 
 /// With a value for each setting that is kept: as asked for now, else as the study was begun, else
