@@ -13,7 +13,7 @@
 namespace tuner {
 namespace {
 
-constexpr int kResamples = 1000;
+constexpr int kResamples = 500;
 /// Turns next to each other are slow together.
 constexpr std::size_t kBlock = 2;
 constexpr double kOutside = 0.05;
