@@ -15,7 +15,7 @@ namespace tuner {
 struct ComparedTrials {
   std::vector<db::Trial> trials;
   std::optional<std::size_t> sequential;
-  Comparison comparison;  ///< of the trials; nothing where there is none
+  ComparedSchedules comparison;  ///< of the trials; nothing where there is none
 };
 /// Those that count. Throws db::Error.
 ComparedTrials compared_trials(

@@ -72,13 +72,13 @@ double speedup_over(const Turns& reference, const Turns& schedule) {
   return ratios.empty() ? median_s(reference) / median_s(schedule) : std::exp(median_of(ratios));
 }
 
-Comparison compare(std::vector<Turns> schedules, std::optional<std::size_t> sequential) {
+ComparedSchedules compare(std::vector<Turns> schedules, std::optional<std::size_t> sequential) {
   const auto turns_in = [](const Turns& turns) {
     std::size_t count = 0;
     for (const auto& [repeat, of_repeat] : turns) count += of_repeat.size();
     return count;
   };
-  Comparison result{std::move(schedules), 0, {}, {}, 0};
+  ComparedSchedules result{std::move(schedules), 0, {}, {}, 0};
   if (sequential && !result.schedules[*sequential].empty()) {
     result.reference = *sequential;
   } else {
@@ -103,7 +103,7 @@ Comparison compare(std::vector<Turns> schedules, std::optional<std::size_t> sequ
   return result;
 }
 
-std::optional<Interval> interval(const Comparison& comparison, std::size_t schedule,
+std::optional<Interval> interval(const ComparedSchedules& comparison, std::size_t schedule,
                                  std::size_t other) {
   if (schedule == other) return Interval{1, 1};
   const std::vector<Turns>& all = comparison.schedules;
@@ -124,12 +124,12 @@ std::optional<Interval> interval(const Comparison& comparison, std::size_t sched
                   std::exp(db::quantile(differences, 1 - kOutside / 2))};
 }
 
-bool told_apart(const Comparison& comparison, std::size_t a, std::size_t b) {
+bool told_apart(const ComparedSchedules& comparison, std::size_t a, std::size_t b) {
   const auto range = interval(comparison, a, b);
   return range && (range->least > 1 || range->most < 1);
 }
 
-std::vector<std::size_t> tied_with(const Comparison& comparison, std::size_t schedule) {
+std::vector<std::size_t> tied_with(const ComparedSchedules& comparison, std::size_t schedule) {
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < comparison.schedules.size(); ++i) {
     if (i == schedule || comparison.schedules[i].empty()) continue;

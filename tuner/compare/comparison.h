@@ -24,7 +24,7 @@ struct Interval {
 };
 
 /// The schedules of a study, against one of them.
-struct Comparison {
+struct ComparedSchedules {
   std::vector<Turns> schedules;
   std::size_t reference = 0;     ///< its index
   std::vector<double> speedups;  ///< [schedule]: over the reference; 0 without turns
@@ -35,18 +35,18 @@ struct Comparison {
 /// The reference is `sequential`. Where there is none, or it has no turn: the schedule with most
 /// turns, and of several the one with the least median. Throws std::invalid_argument where no
 /// schedule has a turn.
-Comparison compare(std::vector<Turns> schedules, std::optional<std::size_t> sequential);
+ComparedSchedules compare(std::vector<Turns> schedules, std::optional<std::size_t> sequential);
 
 /// The 95% interval of how many times as fast as `other` the schedule is. From the turns that both
 /// stand in; where they have fewer than two repeats in common, through the reference. None where
 /// fewer than two repeats tell.
-std::optional<Interval> interval(const Comparison& comparison, std::size_t schedule,
+std::optional<Interval> interval(const ComparedSchedules& comparison, std::size_t schedule,
                                  std::size_t other);
 
 /// False where the interval contains 1, and where there is none: the two are tied.
-bool told_apart(const Comparison& comparison, std::size_t a, std::size_t b);
+bool told_apart(const ComparedSchedules& comparison, std::size_t a, std::size_t b);
 
 /// The schedules with turns that this one is tied with, fastest first.
-std::vector<std::size_t> tied_with(const Comparison& comparison, std::size_t schedule);
+std::vector<std::size_t> tied_with(const ComparedSchedules& comparison, std::size_t schedule);
 
 }  // namespace tuner

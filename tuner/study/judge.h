@@ -46,7 +46,7 @@ class JudgedStudy {
   const db::Connection& connection_;
   db::Study study_;
   std::vector<std::string> schedules_;  ///< [trial]: JSON
-  Comparison comparison_;               ///< of the trials
+  ComparedSchedules comparison_;        ///< of the trials
 };
 
 /// The figures of trials that were predicted and measured, at least one.

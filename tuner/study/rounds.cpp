@@ -32,7 +32,7 @@ void add_missing(std::vector<std::size_t>& round, std::size_t trial) {
 }
 
 /// The fastest and those tied with it that may be trained once more; empty where none is tied.
-std::vector<std::size_t> tied_best(const Comparison& all, std::size_t most) {
+std::vector<std::size_t> tied_best(const ComparedSchedules& all, std::size_t most) {
   std::vector<std::size_t> tied = tied_with(all, all.fastest);
   if (!tied.empty()) tied.push_back(all.fastest);
   std::erase_if(tied, [&](std::size_t i) { return all.schedules[i].size() >= most; });
@@ -48,7 +48,7 @@ Round next_round(const std::vector<Turns>& trials, std::optional<std::size_t> se
   const int number = next_number(trials);
   std::vector<std::size_t> newcomers = those_below(trials, std::min(asked, kUntilNoiseIsKnown));
   if (newcomers.size() == trials.size()) return {number, std::move(newcomers)};
-  const Comparison all = compare(trials, sequential);
+  const ComparedSchedules all = compare(trials, sequential);
   const std::size_t reference = sequential.value_or(all.reference);
   if (!newcomers.empty()) {
     add_missing(newcomers, reference);

@@ -191,7 +191,7 @@ class TrialTrainings {
     const std::vector<Turns> turns = turns_of(trials_);
     if (std::ranges::all_of(turns, &Turns::empty)) return;
     const std::optional<std::size_t> sequential = sequential_of(trials_);
-    const Comparison so_far = compare(turns, sequential);
+    const ComparedSchedules so_far = compare(turns, sequential);
     const TrainedTrial& best = trials_[so_far.fastest];
     std::string text = fmt::format("best so far: {}, {} an iteration", named(best.trial),
                                    db::format_cell("measured_s", so_far.seconds[so_far.fastest]));

@@ -44,7 +44,7 @@ TEST(Comparison, ARepeatWithoutTurnsInCommonIsComparedByItsMedians) {
 
 TEST(Comparison, TheFastestHasTheLeastTime) {
   // Trial 2 was measured only while all took a fifth longer: its median is not the least.
-  const Comparison all =
+  const ComparedSchedules all =
       compare({turns({{1, {2, 2}}, {2, {2, 2}}, {3, {2.4, 2.4}}, {4, {2.4, 2.4}}}),
                turns({{1, {1, 1}}, {2, {1, 1}}}),
                turns({{3, {1.14, 1.14}}, {4, {1.14, 1.14}}}),
@@ -69,7 +69,7 @@ TEST(Comparison, WithoutSequentialTheReferenceStandsInMostTurns) {
 }
 
 TEST(Comparison, OneRepeatTellsNothing) {
-  const Comparison all = compare({turns({{1, {2, 2, 2}}}), turns({{1, {1, 1, 1}}})}, 0);
+  const ComparedSchedules all = compare({turns({{1, {2, 2, 2}}}), turns({{1, {1, 1, 1}}})}, 0);
   EXPECT_FALSE(interval(all, 1, 0));
   EXPECT_FALSE(told_apart(all, 1, 0));
   EXPECT_THAT(tied_with(all, 1), ElementsAre(0));
@@ -79,7 +79,7 @@ TEST(Comparison, OfNoisyRepeatsIsTheSameEachTime) {
   const Turns sequential = turns({{1, {2, 2.1, 2.05, 1.9}}, {2, {2.02, 2, 2.2, 2.1}}});
   const Turns close = turns({{1, {1.98, 2.12, 2, 2}}, {2, {2.1, 1.9, 2.2, 2}}});
   const Turns fast = turns({{1, {1.0, 1.1, 1, 0.9}}, {2, {1, 1, 1.1, 1.02}}});
-  const Comparison all = compare({sequential, close, fast}, 0);
+  const ComparedSchedules all = compare({sequential, close, fast}, 0);
   EXPECT_THAT(tied_with(all, 0), ElementsAre(1));
   EXPECT_THAT(tied_with(all, 2), IsEmpty());
   const auto range = interval(all, 2, 0).value();
