@@ -341,7 +341,6 @@ class StudyRun {
       *open_.options.most_of_others,
       [this] { open_.check_owner(); },
       options_.say,
-      [this](const std::string& text) { open_.warn(text); },
       [this](std::int64_t run) { open_.check_place(run); },
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
   StudyPredictions predictions_{connection_, options_, planned_, open_, budget_};

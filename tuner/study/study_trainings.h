@@ -18,7 +18,6 @@ struct StudyTrainings {
   double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
   std::function<void()> alive = [] {};
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< and keeps it
   /// Called with each training run before it counts; may throw.
   std::function<void(std::int64_t run)> check_run = [](std::int64_t) {};
   /// Called before each training with the seconds that it is expected to take, where that is known;

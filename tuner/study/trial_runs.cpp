@@ -18,7 +18,6 @@
 #include "tuner/compare/compared_trials.h"
 #include "tuner/study/budget.h"
 #include "tuner/study/chosen_trials.h"
-#include "tuner/study/profile_warning.h"
 #include "tuner/study/rounds.h"
 #include "tuner/study/training_plan.h"
 
@@ -307,17 +306,7 @@ class TrialTrainings {
     trial.compute_slowdown.reset();
     trial.predicted_slowed_s.reset();
     trial.slowed_lower_bound_s.reset();
-    std::vector<double> seconds;
-    for (const auto& of_repeat : entry.turns) seconds.push_back(median_s({of_repeat}));
     if (!entry.turns.empty()) trial.measured_s = median_s(entry.turns);
-    std::string spread =
-        spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
-    if (!spread.empty()) {
-      if (trial.planner == db::kSequential) {
-        spread += " Every speed-up of this study is against it.";
-      }
-      how_.trainings.warn(spread);
-    }
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();
     db::finish_trial(connection_, trial);
