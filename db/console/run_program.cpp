@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -34,8 +35,9 @@ void parse_command_line(CLI::App& app, int argc, char** argv) try {
   app.parse(argc, argv);
 } catch (const CLI::RequiredError&) {
   constexpr bool kOfSubcommands = true;
-  const std::vector<std::string> unknown = app.remaining(kOfSubcommands);
+  std::vector<std::string> unknown = app.remaining(kOfSubcommands);
   if (unknown.empty()) throw;
+  std::ranges::reverse(unknown);  // ExtrasError turns them round
   throw CLI::ExtrasError(unknown);
 }
 
