@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <stdexcept>
+#include <cctype>
 #include <string>
 #include <type_traits>
 
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "tuner/commands/declare.h"
+#include "tuner/commands/since.h"
 #include "tuner/study/study_settings.h"
 
 namespace tuner {
@@ -34,23 +34,12 @@ CLI::Validator how_many_of_the_best() {
 /// How long a text such as "2h", "90m" or "45" is, in seconds.
 CLI::Validator duration() {
   const auto to_seconds = [](std::string& text) -> std::string {
-    std::size_t end = 0;
-    double number = -1;
-    try {
-      number = std::stod(text, &end);
-    } catch (const std::logic_error&) {  // said below
-    }
-    const std::string unit = text.substr(std::min(end, text.size()));
-    const double factor = unit.empty() || unit == "s" ? 1
-                          : unit == "m"               ? 60
-                          : unit == "h"               ? 3600
-                          : unit == "d"               ? 86400
-                                                      : 0;
-    const double seconds = number * factor;
-    if (!(seconds > 0) || seconds > options::kMostSeconds) {
+    const bool has_unit = text.empty() || std::isdigit(text.back()) == 0;
+    const auto seconds = parse_duration(has_unit ? text : text + "s");
+    if (!seconds || *seconds <= 0 || *seconds > options::kMostSeconds) {
       return "expected a time such as 90s, 30m, 2h or 1d";
     }
-    text = fmt::format("{}", seconds);
+    text = fmt::format("{}", *seconds);
     return "";
   };
   return {to_seconds, ""};

@@ -94,24 +94,21 @@ class StudyRun {
     const TrialRuns how = trial_runs();
     const TrialsPlan trials = plan_trials(connection_, how);
     StudyEnd end{.id = open_.study.id, .failure = {}};
-    if (trials.trials.empty()) {
+    if (trials.of_trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
                                        options_.memory_limit_bytes);
       return end;
     }
     double seconds = trials.seconds;
     if (runs > 0) {
-      end.plan = planned_profile(runs, schedules.size(), trials.trials.front().iteration_s);
+      end.plan = planned_profile(runs, schedules.size(), trials.of_trials.front().iteration_s);
       for (const PlannedTraining& one : end.plan) {
         seconds += one.runs * (one.iterations * *one.iteration_s +
                                // those of a round take turns
                                how.start_s / static_cast<double>(schedules.size()));
       }
     }
-    for (const TrialPlan& one : trials.trials) {
-      end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
-                          options_.job.steps, one.iteration_s});
-    }
+    std::ranges::copy(trials.of_trials, std::back_inserter(end.plan));
     end.planned_s = seconds;
     end.planned_bytes = planned_bytes(end.plan, used_bytes(connection_) - bytes_before);
     options_.say(fmt::format(

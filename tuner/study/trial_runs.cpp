@@ -342,7 +342,9 @@ TrialsPlan plan_trials(const db::Connection& connection, const TrialRuns& how) {
   const std::vector<double> seconds = expected_seconds(trials);
   TrialsPlan result{{}, plan.trainings, plan.seconds};
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    result.trials.push_back({trials[i].trial, plan.of_trial[i], seconds[i]});
+    const db::Trial& trial = trials[i].trial;
+    result.of_trials.push_back(
+        {"trial", trial.planner, trial.parameters_json, plan.of_trial[i], how.steps, seconds[i]});
   }
   return result;
 }

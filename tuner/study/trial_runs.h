@@ -6,6 +6,7 @@
 
 #include "db/connection.h"
 #include "db/records.h"
+#include "tuner/study/study.h"
 #include "tuner/study/study_trainings.h"
 
 namespace tuner {
@@ -35,14 +36,9 @@ inline constexpr int kMostTimelines = 3;
 /// (undisturbed.h). Then the trials that were trained count, and those that were not are planned.
 void train_trials(db::Connection& connection, const TrialRuns& how);
 
-/// What train_trials would train, of each trial.
-struct TrialPlan {
-  db::Trial trial;
-  int runs = 0;
-  double iteration_s = 0;  ///< measured, or predicted
-};
+/// What train_trials would train.
 struct TrialsPlan {
-  std::vector<TrialPlan> trials;
+  std::vector<PlannedTraining> of_trials;
   int trainings = 0;
   double seconds = 0;  ///< of all of them
 };
