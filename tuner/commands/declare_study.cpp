@@ -102,7 +102,7 @@ CLI::Option* add(CLI::App& command, const StudySetting& setting, Arguments& argu
   return std::visit(
       [&](const auto& field) -> CLI::Option* {
         auto& value = field(arguments.study);
-        using Value = std::remove_reference_t<decltype(value)>;
+        using Value = std::remove_cvref_t<decltype(value)>;
         if constexpr (std::is_same_v<Value, bool>) {
           return command.add_flag(name, value, help);
         } else if constexpr (std::is_same_v<Value, std::vector<PlannerRequest>>) {

@@ -27,10 +27,10 @@ double median_of(const LogRatios& ratios) {
 }
 
 /// Medians of kResamples studies as this one might have been: of one repeat fewer than there are,
-/// drawn with replacement, and of each as many turns in blocks. One fewer, since repeats differ less
-/// from their own mean than from that of all there could be: that decides where they are two.
+/// drawn with replacement, and of each as many turns in blocks. One fewer, since repeats differ
+/// less from their own mean than from that of all there could be: that decides where they are two.
 std::vector<double> resampled_medians(const LogRatios& ratios, std::uint32_t seed) {
-  std::mt19937 random(seed);
+  std::mt19937_64 random(seed);
   std::vector<double> medians, drawn;
   for (int i = 0; i < kResamples; ++i) {
     drawn.clear();

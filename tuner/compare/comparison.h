@@ -10,8 +10,8 @@
 /// All of a study that says which schedule is faster comes from here.
 namespace tuner {
 
-/// ln(seconds of `reference` / seconds of `schedule`), by repeat and then by turn, of all turns that
-/// both stand in. Of a repeat that they have in common without a turn, the one of its medians.
+/// ln(seconds of `reference` / seconds of `schedule`), by repeat and then by turn, of all turns
+/// that both stand in. Of a repeat that they have in common without a turn, the one of its medians.
 using LogRatios = std::vector<std::vector<double>>;
 LogRatios log_ratios(const Turns& reference, const Turns& schedule);
 

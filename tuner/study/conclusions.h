@@ -20,10 +20,10 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
 std::string where_nothing_fits(const std::vector<db::Trial>& trials,
                                std::int64_t memory_limit_bytes);
 
-/// Why a study compares nothing: none of its trials was measured, or that of the sequential schedule
-/// hung, crashed, failed or was not started, so that there is nothing to compare with. "" where it
-/// does. A sequential schedule that needs more memory than there is leaves a comparison with the
-/// fastest.
+/// Why a study compares nothing: none of its trials was measured, or that of the sequential
+/// schedule hung, crashed, failed or was not started, so that there is nothing to compare with. ""
+/// where it does. A sequential schedule that needs more memory than there is leaves a comparison
+/// with the fastest.
 std::string why_nothing_compares(const std::vector<db::Trial>& trials);
 
 }  // namespace tuner

@@ -139,7 +139,7 @@ json value_of(const StudySetting& setting, StudyOptions& options) {
   return std::visit(
       [&](const auto& field) -> json {
         auto& value = field(options);
-        using Value = std::remove_reference_t<decltype(value)>;
+        using Value = std::remove_cvref_t<decltype(value)>;
         if constexpr (is_optional<Value>) {
           return value.value_or(static_cast<typename Value::value_type>(setting.on_resume.usual));
         } else if constexpr (std::is_same_v<Value, std::vector<PlannerRequest>>) {
@@ -157,7 +157,7 @@ void keep(const StudySetting& setting, const json& begun, StudyOptions& options)
   std::visit(
       [&](const auto& field) {
         auto& value = field(options);
-        using Value = std::remove_reference_t<decltype(value)>;
+        using Value = std::remove_cvref_t<decltype(value)>;
         if constexpr (is_optional<Value>) {
           using Number = typename Value::value_type;
           if (!value)

@@ -13,8 +13,8 @@ using Repeats = std::map<int, double>;
 /// Terms of repeats, in groups between which no chain of common trials leads. Only terms of one
 /// group can be compared.
 using RepeatTerms = std::vector<std::vector<double>>;
-/// The logarithm of a time is the sum of a term of the trial, one of the repeat, and noise: those of
-/// repeats, fitted by medians.
+/// The logarithm of a time is the sum of a term of the trial, one of the repeat, and noise: those
+/// of repeats, fitted by medians.
 RepeatTerms repeat_terms(std::span<const Repeats> trials);
 
 }  // namespace tuner

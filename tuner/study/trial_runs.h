@@ -30,10 +30,10 @@ inline constexpr int kMostTimelines = 3;
 /// repeat when it is done. The trials of a round take turns in one training, an iteration each, so
 /// that a machine which computes faster at times is fair to all. A trial that was trained in all
 /// its rounds is done: it has the median of the iterations of all its repeats, and its peak. One
-/// that fails is recorded so at once. Says how each training went, which trial is fastest so far, and
-/// how long the rest takes. Throws moe::Stopped as train(),
-/// and EndedEarly as StudyTrainings::before_training, or where no rank was started
-/// (undisturbed.h). Then the trials that were trained count, and those that were not are planned.
+/// that fails is recorded so at once. Says how each training went, which trial is fastest so far,
+/// and how long the rest takes. Throws moe::Stopped as train(), and EndedEarly as
+/// StudyTrainings::before_training, or where no rank was started (undisturbed.h). Then the trials
+/// that were trained count, and those that were not are planned.
 void train_trials(db::Connection& connection, const TrialRuns& how);
 
 /// What train_trials would train.
