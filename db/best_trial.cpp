@@ -88,14 +88,9 @@ std::optional<BestTrial> best_of(const Connection& connection, const Study& stud
       "coalesce(hosts, ''), coalesce(network, ''), (SELECT count(*) FROM trial "
       "WHERE trial.study_id = ?1 AND status = 'done'), "
       "NOT EXISTS (SELECT 1 FROM trial WHERE trial.study_id = ?1 AND status = 'done' "
-      "AND comparable_s IS NULL) "
-      // The degrees of freedom of the noise where a chain of common repeats joins all trials. Where
-      // none does, a trial is tied with others as long as there is noise.
-      "AND (SELECT count(*) + 1 - count(DISTINCT trial_id) - count(DISTINCT repeat) >= 1 "
-      "FROM trial_repeat JOIN trial ON trial.id = trial_id "
-      "WHERE trial.study_id = ?1 AND status = 'done' AND trial_repeat.measured_s > 0) "
+      "AND least_speedup IS NULL), least_speedup, most_speedup "
       "FROM trial_view WHERE study_id = ?1 AND status = 'done' AND measured_s > 0 "
-      "ORDER BY comparable_s, trial LIMIT 1");
+      "ORDER BY measured_s, trial LIMIT 1");
   statement.bind(study.id);
   if (!statement.step()) return std::nullopt;
   BestTrial best;
@@ -116,6 +111,8 @@ std::optional<BestTrial> best_of(const Connection& connection, const Study& stud
   best.network = statement.value<std::string>(12);
   best.finished_trials = statement.value<std::int64_t>(13);
   best.is_judged = statement.value<int>(14) != 0;
+  best.least_speedup = statement.value<std::optional<double>>(15);
+  best.most_speedup = statement.value<std::optional<double>>(16);
   best.commands = commands_of(connection, study, best, path);
   return best;
 }

@@ -18,7 +18,7 @@ struct BestTrial {
   bool is_judged = false;
   int ranks = 1;
   double measured_s = 0;
-  std::optional<double> speedup, min_repeat_s, max_repeat_s;
+  std::optional<double> speedup, least_speedup, most_speedup, min_repeat_s, max_repeat_s;
   int repeats = 0;
   std::vector<std::string> commands;  ///< that train with its schedule
 };

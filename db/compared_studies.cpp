@@ -131,15 +131,16 @@ void add_model_facts(const Study& study, StudyFacts& facts) {
   facts[std::string(kHooks)] = model.value(kHooks, nlohmann::json::object()).dump();
 }
 
-/// The settings that all trials of a study have in common. `moe-tune study --resume` refuses others.
+/// The settings that all trials of a study have in common, which its settings name.
+/// `moe-tune study --resume` refuses others.
 void add_setting_facts(const Study& study, StudyFacts& facts) {
   constexpr bool kThrows = false;
   const auto settings = nlohmann::json::parse(study.settings_json, nullptr, kThrows);
   if (!settings.is_object()) return;
-  for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
-    if (settings.contains(key)) facts[key] = fact_of(settings[key]);
+  for (const auto& key : settings.value("in_common", nlohmann::json::array())) {
+    if (!key.is_string() || !settings.contains(key.get<std::string>())) continue;
+    facts[key.get<std::string>()] = fact_of(settings[key.get<std::string>()]);
   }
-  facts["copy_gbps"] = fact_of(settings.value("copy_gbps", nlohmann::json(0.0)));
   for (const auto& given : settings.value("given", nlohmann::json::array())) {
     if (!given.is_object() || !given.contains("name") || !given.contains("decisions")) continue;
     facts["given " + fact_of(given["name"])] = fact_of(given["decisions"]);

@@ -42,9 +42,11 @@ Listing trials() {
       "trials --db results.db --study quickstart",
       "trial_view",
       "study, layout, trial, planner, parameters, status, paper_s, first_predicted_s, "
-      "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, tied_with, "
+      "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, least_speedup, "
+      "most_speedup, "
+      "tied_with, "
       "prediction_error, own_prediction_error, predicted_peak_bytes, measured_peak_bytes",
-      "study_id DESC, comparable_s NULLS LAST, predicted_s NULLS LAST, trial",
+      "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
       {kByStudy,
        {"--planner", "planner", "only trials of this planner"},
        {"--status", "status",
@@ -54,8 +56,9 @@ Listing trials() {
       "column and the losses where a trial has such a decision. loss_difference is last_loss "
       "minus that of the sequential trial.\n"
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
-      "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they "
-      "were measured in together (comparable_s).\n"
+      "fastest one: speedup_against in CSV and JSON. Trials are compared by the iterations in "
+      "which "
+      "they took turns; the interval of a speed-up is one of 95%.\n"
       "pace: how much more slowly or faster speedup_against computed the same work, where that is "
       "more than 10%. equal_speedup is the speed-up without that, as far as predictions tell. A "
       "table has both where a row has a pace.\n"

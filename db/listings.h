@@ -26,9 +26,9 @@ struct RareColumns {
 /// One listing of moe-db: a stable view, the columns that fit a terminal, an order, filters. CSV
 /// and JSON have every column of the view.
 struct Listing {
-  const char* command;
-  const char* description;
-  const char* example;  ///< an example, without `moe-db` before it
+  const char* command = "";
+  const char* description = "";
+  const char* example = "";  ///< an example, without `moe-db` before it
   const char* view;
   const char* table_columns;
   const char* order;

@@ -70,7 +70,7 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
                       "sequential_last_loss, loss_difference, coalesce(speedup_against, ''), "
                       "coalesce(tied_with, ''), own_prediction_error, repeats, min_repeat_s, "
                       "max_repeat_s, compute_ratio, equal_speedup, min_iteration_s, "
-                      "coalesce(pace, '') FROM trial_view");
+                      "coalesce(pace, ''), least_speedup, most_speedup FROM trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -89,6 +89,8 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.equal_speedup = statement.value<std::optional<double>>(13);
     row.min_iteration_s = statement.value<std::optional<double>>(14);
     row.pace = statement.value<std::string>(15);
+    row.least_speedup = statement.value<std::optional<double>>(16);
+    row.most_speedup = statement.value<std::optional<double>>(17);
   }
   return figures;
 }
@@ -111,26 +113,6 @@ std::map<std::int64_t, RunPlace> load_run_places(const Connection& connection) {
         statement.value<std::string>(3), statement.value<std::string>(4), statement.value<int>(5)};
   }
   return places;
-}
-
-std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection& connection,
-                                                                    std::int64_t study_id) {
-  Statement statement(connection,
-                      "SELECT trial_id, avg(waiting_s), avg(transfer_s) FROM ("
-                      "SELECT timeline.trial_id, total(op_activity.waiting_s) AS waiting_s, "
-                      "total(op_activity.busy_s - op_activity.waiting_s) AS transfer_s "
-                      "FROM trial JOIN timeline ON timeline.trial_id = trial.id "
-                      "JOIN op_activity ON op_activity.timeline_id = timeline.id "
-                      "WHERE trial.study_id = ? AND timeline.kind = 'measured' "
-                      "AND op_activity.waiting_s IS NOT NULL "
-                      "GROUP BY timeline.id, op_activity.rank) GROUP BY trial_id");
-  statement.bind(study_id);
-  std::map<std::int64_t, TrialCommunication> figures;
-  while (statement.step()) {
-    figures[statement.value<std::int64_t>(0)] = {statement.value<double>(1),
-                                                 statement.value<double>(2)};
-  }
-  return figures;
 }
 
 }  // namespace db

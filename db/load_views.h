@@ -59,6 +59,8 @@ std::vector<BalanceOverview> load_balances(const Connection&, std::int64_t run_i
 /// two was not measured.
 struct TrialFigures {
   std::optional<double> speedup;  ///< measured times, over those of the planner `speedup_against`
+  /// The 95% interval of the speed-up. None until the study has ended, and of one repeat.
+  std::optional<double> least_speedup, most_speedup;
   /// sequential or, where it is infeasible or failed, the fastest; empty where there is none.
   std::string speedup_against;
   std::string tied_with;  ///< finished trials that the repeats do not tell from this one
@@ -85,13 +87,6 @@ struct TrialFigures {
 /// "sequential computed 1.76 times as slowly: 1.43x on equal machines". Empty where `pace` is.
 std::string pace_text(const TrialFigures& figures);
 
-/// How long the communications of a rank took in a trial's measured timelines: the mean over ranks
-/// and timelines.
-struct TrialCommunication {
-  double waiting_s = 0;   ///< until the last rank of each had begun it
-  double transfer_s = 0;  ///< the rest
-};
-
 /// On what a run ran.
 struct RunPlace {
   std::string kind;  ///< of the run
@@ -103,10 +98,6 @@ struct RunPlace {
 
 /// By run, of those that measured or fitted something.
 std::map<std::int64_t, RunPlace> load_run_places(const Connection&);
-
-/// By trial, of those of a study whose timelines tell.
-std::map<std::int64_t, TrialCommunication> load_trial_communication(const Connection&,
-                                                                    std::int64_t study_id);
 
 /// The figures of the trials of all studies, by trial.
 std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection&);

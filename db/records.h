@@ -214,7 +214,9 @@ struct Trial {
   std::string error;
   std::optional<double> paper_s;      ///< the paper's closed form, where the planner has one
   std::optional<double> predicted_s;  ///< simulated
-  std::optional<double> measured_s;   ///< median of the iterations of all repeats
+  /// The median of the iterations of all repeats; once the study has ended, that of the reference
+  /// of its comparison over the trial's speed-up.
+  std::optional<double> measured_s;
   std::optional<double> lower_bound_s;
   std::optional<std::int64_t> predicted_peak_bytes;
   std::optional<std::int64_t> measured_peak_bytes;
@@ -230,8 +232,9 @@ struct Trial {
   /// The other finished trials of the study that its repeats do not tell apart from this one:
   /// "fsmoe, joint".
   std::string tied_with = {};
-  /// measured_s without what the machine did to the repeats: to be compared with that of others.
-  std::optional<double> comparable_s = {};
+  /// The 95% interval of its speed-up. None until the study has ended, and where fewer than two
+  /// repeats tell.
+  std::optional<double> least_speedup = {}, most_speedup = {};
   /// How many times as long computation took alone in its repeats as in the study's profile, on the
   /// rank that was slowed most.
   std::optional<double> compute_slowdown = {};

@@ -237,9 +237,10 @@ CREATE TABLE study (
 -- nothing says how sure it is. also_planned_by: other planners that came to this schedule, ", "
 -- between them. first_predicted_s: the prediction before the first refinement of the study's costs;
 -- NULL where there was no refinement, or where the trial was planned after it. tied_with: finished
--- trials that the repeats do not tell from this one, ", " between their planners. comparable_s:
--- measured_s without what the machine did to the repeats, as if all trials of the study had been
--- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
+-- trials that the repeats do not tell from this one, ", " between their planners. measured_s: the
+-- median of the iterations of all repeats; once the study has ended, that of the trial which all are
+-- compared with over the speed-up of this one. least_speedup, most_speedup: the 95% interval of the
+-- speed-up; NULL until the study has ended, and where fewer than two repeats tell.
 -- compute_slowdown: how many times as long computation took alone in the trial's repeats as in the
 -- study's profile, on the rank that was slowed most. predicted_slowed_s: what the profile predicts
 -- with computation so slow, slowed_lower_bound_s the lower bound then. These three are NULL until
@@ -270,7 +271,8 @@ CREATE TABLE trial (
   also_planned_by TEXT NOT NULL DEFAULT '',
   first_predicted_s REAL,
   tied_with TEXT NOT NULL DEFAULT '',
-  comparable_s REAL,
+  least_speedup REAL,
+  most_speedup REAL,
   compute_slowdown REAL,
   predicted_slowed_s REAL,
   bounded_by TEXT NOT NULL DEFAULT '',

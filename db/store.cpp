@@ -413,12 +413,13 @@ int retry_failed_trials(Connection& connection, std::int64_t study_id) {
 }
 
 void set_comparison(Connection& connection, std::int64_t trial_id, double measured_s,
-                    double comparable_s, const std::string& tied_with) {
+                    std::optional<double> least_speedup, std::optional<double> most_speedup,
+                    const std::string& tied_with) {
   require_row(connection,
               update(connection, "store how a trial compares",
-                     "UPDATE trial SET measured_s = ?2, comparable_s = ?3, tied_with = ?4 "
-                     "WHERE id = ?1",
-                     trial_id, measured_s, comparable_s, tied_with),
+                     "UPDATE trial SET measured_s = ?2, least_speedup = ?3, most_speedup = ?4, "
+                     "tied_with = ?5 WHERE id = ?1",
+                     trial_id, measured_s, least_speedup, most_speedup, tied_with),
               "trial", trial_id);
 }
 

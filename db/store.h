@@ -133,8 +133,9 @@ void unclaim_trial(Connection&, std::int64_t trial_id, const std::string& failur
 int retry_failed_trials(Connection&, std::int64_t study_id);
 
 /// Notes how a trial compares with the others of its study: Trial::measured_s,
-/// Trial::comparable_s and Trial::tied_with.
-void set_comparison(Connection&, std::int64_t trial_id, double measured_s, double comparable_s,
+/// Trial::least_speedup, Trial::most_speedup and Trial::tied_with.
+void set_comparison(Connection&, std::int64_t trial_id, double measured_s,
+                    std::optional<double> least_speedup, std::optional<double> most_speedup,
                     const std::string& tied_with);
 
 /// Notes Trial::compute_slowdown, Trial::predicted_slowed_s and Trial::slowed_lower_bound_s.

@@ -46,6 +46,10 @@ void print_best(const BestTrial& best) {
   if (best.speedup) {
     fmt::print(", {} over {}", format_cell("speedup", *best.speedup),
                escaped(best.speedup_against));
+    if (best.least_speedup && best.most_speedup && *best.least_speedup < *best.most_speedup) {
+      fmt::print(" (95%: {} to {})", format_cell("speedup", *best.least_speedup),
+                 format_cell("speedup", *best.most_speedup));
+    }
   }
   fmt::print("\n  {}\n", escaped(how_sure(best)));
   if (!best.hosts.empty()) {
@@ -65,16 +69,31 @@ int best(const StudyArguments& arguments) {
   }
   RowWriter writer(
       stdout, style,
-      {"study", "model", "ranks", "trial", "planner", "parameters", "measured_s", "speedup",
-       "speedup_against", "repeats", "min_repeat_s", "max_repeat_s", "tied_with", "how_sure",
-       "hosts", "network", "export_command", "train_command"});
+      {"study",           "model",      "ranks",        "trial",          "planner",
+       "parameters",      "measured_s", "speedup",      "least_speedup",  "most_speedup",
+       "speedup_against", "repeats",    "min_repeat_s", "max_repeat_s",   "tied_with",
+       "how_sure",        "hosts",      "network",      "export_command", "train_command"});
   for (const BestTrial& one : found) {
-    writer.row({one.study, text_cell(one.model), std::int64_t{one.ranks}, one.trial, one.planner,
-                one.parameters, one.measured_s, optional_cell(one.speedup),
-                text_cell(one.speedup_against), std::int64_t{one.repeats},
-                optional_cell(one.min_repeat_s), optional_cell(one.max_repeat_s),
-                text_cell(one.tied_with), how_sure(one), text_cell(one.hosts),
-                text_cell(one.network), one.commands.at(0), one.commands.at(1)});
+    writer.row({one.study,
+                text_cell(one.model),
+                std::int64_t{one.ranks},
+                one.trial,
+                one.planner,
+                one.parameters,
+                one.measured_s,
+                optional_cell(one.speedup),
+                optional_cell(one.least_speedup),
+                optional_cell(one.most_speedup),
+                text_cell(one.speedup_against),
+                std::int64_t{one.repeats},
+                optional_cell(one.min_repeat_s),
+                optional_cell(one.max_repeat_s),
+                text_cell(one.tied_with),
+                how_sure(one),
+                text_cell(one.hosts),
+                text_cell(one.network),
+                one.commands.at(0),
+                one.commands.at(1)});
   }
   writer.finish();
   return kExitDone;
@@ -137,7 +156,7 @@ void add_study_commands(CLI::App& app, std::function<int()>& action) {
   best_command.add_option("STUDY", of_best->first, "its name [default: all studies]")
       ->type_name("");
   options::set_footer(best_command, "moe-db best quickstart --db results.db",
-                      "Trials are compared by the repeats that they were measured in together; how "
+                      "Trials are compared by the iterations in which they took turns; how "
                       "sure it is that the first is the fastest stands below its time.");
   best_command.callback([of_best, &action] { action = [of_best] { return best(*of_best); }; });
 

@@ -73,7 +73,7 @@ WITH pace AS (
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
-       schedule_id, coalesce(sequential_s, fastest_s) / comparable_s AS speedup,
+       schedule_id, coalesce(sequential_s, fastest_s) / measured_s AS speedup,
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s AS prediction_error,
        layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
@@ -83,9 +83,9 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
             THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
               - (SELECT common_error FROM prediction_quality
                  WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
-       network, comparable_s, compute_slowdown, predicted_slowed_s,
+       network, least_speedup, most_speedup, compute_slowdown, predicted_slowed_s,
        against.slowdown / nullif(own.slowdown, 0) AS compute_ratio,
-       coalesce(sequential_s, fastest_s) / comparable_s * against.predicted_gain
+       coalesce(sequential_s, fastest_s) / measured_s * against.predicted_gain
          / nullif(own.predicted_gain, 0) AS equal_speedup,
        bounded_by, slowed_lower_bound_s,
        (SELECT min(iteration.duration_s) FROM trial_repeat
@@ -105,15 +105,13 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                      WHEN sequential_id IS NOT NULL THEN sequential_id
                      ELSE (SELECT fastest.id FROM trial AS fastest
                            WHERE fastest.study_id = figures.study_id AND fastest.status = 'done'
-                             AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
+                             AND fastest.measured_s = fastest_s
                            ORDER BY fastest.id LIMIT 1)
                 END AS against_id
       FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
                    trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
                    trial.predicted_s, trial.measured_s,
-                   CASE WHEN trial.measured_s IS NOT NULL
-                        THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
-                   trial.compute_slowdown, trial.predicted_slowed_s,
+                   trial.least_speedup, trial.most_speedup, trial.compute_slowdown, trial.predicted_slowed_s,
                    nullif(trial.bounded_by, '') AS bounded_by, trial.slowed_lower_bound_s,
                    trial.lower_bound_s, trial.predicted_peak_bytes,
                    trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
@@ -127,8 +125,7 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                     WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
                       AND sequential.measured_s > 0
                     ORDER BY sequential.measured_s LIMIT 1) AS sequential_id,
-                   (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s))
-                    FROM trial AS fastest
+                   (SELECT min(fastest.measured_s) FROM trial AS fastest
                     WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
                       AND fastest.measured_s > 0
                       AND NOT EXISTS (SELECT 1 FROM trial AS sequential
@@ -205,7 +202,7 @@ FROM study
 LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
                                       WHERE study_id = study.id AND status = 'done'
                                         AND measured_s > 0
-                                      ORDER BY coalesce(comparable_s, measured_s), id LIMIT 1)
+                                      ORDER BY measured_s, id LIMIT 1)
 LEFT JOIN prediction_quality AS quality ON quality.study_id = study.id;
 
 CREATE VIEW trial_fit_view AS

@@ -3,12 +3,15 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "db/console/exit_codes.h"
 #include "db/console/log.h"
@@ -27,6 +30,17 @@ int answer(const CLI::App& app, const CLI::ParseError& error) {
   return code == 0 ? kExitDone : kExitWrongUse;
 }
 
+/// A misspelt option is told as that, and not as the required one that is then missing.
+void parse_command_line(CLI::App& app, int argc, char** argv) try {
+  app.parse(argc, argv);
+} catch (const CLI::RequiredError&) {
+  constexpr bool kOfSubcommands = true;
+  std::vector<std::string> unknown = app.remaining(kOfSubcommands);
+  if (unknown.empty()) throw;
+  std::ranges::reverse(unknown);  // ExtrasError turns them round
+  throw CLI::ExtrasError(unknown);
+}
+
 }  // namespace
 
 void report_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
@@ -39,7 +53,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   begin_log(app.get_name());
   int code = kExitDone;
   try {
-    app.parse(argc, argv);
+    parse_command_line(app, argc, argv);
     code = work();
   } catch (const CLI::ParseError& error) {
     code = answer(app, error);

@@ -1,29 +1,13 @@
 #include "db/console/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <stdexcept>
 
 namespace db {
-namespace {
-
-/// The share of Student's distribution between -t and t. [Abramowitz and Stegun 26.7.3, 26.7.4]
-double share_within(double t, int degrees) {
-  const double angle = std::atan(t / std::sqrt(degrees));
-  const double cosine = std::cos(angle), sine = std::sin(angle);
-  const bool odd = degrees % 2 == 1;
-  double term = odd ? cosine : 1, sum = 0;
-  for (int power = odd ? 1 : 0; power <= degrees - 2; power += 2) {
-    sum += term;
-    term *= cosine * cosine * (power + 1) / (power + 2);
-  }
-  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
-}
-
-}  // namespace
 
 double mean(std::span<const double> values) {
   if (values.empty()) throw std::invalid_argument("mean: no values");
@@ -50,13 +34,7 @@ double relative_error_of_median(const std::vector<double>& values) {
 double student_t(int degrees, double share) {
   if (degrees < 1) throw std::invalid_argument("student_t: less than one degree of freedom");
   if (!(share >= 0 && share < 1)) throw std::invalid_argument("student_t: no share below 1");
-  double low = 0, high = 16;  // 12.706 for one degree and 95%
-  while (share_within(high, degrees) < share) high *= 2;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (share_within(middle, degrees) < share ? low : high) = middle;
-  }
-  return high;
+  return boost::math::quantile(boost::math::students_t(degrees), (1 + share) / 2);
 }
 
 double quantile(const std::vector<double>& ascending, double share) {

@@ -30,14 +30,11 @@ TEST_F(BestTrials, SaysHowSureThatIs) {
   EXPECT_EQ(how_sure(best()), "one repeat: nothing tells it from the others");
   insert(connection, TrialRepeat{sample.trials[1], 1, sample.run, 0.11, 5});
   EXPECT_EQ(how_sure(best()), "not judged yet");
-  change("UPDATE trial SET comparable_s = measured_s WHERE status = 'done'");
-  EXPECT_EQ(how_sure(best()), "not judged yet") << "three repeats of two trials in two rounds";
   insert(connection, TrialRepeat{sample.trials[0], 1, sample.run, 0.21, 5});
+  change("UPDATE trial SET least_speedup = 1, most_speedup = 2 WHERE status = 'done'");
   EXPECT_EQ(how_sure(best()), "told from all others at 95%");
-  change("UPDATE trial SET comparable_s = NULL WHERE planner = 'tutel'");
-  EXPECT_EQ(how_sure(best()), "not judged yet") << "it goes on";
-  change(
-      "UPDATE trial SET comparable_s = NULLIF(planner = 'tutel', 0) * 0.1 WHERE status = 'done'");
+  EXPECT_EQ(best().most_speedup, 2);
+  change("UPDATE trial SET least_speedup = NULL WHERE planner <> 'tutel'");
   EXPECT_EQ(how_sure(best()), "not judged yet") << "another was measured since";
   change("UPDATE trial SET tied_with = 'sequential' WHERE planner = 'tutel'");
   EXPECT_EQ(how_sure(best()), "not told from sequential");

@@ -103,15 +103,17 @@ TEST_F(TwoStudies, OtherModelsAndSettingsAreNamed) {
             (Texts{"hooks of sample study: {}, of later: {\"before\":\"x\"}"}));
   EXPECT_EQ(differences(tiny, model("")), Texts{}) << "not known";
   const std::string usual = settings(
-      R"({"steps":20,"device":"cpu","threads":1,"memory_limit_bytes":0,"routing":"","data":[],)"
-      R"("repeats":3,"given":[{"name":"a","decisions":"{}"}]})");
+      R"({"in_common":["steps","device","threads","memory_limit_bytes","routing","data","copy_gbps"],)"
+      R"("steps":20,"device":"cpu","threads":1,"memory_limit_bytes":0,"routing":"","data":[],)"
+      R"("copy_gbps":0.0,"repeats":3,"given":[{"name":"a","decisions":"{}"}]})");
   EXPECT_EQ(differences(usual, usual), Texts{});
   EXPECT_EQ(differences(usual, settings(R"({"steps":20,"repeats":5,"copy_gbps":0.0})")), Texts{});
   EXPECT_EQ(
       differences(
           usual,
           settings(
-              R"({"steps":30,"device":"cuda","threads":2,"memory_limit_bytes":9,"routing":"zipf:1",)"
+              R"({"in_common":["steps","device","threads","memory_limit_bytes","routing","data",)"
+              R"("copy_gbps"],"steps":30,"device":"cuda","threads":2,"memory_limit_bytes":9,"routing":"zipf:1",)"
               R"("data":["a.txt"],"copy_gbps":8.0,"given":[{"name":"a","decisions":"{1}"}]})")),
       (Texts{"copy_gbps of sample study: 0.0, of later: 8.0",
              "data of sample study: [], of later: [\"a.txt\"]",

@@ -55,27 +55,6 @@ TEST_F(LoadViews, BalancesAreByIterationAndLayer) {
   EXPECT_EQ(rows[3].locality, 1);
 }
 
-TEST_F(LoadViews, CommunicationOfATrialIsTheMeanOfItsRanksAndMeasuredTimelines) {
-  EXPECT_TRUE(load_trial_communication(connection, sample.study).empty()) << "none tells";
-  TimelineInfo timeline;
-  timeline.trial_id = sample.trials[1];
-  for (const double extra_s : {0.0, 0.002}) {
-    std::vector<Span> spans = sample_spans();
-    spans[1].waiting_s = 0.001 + extra_s;  // of 4 ms, on rank 0
-    spans[4].waiting_s = 0;                // of 3 ms, on rank 1
-    timeline.kind = "measured";
-    insert(connection, timeline, sample_ops(), spans);
-    timeline.kind = "predicted";
-    spans[1].waiting_s = 0.004;
-    insert(connection, timeline, sample_ops(), spans);
-  }
-  const auto figures = load_trial_communication(connection, sample.study);
-  ASSERT_EQ(figures.size(), 1U);
-  EXPECT_DOUBLE_EQ(figures.at(sample.trials[1]).waiting_s, (0.001 + 0 + 0.003 + 0) / 4);
-  EXPECT_DOUBLE_EQ(figures.at(sample.trials[1]).transfer_s, (0.003 + 0.003 + 0.001 + 0.003) / 4);
-  EXPECT_TRUE(load_trial_communication(connection, sample.study + 1).empty());
-}
-
 TEST_F(LoadViews, TheRateOfACommunicationIsThatOfItsTransfer) {
   TimelineInfo timeline;
   timeline.kind = "measured";

@@ -142,7 +142,6 @@ void read_all(const Connection& connection, const Sample& sample,
       [&] { load_run_overviews(connection); },
       [&] { load_balances(connection, run); },
       [&] { load_trial_figures(connection); },
-      [&] { load_trial_communication(connection, sample.study); },
       [&] { exchange_tokens(connection, load_timeline(connection, sample.measured), 2); },
       [&] { export_routing(connection, run, 2, folder / "routing.json"); },
       [&] { export_trace(connection, std::vector{sample.measured}, folder / "trace.json"); }};

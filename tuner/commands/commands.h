@@ -32,9 +32,7 @@ struct Arguments {
   std::string since;                 ///< since.h; any time where it is empty
   std::vector<std::string> judged;   ///< databases with studies whose predictions are judged
   std::vector<std::string> without;  ///< names of CostPart; each by itself where it is empty
-  // study
   StudyOptions study;
-  std::string top = "5";
 };
 
 /// Each prints its result on stdout and returns the exit code. They throw as the functions that

@@ -1,29 +1,118 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <stdexcept>
+#include <cctype>
 #include <string>
+#include <type_traits>
 
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "tuner/commands/declare.h"
+#include "tuner/commands/since.h"
+#include "tuner/study/study_settings.h"
 
 namespace tuner {
 namespace {
 
 namespace options = db::options;
 
+/// Of StudyOptions::top, which the words become.
 CLI::Validator how_many_of_the_best() {
-  const auto check = [](const std::string& text) {
+  const auto to_number = [](std::string& text) -> std::string {
+    if (text == "all" || text == "each") {
+      text = std::to_string(text == "all" ? kTopAll : kTopOfEachPlanner);
+      return "";
+    }
     const bool number = !text.empty() && text.size() < 7 &&
                         text.find_first_not_of("0123456789") == std::string::npos &&
                         std::stoi(text) > 0;
-    return number || text == "all" || text == "each"
-               ? std::string()
-               : "expected a number of 1 or more, all, or each";
+    return number ? "" : "expected a number of 1 or more, all, or each";
   };
-  return {check, ""};
+  return {to_number, ""};
+}
+
+/// How long a text such as "2h", "90m" or "45" is, in seconds.
+CLI::Validator duration() {
+  const auto to_seconds = [](std::string& text) -> std::string {
+    const bool has_unit = text.empty() || std::isdigit(text.back()) == 0;
+    const auto seconds = parse_duration(has_unit ? text : text + "s");
+    if (!seconds || *seconds <= 0 || *seconds > options::kMostSeconds) {
+      return "expected a time such as 90s, 30m, 2h or 1d";
+    }
+    text = fmt::format("{}", *seconds);
+    return "";
+  };
+  return {to_seconds, ""};
+}
+
+void set_range(CLI::Option& option, const SettingRange& range) {
+  using Kind = SettingRange::Kind;
+  switch (range.kind) {
+    case Kind::flag:
+      return;
+    case Kind::whole:
+      option.check(options::whole_number(range.least, range.most))->type_name("N");
+      return;
+    case Kind::share:
+      option.check(options::share())->type_name("SHARE");
+      return;
+    case Kind::seconds:
+      option.check(options::seconds())->type_name("S");
+      return;
+    case Kind::time:
+      option.transform(duration())->type_name("TIME");
+      return;
+    case Kind::gigabits:
+      option.check(options::gigabits_per_second())->type_name("GBPS");
+      return;
+    case Kind::size:
+      option.transform(options::size_in_bytes())->type_name("SIZE");
+      return;
+    case Kind::best:
+      option.transform(how_many_of_the_best())->type_name("K|all|each");
+      return;
+    case Kind::device:
+      option.check(options::one_of({"cpu", "cuda"}))->type_name("cpu|cuda");
+      return;
+    case Kind::planners:
+      option.type_name("PLANNERS");
+      return;
+    case Kind::routing:
+      option.type_name("ROUTING");
+      return;
+    case Kind::files:
+      option.type_name("FILE");
+      return;
+    case Kind::schedules:
+      option.allow_extra_args(false)->type_name("FILE");
+      return;
+  }
+}
+
+/// A default of 0 or nothing is said in words.
+template <class Value>
+bool has_default(const Value& value) {
+  if constexpr (std::is_same_v<Value, int>) return value != 0;
+  if constexpr (std::is_same_v<Value, std::string>) return !value.empty();
+  return false;
+}
+
+CLI::Option* add(CLI::App& command, const StudySetting& setting, Arguments& arguments) {
+  const std::string name = option_of(setting), help = help_of(setting);
+  return std::visit(
+      [&](const auto& field) -> CLI::Option* {
+        auto& value = field(arguments.study);
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          return command.add_flag(name, value, help);
+        } else if constexpr (std::is_same_v<Value, std::vector<PlannerRequest>>) {
+          return command.add_option(name, arguments.planners, help)->capture_default_str();
+        } else {
+          CLI::Option* const option = command.add_option(name, value, help);
+          return has_default(value) ? option->capture_default_str() : option;
+        }
+      },
+      setting.field);
 }
 
 void declare_scenario(CLI::App& command, Arguments& arguments) {
@@ -43,174 +132,6 @@ void declare_scenario(CLI::App& command, Arguments& arguments) {
       ->type_name("N")
       ->group("Scenario");
   add_layout(command, arguments);
-  StudyOptions& study = arguments.study;
-  command
-      .add_option("--routing", study.routing,
-                  "predict with this routing [default: what training routes]")
-      ->type_name("ROUTING")
-      ->group("Scenario");
-  command.add_option("--data", study.job.data, "what to train on [default: as moe-train]")
-      ->type_name("FILE")
-      ->group("Scenario");
-  command.add_option("--seed", study.job.seed, "use this seed instead of the model's")
-      ->check(options::whole_number(0))
-      ->type_name("N")
-      ->group("Scenario");
-}
-
-void declare_candidates(CLI::App& command, Arguments& arguments) {
-  const char* const group = "Candidates";
-  StudyOptions& study = arguments.study;
-  command
-      .add_option("--planners", arguments.planners,
-                  "try the candidates of these planners, with commas between them")
-      ->capture_default_str()
-      ->type_name("PLANNERS")
-      ->group(group);
-  add_given(command, study.given, "every candidate is also tried on top of it");
-  command.get_option("--given")->group(group);
-  add_most_chunks(command, study.most_chunks);
-  command.get_option("--most-chunks")->group(group);
-  command
-      .add_option("--top", arguments.top,
-                  "run the K candidates with the best prediction; all: run all; each: run the "
-                  "best of each planner")
-      ->check(how_many_of_the_best())
-      ->type_name("K|all|each")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--memory-limit", study.job.memory_limit_bytes,
-                  "how much memory the tensors of a rank may take: bytes, or with K, M, G or T; a "
-                  "candidate that needs more is infeasible")
-      ->transform(options::size_in_bytes())
-      ->type_name("SIZE")
-      ->group(group);
-  command
-      .add_option("--micro-profile-steps", study.micro_profile_steps,
-                  "let mpmoe_pb choose by runs of N iterations each, after warm-up; 0: it chooses "
-                  "by simulation")
-      ->check(options::whole_number(0, 1'000'000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(group);
-}
-
-void declare_runs(CLI::App& command, StudyOptions& study) {
-  const char* const group = "Runs";
-  command
-      .add_option("--repeats", study.repeats,
-                  "run each candidate N times on average, in turns; after two repeats, those that "
-                  "are tied with the fastest go first")
-      ->check(options::whole_number(1, 1000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--steps", study.job.steps, "how many iterations each run has")
-      ->check(options::whole_number(1, 1'000'000))
-      ->type_name("N")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--profile-rounds", study.profile_rounds,
-                  fmt::format("how often each schedule runs to learn costs; more rounds tell "
-                              "better what changes with time [default: as the study was begun, or "
-                              "{}]",
-                              kProfileRounds))
-      ->check(options::whole_number(1, 100))
-      ->type_name("N")
-      ->group(group);
-  command
-      .add_option("--most-of-others", study.most_of_others,
-                  fmt::format("run again, up to twice, where other processes had more than this "
-                              "share of the processors; 1: never [default: as the study was "
-                              "begun, or {}]",
-                              kUsualOthers))
-      ->check(options::share())
-      ->type_name("SHARE")
-      ->group(group);
-  command
-      .add_option("--refine", study.refinements,
-                  "after all runs, fit costs to what they took, plan again and run what is new "
-                  "among the best; up to N times, while that finds a faster one [default: as the "
-                  "study was begun, or 0]")
-      ->check(options::whole_number(0, 100))
-      ->type_name("N")
-      ->group(group);
-  command
-      .add_option("--trial-time-limit", study.trial_time_limit_s,
-                  "how many seconds a run may take [default: from its prediction]")
-      ->check(options::seconds())
-      ->type_name("S")
-      ->group(group);
-  options::add_launcher(command, study.job.launcher, group);
-  options::add_device(command, study.job.device, "where to compute");
-  command.get_option("--device")->group(group);
-  command
-      .add_option("--threads", study.job.threads,
-                  "how many CPU threads a rank computes with [default: as moe-train]")
-      ->check(options::whole_number(1, options::kMostThreads))
-      ->type_name("N")
-      ->group(group);
-  command
-      .add_option(
-          "--copy-gbps", study.job.copy_gbps,
-          "with --device cpu: how many Gbit/s the link carries to the memory that schedules "
-          "offload to [default: as fast as memory is]")
-      ->check(options::gigabits_per_second())
-      ->type_name("GBPS")
-      ->group(group);
-}
-
-/// How long a text such as "2h", "90m" or "45" is, in seconds.
-CLI::Validator duration() {
-  const auto to_seconds = [](std::string& text) -> std::string {
-    std::size_t end = 0;
-    double number = -1;
-    try {
-      number = std::stod(text, &end);
-    } catch (const std::logic_error&) {  // said below
-    }
-    const std::string unit = text.substr(std::min(end, text.size()));
-    const double factor = unit.empty() || unit == "s" ? 1
-                          : unit == "m"               ? 60
-                          : unit == "h"               ? 3600
-                          : unit == "d"               ? 86400
-                                                      : 0;
-    const double seconds = number * factor;
-    if (!(seconds > 0) || seconds > options::kMostSeconds) {
-      return "expected a time such as 90s, 30m, 2h or 1d";
-    }
-    text = fmt::format("{}", seconds);
-    return "";
-  };
-  return {to_seconds, ""};
-}
-
-void declare_process(CLI::App& command, StudyOptions& study) {
-  const char* const group = "Process";
-  CLI::Option* const resume =
-      command
-          .add_flag("--resume", study.resume,
-                    "continue a study that was interrupted, or go on with more planners or "
-                    "repeats; begin it where there is none")
-          ->group(group);
-  command
-      .add_flag("--retry-failed", study.retry_failed,
-                "with --resume: also try again what ran out of memory, hung, crashed or failed")
-      ->needs(resume)
-      ->group(group);
-  command
-      .add_option("--budget", study.budget_s,
-                  "begin no run that would end after this time, as in 90s, 30m or 2h; --resume "
-                  "goes on [default: any time]")
-      ->transform(duration())
-      ->type_name("TIME")
-      ->group(group);
-  command
-      .add_flag("--dry-run", study.dry_run,
-                "print what would be run, and how long that takes; nothing is run or written")
-      ->group(group);
 }
 
 }  // namespace
@@ -223,9 +144,13 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action) {
       ->check(options::not_empty())
       ->type_name("");
   declare_scenario(*command, arguments);
-  declare_candidates(*command, arguments);
-  declare_runs(*command, arguments.study);
-  declare_process(*command, arguments.study);
+  for (const StudySetting& setting : study_settings()) {
+    CLI::Option* const option = add(*command, setting, arguments);
+    set_range(*option, setting.range);
+    option->group(setting.group);
+  }
+  command->get_option("--retry-failed")->needs(command->get_option("--resume"));
+  options::add_launcher(*command, arguments.study.job.launcher, "Runs");
   options::add_output(*command, arguments.output);
   options::set_footer(*command,
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"

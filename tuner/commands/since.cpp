@@ -3,31 +3,25 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <string_view>
 
 namespace tuner {
-namespace {
 
-std::optional<double> age_s(const std::string& text) {
-  int number = 0;
+std::optional<double> parse_duration(const std::string& text) {
+  double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest + 1 != end || number < 0) return std::nullopt;
-  switch (*rest) {
-    case 'm':
-      return 60.0 * number;
-    case 'h':
-      return 3600.0 * number;
-    case 'd':
-      return 86400.0 * number;
-    default:
-      return std::nullopt;
-  }
+  if (error != std::errc() || !(number >= 0)) return std::nullopt;
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (unit == "s") return number;
+  if (unit == "m") return 60 * number;
+  if (unit == "h") return 3600 * number;
+  if (unit == "d") return 86400 * number;
+  return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<double> parse_since(const std::string& text, double now) {
-  if (const auto age = age_s(text)) return now - *age;
+  if (const auto age_s = parse_duration(text)) return now - *age_s;
   std::string instant = text;
   std::ranges::replace(instant, 'T', ' ');
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"}) {

@@ -13,7 +13,6 @@
 #include "db/error.h"
 #include "moe/errors.h"
 #include "tuner/commands/printing.h"
-#include "tuner/study/swept_studies.h"
 #include "tuner/study/training_plan.h"
 
 namespace tuner {
@@ -30,45 +29,6 @@ std::vector<db::Cell> key_cells(const SweptStudy& one) {
   std::vector<db::Cell> cells;
   for (const std::string& setting : one.settings) cells.push_back(setting_cell(setting));
   return cells;
-}
-
-constexpr const char* kPlanColumns[] = {"what",       "planner",     "parameters", "runs",
-                                        "iterations", "iteration_s", "duration_s"};
-
-std::vector<db::Cell> plan_cells(const PlannedTraining& one) {
-  return {one.what,
-          one.planner,
-          one.parameters_json,
-          std::int64_t{one.runs},
-          std::int64_t{one.iterations},
-          db::optional_cell(one.iteration_s),
-          one.iteration_s ? db::Cell(one.runs * one.iterations * *one.iteration_s) : db::Cell()};
-}
-
-void print_plans(const std::vector<SweptKey>& keys, const std::vector<SweptStudy>& studies,
-                 const Arguments& arguments) {
-  std::vector<std::string> columns = key_columns(keys);
-  columns.insert(columns.end(), std::begin(kPlanColumns), std::end(kPlanColumns));
-  db::RowWriter writer(stdout, style_of(arguments), columns);
-  double seconds = 0, bytes = 0;
-  std::size_t known = 0, known_bytes = 0;
-  for (const SweptStudy& one : studies) {
-    seconds += one.end.planned_s.value_or(0);
-    known += one.end.planned_s ? 1 : 0;
-    bytes += one.end.planned_bytes.value_or(0);
-    known_bytes += one.end.planned_bytes ? 1 : 0;
-    for (const PlannedTraining& training : one.end.plan) {
-      std::vector<db::Cell> cells = key_cells(one);
-      const std::vector<db::Cell> more = plan_cells(training);
-      cells.insert(cells.end(), more.begin(), more.end());
-      writer.row(cells);
-    }
-  }
-  writer.finish();
-  if (known > 0) {
-    spdlog::info("{} of {} studies: {}", known, studies.size(),
-                 in_all(seconds, known_bytes == known ? std::optional(bytes) : std::nullopt));
-  }
 }
 
 std::optional<db::BestTrial> best_of_study(const SweptStudy& one) {
@@ -147,11 +107,35 @@ void set_model(StudyOptions& options, const std::vector<std::string>& settings) 
   if (options.job.seed) options.model.seed = *options.job.seed;
 }
 
-void print_plan(const std::vector<PlannedTraining>& plan, const Arguments& arguments) {
-  db::RowWriter writer(stdout, style_of(arguments),
-                       {std::begin(kPlanColumns), std::end(kPlanColumns)});
-  for (const PlannedTraining& one : plan) writer.row(plan_cells(one));
+void print_plans(const std::vector<SweptKey>& keys, const std::vector<SweptStudy>& studies,
+                 const Arguments& arguments) {
+  std::vector<std::string> columns = key_columns(keys);
+  columns.insert(columns.end(), {"what", "planner", "parameters", "runs", "iterations",
+                                 "iteration_s", "duration_s"});
+  db::RowWriter writer(stdout, style_of(arguments), columns);
+  double seconds = 0, bytes = 0;
+  std::size_t known = 0, known_bytes = 0;
+  for (const SweptStudy& one : studies) {
+    seconds += one.end.planned_s.value_or(0);
+    known += one.end.planned_s ? 1 : 0;
+    bytes += one.end.planned_bytes.value_or(0);
+    known_bytes += one.end.planned_bytes ? 1 : 0;
+    for (const PlannedTraining& training : one.end.plan) {
+      const std::int64_t runs = training.runs, iterations = training.iterations;
+      std::optional<double> duration_s = training.iteration_s;
+      if (duration_s) *duration_s *= static_cast<double>(runs * iterations);
+      std::vector<db::Cell> cells = key_cells(one);
+      cells.insert(cells.end(),
+                   {training.what, training.planner, training.parameters_json, runs, iterations,
+                    db::optional_cell(training.iteration_s), db::optional_cell(duration_s)});
+      writer.row(cells);
+    }
+  }
   writer.finish();
+  if (known > 0 && !keys.empty()) {
+    spdlog::info("{} of {} studies: {}", known, studies.size(),
+                 in_all(seconds, known_bytes == known ? std::optional(bytes) : std::nullopt));
+  }
 }
 
 int sweep_studies(const std::vector<SweptKey>& keys,

@@ -7,25 +7,11 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "tuner/study/study.h"
 
 namespace tuner {
-namespace {
-
-/// The trial that was measured fastest; none where no trial was measured.
-std::optional<db::Trial> fastest_of(const std::vector<db::Trial>& trials) {
-  const auto seconds = [](const db::Trial& trial) {
-    constexpr double never = std::numeric_limits<double>::infinity();
-    return trial.comparable_s.value_or(trial.measured_s.value_or(never));
-  };
-  const auto best = std::ranges::min_element(trials, {}, seconds);
-  if (best == trials.end() || !best->measured_s) return std::nullopt;
-  return *best;
-}
-
-}  // namespace
-
 std::vector<std::string> planners_of(const db::Trial& trial) {
   std::vector<std::string> names{trial.planner};
   std::istringstream others(trial.also_planned_by);
@@ -33,7 +19,8 @@ std::vector<std::string> planners_of(const db::Trial& trial) {
   return names;
 }
 
-std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
+std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top,
+                                     std::optional<std::int64_t> fastest) {
   std::erase_if(trials, [](const db::Trial& trial) {
     return trial.status != "planned" && trial.status != "done";
   });
@@ -41,7 +28,8 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
     constexpr double never = std::numeric_limits<double>::infinity();
     return a.predicted_s.value_or(never) < b.predicted_s.value_or(never);
   });
-  const std::optional<db::Trial> best = fastest_of(trials);
+  std::vector<db::Trial> best = trials;
+  std::erase_if(best, [&](const db::Trial& trial) { return trial.id != fastest; });
   if (top == kTopOfEachPlanner) {
     std::set<std::string> seen;
     std::erase_if(trials, [&](const db::Trial& trial) {
@@ -55,7 +43,9 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   if (top != kTopOfEachPlanner && top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
     trials.resize(static_cast<std::size_t>(top) + 1);
   }
-  if (best && std::ranges::count(trials, best->id, &db::Trial::id) == 0) trials.push_back(*best);
+  if (!best.empty() && std::ranges::count(trials, *fastest, &db::Trial::id) == 0) {
+    trials.push_back(std::move(best.front()));
+  }
   return trials;
 }
 

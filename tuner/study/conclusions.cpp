@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 
@@ -15,91 +14,79 @@
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
-#include "tuner/study/measured_turns.h"
+#include "tuner/compare/compared_trials.h"
 #include "tuner/study/prediction_quality.h"
-#include "tuner/study/ties.h"
+#include "tuner/study/training_job.h"
 
 namespace tuner {
 namespace {
 
-/// The finished trials, and the same in other words; all of one length.
-struct Finished {
-  std::vector<db::Trial> trials;
+/// The finished trials. Their measured_s is what the comparison says.
+struct Finished : ComparedTrials {
   std::vector<std::string> names;  ///< the planner, with parameters where it has several trials
-  std::vector<Repeats> repeats;
-  Differences differences;
-  std::vector<PredictedTrial> first, newest;
-  std::vector<double> comparable_s;  ///< of all repeats together (ties.h)
-  std::size_t fastest = 0;
+  /// What speed-ups are against: sequential or, where that is not there, the fastest.
+  std::size_t against = 0;
   /// The places of those that were planned before any refinement. First predictions are theirs: one
   /// set of costs made them all.
   std::vector<std::size_t> planned_first;
 };
 
 Finished finished_trials(const db::Connection& connection, std::int64_t study_id) {
-  Finished all;
+  Finished all{
+      compared_trials(connection, study_id,
+                      [](const db::Trial& trial) { return trial.predicted_s.has_value(); }),
+      {},
+      0,
+      {}};
+  all.against = all.sequential.value_or(all.comparison.fastest);
   std::map<std::string, int> count;
-  std::vector<Turns> turns;
-  for (auto& [trial, measured] : measured_trials(connection, study_id)) {
-    if (!trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) continue;
-    ++count[trial.planner];
-    turns.push_back(std::move(measured));
-    trial.measured_s = median_s(turns.back());  // where repeats were added since it was stored
-    all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
-    all.first.push_back(all.newest.back());
-    if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
-    all.trials.push_back(std::move(trial));
-  }
-  all.repeats = repeats_of(turns);
-  all.differences = differences_of(all.repeats);
-  if (!all.trials.empty()) {
-    const auto sequential = std::ranges::find(all.trials, db::kSequential, &db::Trial::planner);
-    const std::size_t reference = sequential == all.trials.end()
-                                      ? fastest(all.repeats)
-                                      : static_cast<std::size_t>(sequential - all.trials.begin());
-    all.comparable_s = comparable_seconds(turns, reference);
-    all.fastest = static_cast<std::size_t>(std::ranges::min_element(all.comparable_s) -
-                                           all.comparable_s.begin());
-  }
+  for (const db::Trial& trial : all.trials) ++count[trial.planner];
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (!db::is_planned_by_refinement(all.trials[i])) all.planned_first.push_back(i);
-  }
-  for (const db::Trial& trial : all.trials) {
+    db::Trial& trial = all.trials[i];
+    trial.measured_s = all.comparison.seconds[i];
     all.names.push_back(count[trial.planner] == 1
                             ? trial.planner
                             : fmt::format("{} {}", trial.planner, trial.parameters_json));
+    if (!db::is_planned_by_refinement(trial)) all.planned_first.push_back(i);
   }
   return all;
 }
 
-std::vector<std::string> names_of(const Finished& all, const std::vector<std::size_t>& places) {
+std::string names_of_tied(const Finished& all, std::size_t trial) {
   std::vector<std::string> names;
-  for (const std::size_t i : places) names.push_back(all.names[i]);
-  return names;
+  for (const std::size_t i : tied_with(all.comparison, trial)) names.push_back(all.names[i]);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string percent(double share) { return db::format_cell("prediction_error", share); }
 
-std::string fastest_in_words(const Finished& all,
-                             const std::vector<std::vector<std::size_t>>& tied) {
-  const std::size_t best = all.fastest;
-  const std::optional<Noise>& noise = all.differences.noise;
-  if (!noise) {
-    return fmt::format("fastest: {}; one repeat tells no trials apart: --repeats 3 or more",
-                       all.names[best]);
+/// Of the trials that no refinement planned.
+std::vector<PredictedTrial> first_predictions(const Finished& all) {
+  std::vector<PredictedTrial> first;
+  for (const std::size_t i : all.planned_first) {
+    const db::Trial& trial = all.trials[i];
+    first.push_back({trial.first_predicted_s ? *trial.first_predicted_s : *trial.predicted_s,
+                     *trial.measured_s,
+                     {}});
   }
-  double variance = 0;  // the largest of a difference from the fastest
-  for (const double of_difference : all.differences.variance[best]) {
-    if (std::isfinite(of_difference)) variance = std::max(variance, of_difference);
+  return first;
+}
+
+std::string fastest_in_words(const Finished& all) {
+  const std::size_t best = all.comparison.fastest;
+  std::string text = fmt::format("fastest: {}", all.names[best]);
+  if (best != all.against) {
+    text += fmt::format(", {:.2f} times as fast as {}", all.comparison.speedups[best],
+                        all.names[all.against]);
+    if (const auto range = interval(all.comparison, best, all.against)) {
+      text += fmt::format(" (95%: {:.2f} to {:.2f})", range->least, range->most);
+    }
   }
-  const std::string least =
-      fmt::format("repeats of {} tell differences of {} apart", all.names[best],
-                  percent(least_difference(*noise, variance)));
-  if (tied[best].empty()) {
-    return fmt::format("fastest: {}, tied with none; {}", all.names[best], least);
+  if (all.comparison.schedules[best].size() < 2) {
+    return text + "; one repeat tells no trials apart: --repeats 3 or more";
   }
-  return fmt::format("fastest: {}, tied with {}; {}", all.names[best],
-                     fmt::join(names_of(all, tied[best]), ", "), least);
+  const std::string tied = names_of_tied(all, best);
+  return fmt::format("{}, tied with {}", text, tied.empty() ? "none" : tied);
 }
 
 /// Of the trials whose slowdown is known.
@@ -118,13 +105,7 @@ void judge_slowed(const Finished& all, db::PredictionQuality& quality) {
   quality.worst_slowed_error = worst_of(errors);
 }
 
-db::PredictionQuality quality_of(const Finished& all) {
-  std::vector<PredictedTrial> first, compared;
-  for (const std::size_t i : all.planned_first) {
-    first.push_back(all.first[i]);
-    compared.push_back(all.first[i]);
-    compared.back().measured_s = all.comparable_s[i];
-  }
+db::PredictionQuality quality_of(const Finished& all, const std::vector<PredictedTrial>& first) {
   const std::vector<double> errors = relative_errors(first);
   db::PredictionQuality quality;
   quality.trials = static_cast<int>(errors.size());
@@ -132,23 +113,31 @@ db::PredictionQuality quality_of(const Finished& all) {
   quality.worst_error = worst_of(errors);
   quality.common_error = common_error(errors);
   quality.common_share = common_share(errors);
-  quality.kendall_tau = kendall_tau(compared);
-  quality.kendall_tau_told_apart = kendall_tau(compared, [&](std::size_t a, std::size_t b) {
-    return told_apart(all.differences, all.planned_first[a], all.planned_first[b]);
+  quality.kendall_tau = kendall_tau(first);
+  quality.kendall_tau_told_apart = kendall_tau(first, [&](std::size_t a, std::size_t b) {
+    return told_apart(all.comparison, all.planned_first[a], all.planned_first[b]);
   });
-  quality.regret = regret(compared);
-  quality.within_deviation = share_within_deviation(all.newest);
+  quality.regret = regret(first);
+  std::vector<PredictedTrial> newest;
+  for (const db::Trial& trial : all.trials) {
+    newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
+  }
+  quality.within_deviation = share_within_deviation(newest);
   judge_slowed(all, quality);
   return quality;
 }
 
 /// False where the repeats do not tell the trial that is predicted to be best from the fastest one.
-bool regret_is_told(const Finished& all) {
-  const std::size_t chosen = *std::ranges::min_element(
-      all.planned_first, {}, [&](std::size_t i) { return all.first[i].predicted_s; });
-  const std::size_t best = *std::ranges::min_element(
-      all.planned_first, {}, [&](std::size_t i) { return all.comparable_s[i]; });
-  return chosen == best || told_apart(all.differences, chosen, best);
+bool regret_is_told(const Finished& all, const std::vector<PredictedTrial>& first) {
+  if (first.empty()) return true;
+  const auto place_of = [&](auto least) {
+    return all.planned_first[static_cast<std::size_t>(least - first.begin())];
+  };
+  const std::size_t chosen =
+      place_of(std::ranges::min_element(first, {}, &PredictedTrial::predicted_s));
+  const std::size_t best =
+      place_of(std::ranges::min_element(first, {}, &PredictedTrial::measured_s));
+  return chosen == best || told_apart(all.comparison, chosen, best);
 }
 
 std::string quality_in_words(const db::PredictionQuality& quality, bool regret_is_told) {
@@ -191,14 +180,15 @@ std::string slowdown_in_words(const db::PredictionQuality& quality) {
 std::string paces_in_words(const Finished& all,
                            const std::map<std::int64_t, db::TrialFigures>& figures) {
   const auto pace = [&](std::size_t i) { return db::pace_text(figures.at(all.trials[i].id)); };
+  const std::size_t best = all.comparison.fastest;
   std::size_t others = 0;
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (i != all.fastest && !pace(i).empty()) ++others;
+    if (i != best && !pace(i).empty()) ++others;
   }
   std::string text;
-  if (const std::string own = pace(all.fastest); !own.empty()) {
-    const double speedup = figures.at(all.trials[all.fastest].id).speedup.value_or(1);
-    text = fmt::format("speed-up of {}, {:.2f}x: {}", all.names[all.fastest], speedup, own);
+  if (const std::string own = pace(best); !own.empty()) {
+    const double speedup = figures.at(all.trials[best].id).speedup.value_or(1);
+    text = fmt::format("speed-up of {}, {:.2f}x: {}", all.names[best], speedup, own);
   }
   if (others == 0) return text;
   const std::string count =
@@ -212,21 +202,26 @@ std::string paces_in_words(const Finished& all,
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);
   if (all.trials.empty()) return {};
-  const auto tied = ties(all.repeats, all.differences);
-  db::PredictionQuality quality = quality_of(all);
+  const std::vector<PredictedTrial> first = first_predictions(all);
+  db::PredictionQuality quality = quality_of(all, first);
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    db::set_comparison(connection, all.trials[i].id, *all.trials[i].measured_s, all.comparable_s[i],
-                       fmt::format("{}", fmt::join(names_of(all, tied[i]), ", ")));
+    std::optional<double> least, most;
+    if (const auto range = interval(all.comparison, i, all.against)) {
+      least = range->least;
+      most = range->most;
+    }
+    db::set_comparison(connection, all.trials[i].id, *all.trials[i].measured_s, least, most,
+                       names_of_tied(all, i));
   }
   db::insert(connection, quality);
   transaction.commit();
   std::vector<std::string> lines;
-  if (all.trials.size() > 1) lines.push_back(fastest_in_words(all, tied));
+  if (all.trials.size() > 1) lines.push_back(fastest_in_words(all));
   const std::string paces = paces_in_words(all, db::load_trial_figures(connection));
   if (!paces.empty()) lines.push_back(paces);
-  lines.push_back(quality_in_words(quality, regret_is_told(all)));
+  lines.push_back(quality_in_words(quality, regret_is_told(all, first)));
   if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
   return lines;
 }
@@ -242,6 +237,28 @@ std::string where_nothing_fits(const std::vector<db::Trial>& trials,
       "--memory-limit or --most-chunks, or try planners that share buffers, such as mpmoe_pb",
       db::format_cell("bytes", memory_limit_bytes), leanest.planner, leanest.parameters_json,
       db::format_cell("bytes", leanest.predicted_peak_bytes.value_or(0)));
+}
+
+std::string why_nothing_compares(const std::vector<db::Trial>& trials) {
+  std::map<std::string, int> count;
+  for (const db::Trial& trial : trials) ++count[trial.status];
+  if (!count.contains("done")) {
+    std::vector<std::string> parts;
+    for (const auto& [status, of_status] : count) {
+      parts.push_back(fmt::format("{} {}", of_status, status));
+    }
+    return fmt::format("no trial was measured: {}",
+                       parts.empty() ? "there is none" : fmt::format("{}", fmt::join(parts, ", ")));
+  }
+  for (const db::Trial& trial : trials) {
+    const bool failed = trial.failure == "hung" || trial.failure == "crashed" ||
+                        trial.failure == "failed" || is_no_verdict(trial.failure);
+    if (trial.planner == db::kSequential && failed) {
+      return fmt::format("the sequential schedule, which all others are compared with, {}: {}",
+                         trial.failure, trial.error);
+    }
+  }
+  return "";
 }
 
 }  // namespace tuner

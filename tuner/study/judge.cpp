@@ -12,11 +12,10 @@
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
 #include "moe/passes/schedule.h"
+#include "tuner/compare/compared_trials.h"
 #include "tuner/planners/situation/situation_costs.h"
-#include "tuner/study/measured_turns.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/study_situation.h"
-#include "tuner/study/ties.h"
 
 namespace tuner {
 namespace {
@@ -36,22 +35,21 @@ StudyOptions options_of(const db::Study& study) {
 
 JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
     : study_(std::move(study)) {
-  std::vector<Turns> turns;
-  for (auto& [trial, measured] : measured_trials(connection, study_.id)) {
-    if (db::is_planned_by_refinement(trial)) continue;
-    const double seconds = trial.comparable_s.value_or(median_s(measured));
-    trials_.push_back({db::load_schedule(connection, trial.schedule_id).json, seconds});
-    turns.push_back(std::move(measured));
-  }
-  if (trials_.size() < 2) {
+  ComparedTrials measured = compared_trials(connection, study_.id, [](const db::Trial& trial) {
+    return !db::is_planned_by_refinement(trial);
+  });
+  if (measured.trials.size() < 2) {
     throw moe::InputError(fmt::format("study \"{}\": {} measured trials: expected 2 or more",
-                                      study_.name, trials_.size()));
+                                      study_.name, measured.trials.size()));
   }
+  for (const db::Trial& trial : measured.trials) {
+    schedules_.push_back(db::load_schedule(connection, trial.schedule_id).json);
+  }
+  comparison_ = std::move(measured.comparison);
   const auto runs = db::profile_runs(study_).value_or(std::vector<std::int64_t>{});
   if (runs.empty()) throw moe::InputError(fmt::format("study \"{}\" has no profile", study_.name));
   profiled_ =
       read_profiled_runs(connection, moe::model_from_json(study_.model_json), study_.layout, runs);
-  differences_ = differences_of(repeats_of(turns));
 }
 
 Judgement JudgedStudy::judge(const CostParts& parts) const {
@@ -60,12 +58,12 @@ Judgement JudgedStudy::judge(const CostParts& parts) const {
   planned.take(profile_of(profiled_, parts));
   const Situation situation = planned.situation();
   std::vector<PredictedTrial> predicted;
-  for (const Trial& trial : trials_) {
-    const moe::Schedule schedule = moe::schedule_from_json(trial.schedule_json);
-    predicted.push_back({simulated_s(situation, schedule), trial.measured_s, {}});
+  for (std::size_t i = 0; i < schedules_.size(); ++i) {
+    const moe::Schedule schedule = moe::schedule_from_json(schedules_[i]);
+    predicted.push_back({simulated_s(situation, schedule), comparison_.seconds[i], {}});
   }
   return judgement_of(std::move(predicted), [this](std::size_t a, std::size_t b) {
-    return told_apart(differences_, a, b);
+    return told_apart(comparison_, a, b);
   });
 }
 

@@ -7,10 +7,10 @@
 
 #include "db/connection.h"
 #include "db/records.h"
+#include "tuner/compare/comparison.h"
 #include "tuner/costs/cost_parts.h"
 #include "tuner/study/prediction_quality.h"
 #include "tuner/study/profile.h"
-#include "tuner/study/ties.h"
 
 /// Predicts the trials of stored studies again with parts of the costs left out, so that a part
 /// stays only where it pays.
@@ -43,15 +43,10 @@ class JudgedStudy {
   Judgement judge(const CostParts& parts) const;
 
  private:
-  struct Trial {
-    std::string schedule_json;
-    double measured_s = 0;
-  };
-
   db::Study study_;
   ProfiledRuns profiled_;
-  std::vector<Trial> trials_;
-  Differences differences_;  ///< between the trials
+  std::vector<std::string> schedules_;  ///< [trial]: JSON
+  ComparedSchedules comparison_;        ///< of the trials
 };
 
 /// The figures of trials that were predicted and measured, at least one.

@@ -28,7 +28,7 @@ class OpenStudy {
  public:
   /// Begins the study, or goes on with it, as its only owner (study_owner.h). All arguments live as
   /// long. Throws as run_study().
-  OpenStudy(db::Connection& connection, const StudyOptions& options, const moe::Groups& groups,
+  OpenStudy(db::Connection& connection, const StudyOptions& asked, const moe::Groups& groups,
             const std::vector<Given>& given, const OwnerWatch& watch = {});
 
   /// Throws TakenOver where the study is another's by now, and db::Error where no sign of life can
@@ -51,14 +51,13 @@ class OpenStudy {
   void abandon(const std::string& status, const std::string& error);
 
   db::Study study;
-  HowMeasured how_measured;
+  StudyOptions options;  ///< with its kept settings (study_settings.h)
   std::int64_t run_id = 0;
 
  private:
   void begin(const db::Machine& machine, bool exists);
 
   db::Connection& connection_;
-  const StudyOptions& options_;
   std::string hostname_;
   std::string warning_;
   StudyPlace place_{connection_, study};

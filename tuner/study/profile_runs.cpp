@@ -13,7 +13,6 @@
 #include "db/store.h"
 #include "db/study_runs.h"
 #include "tuner/study/profile.h"
-#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
@@ -37,11 +36,11 @@ bool gives_way(std::vector<ProfileSchedule>& schedules, std::size_t i) {
 
 class ProfileTrainings {
  public:
-  ProfileTrainings(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                   std::vector<ProfileSchedule> schedules, const HowToProfile& how)
+  ProfileTrainings(db::Connection& connection, db::Study& study, int rounds,
+                   std::vector<ProfileSchedule> schedules, const StudyTrainings& how)
       : connection_(connection),
         study_(study),
-        job_(job),
+        rounds_(rounds),
         how_(how),
         result_{std::move(schedules), {}, {}},
         stored_(db::profile_runs(study).value()) {
@@ -50,7 +49,7 @@ class ProfileTrainings {
   }
 
   ProfileRuns run() {
-    while (result_.runs.size() < static_cast<std::size_t>(how_.rounds) * schedules()) {
+    while (result_.runs.size() < static_cast<std::size_t>(rounds_) * schedules()) {
       if (const auto known = earlier_run(place())) {
         result_.runs.push_back(*known);
         earlier_.erase(std::ranges::find(earlier_, *known));
@@ -97,16 +96,12 @@ class ProfileTrainings {
       names.push_back(result_.schedules[i].what);
     }
     how_.say(fmt::format("profile, round {} of {}{}: {}", result_.runs.size() / schedules() + 1,
-                         how_.rounds, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
+                         rounds_, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
     // In the first round as long as a trial, so that its routings are those that trials will see.
-    const int steps = in_first_round() ? std::max(kProfileSteps, job_.steps) : kProfileSteps;
+    const int steps = in_first_round() ? std::max(kProfileSteps, how_.job.steps) : kProfileSteps;
     const double limit_s = kTimeLimit_s * static_cast<double>(count);
-    const auto train_once = [&] {
-      how_.before_training();
-      return train(job_, turns, steps, kProfileSteps, limit_s, how_.alive);
-    };
     const auto [trained, share, host] =
-        train_undisturbed(connection_, train_once, how_.most_of_others, how_.say);
+        train(connection_, how_, {turns, steps, kProfileSteps, limit_s, {}});
     const std::string& status = status_of(trained);
     const std::string& error = trained.front().error;
     if (status == "done") {
@@ -125,7 +120,6 @@ class ProfileTrainings {
   }
 
   void keep(std::size_t first, const std::vector<JobResult>& trained, double share) {
-    how_.check_run(trained.front().run_id);
     for (std::size_t i = 0; i < trained.size(); ++i) {
       std::optional<double>& most = result_.share_of_others[first + i];
       most = std::max(most, std::optional(share));
@@ -138,8 +132,8 @@ class ProfileTrainings {
 
   db::Connection& connection_;
   db::Study& study_;
-  const TrainingJob& job_;
-  const HowToProfile& how_;
+  const int rounds_;
+  const StudyTrainings& how_;
   ProfileRuns result_;
   std::vector<std::int64_t> stored_;
   std::vector<std::int64_t> earlier_;  ///< each stands for a schedule in a round
@@ -148,9 +142,9 @@ class ProfileTrainings {
 
 }  // namespace
 
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         std::vector<ProfileSchedule> schedules, const HowToProfile& how) {
-  return ProfileTrainings(connection, study, job, std::move(schedules), how).run();
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+                         std::vector<ProfileSchedule> schedules, const StudyTrainings& how) {
+  return ProfileTrainings(connection, study, rounds, std::move(schedules), how).run();
 }
 
 std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,

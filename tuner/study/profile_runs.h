@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "db/records.h"
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
-#include "tuner/study/training_job.h"
+#include "tuner/study/study_trainings.h"
 
 namespace tuner {
 
@@ -29,25 +28,13 @@ struct ProfileRuns {
   std::vector<std::optional<double>> share_of_others;
 };
 
-/// How a study profiles.
-struct HowToProfile {
-  int rounds = 1;
-  double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
-  std::function<void()> alive;
-  std::function<void(const std::string&)> say;
-  /// Called with each training run before it counts; may throw.
-  std::function<void(std::int64_t run)> check_run;
-  /// Called before each training; may throw EndedEarly.
-  std::function<void()> before_training = [] {};
-};
-
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
 /// the runs of a round into the study's row when it is done. Runs that other processes disturb are
 /// repeated (undisturbed.h). A schedule that runs out of memory in the first round gives way to the
 /// next of ProfileSchedule::instead. It is left out where there is none and others are left. Throws
 /// as throw_failure (training_job.h).
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         std::vector<ProfileSchedule> schedules, const HowToProfile& how);
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+                         std::vector<ProfileSchedule> schedules, const StudyTrainings& how);
 
 /// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /
 /// measured, by run and iteration.

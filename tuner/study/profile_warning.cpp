@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "db/console/format_rows.h"
-
 namespace tuner {
 namespace {
 
@@ -53,16 +51,6 @@ std::string profile_warning(const std::vector<ProfileQuality>& qualities) {
       "too {} (median). The predictions of this study may be as wrong. {}",
       worst->what, 100 * std::abs(worst->error), worst->error < 0 ? "short" : "long",
       cause(*worst, largest_share));
-}
-
-std::string spread_warning(const std::string& trial, const std::vector<double>& repeats_s) {
-  if (repeats_s.empty()) return "";
-  const auto [least, most] = std::minmax_element(repeats_s.begin(), repeats_s.end());
-  if (*most <= kLargestSpread * *least) return "";
-  return fmt::format(
-      "WARNING: the repeats of {} took {} to {}: something else ran meanwhile. Its measured time "
-      "and speed-up say little; measure again on a quiet machine, or with more --repeats.",
-      trial, db::format_cell("least_s", *least), db::format_cell("most_s", *most));
 }
 
 }  // namespace tuner

@@ -23,11 +23,4 @@ std::string errors_by_schedule(const std::vector<ProfileQuality>& qualities);
 /// schedule, its error, the share that other processes took meanwhile, and the remedy.
 std::string profile_warning(const std::vector<ProfileQuality>& qualities);
 
-/// A larger ratio of the slowest to the fastest repeat of a trial is reported.
-inline constexpr double kLargestSpread = 1.25;
-
-/// Empty where the seconds of a trial's repeats lie within kLargestSpread; otherwise their
-/// extremes.
-std::string spread_warning(const std::string& trial, const std::vector<double>& repeats_s);
-
 }  // namespace tuner

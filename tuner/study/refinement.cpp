@@ -5,9 +5,9 @@
 
 #include "db/load.h"
 #include "db/study_runs.h"
+#include "tuner/compare/compared_trials.h"
 #include "tuner/study/measured_runs.h"
 #include "tuner/study/prediction_quality.h"
-#include "tuner/study/ties.h"
 
 namespace tuner {
 
@@ -35,15 +35,12 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
                                                   const db::Study& study) {
   const std::vector<std::int64_t> last = last_refinement(study);
   std::vector<std::int64_t> all;
-  std::vector<Repeats> repeats;
   std::vector<bool> is_new;  // to a refinement: since the last one
-  for (const db::Trial& trial : db::load_trials(connection, study.id)) {
-    if (trial.status != "done" || !trial.measured_s) continue;
+  const ComparedTrials measured = compared_trials(connection, study.id);
+  for (const db::Trial& trial : measured.trials) {
     const std::vector<db::TrialRepeat> stored = db::load_trial_repeats(connection, trial.id);
-    Repeats& measured = repeats.emplace_back();
     bool has_spans = false;
     for (const db::TrialRepeat& repeat : stored) {
-      if (repeat.measured_s > 0) measured[repeat.repeat] = repeat.measured_s;
       if (!repeat.run_id || !has_measured_timeline(connection, *repeat.run_id)) continue;
       all.push_back(*repeat.run_id);
       has_spans = true;
@@ -51,7 +48,7 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
     is_new.push_back(has_spans && !has_run_of(stored, last));
   }
   std::ranges::sort(all);
-  return !all.empty() && is_new[fastest(repeats)] ? all : std::vector<std::int64_t>{};
+  return !all.empty() && is_new[measured.comparison.fastest] ? all : std::vector<std::int64_t>{};
 }
 
 std::string predicted_within(const std::vector<db::Trial>& trials) {

@@ -1,26 +1,25 @@
 #include "tuner/study/rounds.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <set>
+
+#include "tuner/compare/comparison.h"
 
 namespace tuner {
 namespace {
 
-constexpr int kUntilNoiseIsKnown = 2;
+constexpr std::size_t kUntilNoiseIsKnown = 2;
 
-/// The number of the next round: what other trials met under an earlier number was another training,
-/// of another hour or day.
-int next_number(std::span<const Repeats> trials) {
+/// What other trials met under an earlier number was another training, of another hour or day.
+int next_number(const std::vector<Turns>& trials) {
   int newest = 0;
-  for (const Repeats& trial : trials) {
+  for (const Turns& trial : trials) {
     if (!trial.empty()) newest = std::max(newest, trial.rbegin()->first);
   }
   return newest + 1;
 }
 
 /// Those that have less than `most` repeats.
-std::vector<std::size_t> those_below(std::span<const Repeats> trials, std::size_t most) {
+std::vector<std::size_t> those_below(const std::vector<Turns>& trials, std::size_t most) {
   std::vector<std::size_t> below;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].size() < most) below.push_back(i);
@@ -28,61 +27,59 @@ std::vector<std::size_t> those_below(std::span<const Repeats> trials, std::size_
   return below;
 }
 
-/// With the fastest trial and `sequential` beside them where these have their repeats already.
-std::vector<std::size_t> beside_the_best(std::span<const Repeats> trials,
-                                         std::vector<std::size_t> newcomers,
-                                         std::optional<std::size_t> sequential) {
-  std::set<std::size_t> beside;
-  if (newcomers.size() < trials.size()) beside.insert(fastest(trials));
-  if (sequential) beside.insert(*sequential);
-  for (const std::size_t i : beside) {
-    if (std::ranges::count(newcomers, i) == 0) newcomers.push_back(i);
-  }
-  return newcomers;
+void add_missing(std::vector<std::size_t>& round, std::size_t trial) {
+  if (std::ranges::count(round, trial) == 0) round.push_back(trial);
 }
 
-/// The fastest and those tied with it; empty where nothing is.
-std::vector<std::size_t> not_told_apart(std::span<const Repeats> trials) {
-  const std::size_t best = fastest(trials);
-  std::vector<std::size_t> result = ties(trials, differences_of(trials))[best];
-  if (!result.empty()) result.push_back(best);
-  std::ranges::sort(result);
-  return result;
+/// The fastest and those tied with it that may be trained once more; empty where none is tied.
+std::vector<std::size_t> tied_best(const ComparedSchedules& all, std::size_t most) {
+  std::vector<std::size_t> tied = tied_with(all, all.fastest);
+  if (!tied.empty()) tied.push_back(all.fastest);
+  std::erase_if(tied, [&](std::size_t i) { return all.schedules[i].size() >= most; });
+  return tied;
 }
 
 }  // namespace
 
-Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,
+Round next_round(const std::vector<Turns>& trials, std::optional<std::size_t> sequential,
                  int repeats) {
-  if (trials.empty()) return {};
+  const auto asked = static_cast<std::size_t>(repeats);
+  if (trials.size() < 2) sequential.reset();
   const int number = next_number(trials);
-  std::vector<std::size_t> newcomers =
-      those_below(trials, static_cast<std::size_t>(std::min(repeats, kUntilNoiseIsKnown)));
+  std::vector<std::size_t> newcomers = those_below(trials, std::min(asked, kUntilNoiseIsKnown));
+  if (newcomers.size() == trials.size()) return {number, std::move(newcomers)};
+  const ComparedSchedules all = compare(trials, sequential);
+  const std::size_t reference = sequential.value_or(all.reference);
   if (!newcomers.empty()) {
-    return {number, beside_the_best(trials, std::move(newcomers), sequential)};
+    add_missing(newcomers, reference);
+    add_missing(newcomers, all.fastest);
+    return {number, std::move(newcomers)};
   }
-  std::int64_t left = static_cast<std::int64_t>(repeats) * static_cast<std::int64_t>(trials.size());
-  std::size_t fewest = trials.front().size();
-  for (const Repeats& trial : trials) {
-    left -= static_cast<std::int64_t>(trial.size());
-    fewest = std::min(fewest, trial.size());
-  }
-  if (left <= 0) return {};
-  const auto room = static_cast<std::size_t>(left);
 
-  std::vector<std::size_t> tied = not_told_apart(trials);
-  if (!tied.empty() && sequential && std::ranges::count(tied, *sequential) == 0) {
-    tied.insert(tied.begin(), *sequential);
+  const auto counts = [&](std::size_t i) { return i != sequential; };
+  std::size_t run = 0, fewest = asked;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!counts(i)) continue;
+    run += trials[i].size();
+    fewest = std::min(fewest, trials[i].size());
   }
-  std::erase_if(tied, [&](std::size_t i) {
-    return trials[i].size() >= 2 * static_cast<std::size_t>(repeats);
-  });
-  if (!tied.empty() && tied.size() <= room) return {number, std::move(tied)};
-
-  if (fewest >= static_cast<std::size_t>(repeats)) return {};
-  Round rest{number, those_below(trials, fewest + 1)};
-  if (rest.trials.size() > room) rest.trials.resize(room);
-  return rest;
+  const std::size_t most = asked * (trials.size() - (sequential ? 1 : 0));
+  /// With the reference; empty where that is more than is left.
+  const auto round_of = [&](std::vector<std::size_t> chosen) -> Round {
+    if (!chosen.empty()) add_missing(chosen, reference);
+    std::ranges::sort(chosen);
+    const auto runs = static_cast<std::size_t>(std::ranges::count_if(chosen, counts));
+    return {number, runs == 0 || run + runs > most ? std::vector<std::size_t>{} : chosen};
+  };
+  if (Round round = round_of(tied_best(all, 2 * asked)); !round.trials.empty()) return round;
+  if (fewest >= asked) return {};
+  std::vector<std::size_t> rest = those_below(trials, fewest + 1);
+  std::erase_if(rest, [&](std::size_t i) { return !counts(i); });
+  while (!rest.empty()) {
+    if (Round round = round_of(rest); !round.trials.empty()) return round;
+    rest.pop_back();
+  }
+  return {};
 }
 
 }  // namespace tuner

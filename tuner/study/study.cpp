@@ -27,13 +27,11 @@
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/slowed_predictions.h"
-#include "tuner/study/stored_bytes.h"
-#include "tuner/study/study_outcome.h"
+#include "tuner/study/stored_trainings.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/study_predictions.h"
 #include "tuner/study/study_situation.h"
 #include "tuner/study/training_plan.h"
-#include "tuner/study/training_starts.h"
 #include "tuner/study/trial_runs.h"
 
 namespace tuner {
@@ -96,24 +94,21 @@ class StudyRun {
     const TrialRuns how = trial_runs();
     const TrialsPlan trials = plan_trials(connection_, how);
     StudyEnd end{.id = open_.study.id, .failure = {}};
-    if (trials.trials.empty()) {
+    if (trials.of_trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
                                        options_.memory_limit_bytes);
       return end;
     }
     double seconds = trials.seconds;
     if (runs > 0) {
-      end.plan = planned_profile(runs, schedules.size(), trials.trials.front().iteration_s);
+      end.plan = planned_profile(runs, schedules.size(), trials.of_trials.front().iteration_s);
       for (const PlannedTraining& one : end.plan) {
         seconds += one.runs * (one.iterations * *one.iteration_s +
                                // those of a round take turns
                                how.start_s / static_cast<double>(schedules.size()));
       }
     }
-    for (const TrialPlan& one : trials.trials) {
-      end.plan.push_back({"trial", one.trial.planner, one.trial.parameters_json, one.runs,
-                          options_.job.steps, one.iteration_s});
-    }
+    std::ranges::copy(trials.of_trials, std::back_inserter(end.plan));
     end.planned_s = seconds;
     end.planned_bytes = planned_bytes(end.plan, used_bytes(connection_) - bytes_before);
     options_.say(fmt::format(
@@ -143,7 +138,7 @@ class StudyRun {
     int missing = 0;
     for (const ProfileSchedule& one : schedules) {
       missing +=
-          std::max(0, open_.how_measured.profile_rounds - known[moe::decisions_json(one.schedule)]);
+          std::max(0, *open_.options.profile_rounds - known[moe::decisions_json(one.schedule)]);
     }
     return static_cast<std::size_t>(missing);
   }
@@ -172,7 +167,7 @@ class StudyRun {
   /// The runs of the first round are as long as trials (profile_runs.h).
   std::vector<PlannedTraining> planned_profile(std::size_t runs, std::size_t schedules,
                                                std::optional<double> iteration_s) const {
-    const std::size_t all = schedules * static_cast<std::size_t>(open_.how_measured.profile_rounds);
+    const std::size_t all = schedules * static_cast<std::size_t>(*open_.options.profile_rounds);
     const std::size_t later = std::min(runs, all - schedules);
     std::vector<PlannedTraining> plan;
     if (runs > later) {
@@ -192,7 +187,7 @@ class StudyRun {
     if (options_.micro_profile_steps > 0 && std::ranges::any_of(options_.planners, measures)) {
       text = "micro-profiles";
     }
-    if (open_.how_measured.refinements > 0) {
+    if (*open_.options.refinements > 0) {
       text += text.empty() ? "" : " and ";
       text += "trials that refinements add";
     }
@@ -254,14 +249,8 @@ class StudyRun {
   }
 
   void profile() {
-    const HowToProfile how{open_.how_measured.profile_rounds,
-                           open_.how_measured.most_of_others,
-                           [this] { open_.check_owner(); },
-                           options_.say,
-                           [this](std::int64_t run) { open_.check_place(run); },
-                           [this] { budget_.expect_training({}); }};
-    const ProfileRuns runs =
-        run_profiles(connection_, open_.study, options_.job, schedules_of_profile(), how);
+    const ProfileRuns runs = run_profiles(connection_, open_.study, *open_.options.profile_rounds,
+                                          schedules_of_profile(), trainings_);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
     profile_costs_ = profile.machine.costs;
@@ -286,19 +275,14 @@ class StudyRun {
   // --- 2. measure ---------------------------------------------------------------------------
 
   TrialRuns trial_runs() {
-    return {.study_id = open_.study.id,
-            .job = options_.job,
+    return {.trainings = trainings_,
+            .study_id = open_.study.id,
             .top = options_.top,
             .repeats = options_.repeats,
-            .most_of_others = open_.how_measured.most_of_others,
+            .steps = options_.job.steps,
             .time_limit_s =
                 [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
-            .start_s = seconds_beside_iterations(connection_, open_.study),
-            .alive = [this] { open_.check_owner(); },
-            .say = options_.say,
-            .warn = [this](const std::string& text) { open_.warn(text); },
-            .check_run = [this](std::int64_t run) { open_.check_place(run); },
-            .before_training = [this](double expected_s) { budget_.expect_training(expected_s); }};
+            .start_s = seconds_beside_iterations(connection_, open_.study)};
   }
 
   void measure() { train_trials(connection_, trial_runs()); }
@@ -309,7 +293,7 @@ class StudyRun {
   /// is left, or it would change nothing.
   bool begin_refinement() {
     const auto number = static_cast<int>(refinements_of(open_.study).size()) + 1;
-    if (number > open_.how_measured.refinements) return false;
+    if (number > *open_.options.refinements) return false;
     const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, open_.study);
     if (runs.empty()) {
       options_.say("no further refinement: the best schedule stays the same");
@@ -324,7 +308,7 @@ class StudyRun {
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
         "before {}",
-        number, open_.how_measured.refinements, runs.size(),
+        number, *open_.options.refinements, runs.size(),
         predicted_within(db::load_trials(connection_, open_.study.id)), before));
     return true;
   }
@@ -349,6 +333,13 @@ class StudyRun {
   StudySituation planned_;
   db::Connection connection_;
   OpenStudy open_;
+  const StudyTrainings trainings_{
+      options_.job,
+      *open_.options.most_of_others,
+      [this] { open_.check_owner(); },
+      options_.say,
+      [this](std::int64_t run) { open_.check_place(run); },
+      [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
   StudyPredictions predictions_{connection_, options_, planned_, open_, budget_};
   std::vector<std::int64_t> profile_runs_;
   CostModel profile_costs_;  ///< of these alone, without what refinements added

@@ -7,16 +7,19 @@
 #include <string>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "db/load.h"
 #include "db/network.h"
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
+#include "moe/memory/memory_rows.h"
+#include "moe/program/timeline_rows.h"
 #include "tuner/costs/fit_records.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
-#include "tuner/study/training_starts.h"
+#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
@@ -32,10 +35,73 @@ CostModel stored_costs(const db::Study& study) try {
   return {};
 }
 
+/// Given schedules without a planner are predicted like those of sequential.
+const Planner& planner_of(const db::Trial& trial) {
+  return planner_named(trial.planner == kGivenAlone ? db::kSequential : trial.planner);
+}
+
+void set_figures(const Prediction& prediction, db::Trial& trial) {
+  trial.paper_s = prediction.paper_s;
+  trial.predicted_s = prediction.timeline.duration_s;
+  trial.lower_bound_s = prediction.bound.seconds();
+  trial.bounded_by = prediction.bound.where;
+  trial.predicted_peak_bytes = prediction.peak_bytes;
+  trial.predicted_deviation_s = prediction.deviation_s;
+}
+
 }  // namespace
 
-PredictedBy StudyPredictions::predicted_by(const Situation& situation) const {
-  return {situation, open_.study.id, open_.run_id};
+void StudyPredictions::store_timeline(const Prediction& prediction, const db::Trial& trial) {
+  const moe::Groups& groups = planned_.groups;
+  moe::TimelineRows rows =
+      moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.memory =
+      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.timeline.trial_id = trial.id;
+  rows.timeline.run_id = open_.run_id;
+  rows.timeline.kind = db::kPredicted;
+  rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
+  moe::insert(connection_, rows);
+}
+
+std::int64_t StudyPredictions::store_candidate(const Situation& situation, const Planner& planner,
+                                               const Candidate& candidate) {
+  const Prediction prediction = predict(situation, planner, candidate.schedule);
+  db::Trial trial;
+  trial.study_id = open_.study.id;
+  trial.planner = candidate.planner;
+  trial.parameters_json = candidate.parameters_json;
+  trial.status = "planned";
+  set_figures(prediction, trial);
+
+  db::Transaction transaction(connection_, "store a prediction");
+  trial.schedule_id = db::find_or_insert(connection_, moe::schedule_row(candidate.schedule));
+  trial.id = db::find_or_insert(connection_, trial);
+  const std::int64_t limit_bytes = options_.memory_limit_bytes;
+  if (limit_bytes > 0 && prediction.peak_bytes > limit_bytes) {
+    trial.status = "infeasible";
+    trial.error = fmt::format("{} predicted, the limit is {}",
+                              db::format_cell("bytes", prediction.peak_bytes),
+                              db::format_cell("bytes", limit_bytes));
+    db::finish_trial(connection_, trial);
+  }
+  store_timeline(prediction, trial);
+  transaction.commit();
+  return trial.id;
+}
+
+void StudyPredictions::predict_again(const Situation& situation, db::Trial trial, bool refined) {
+  const db::Schedule stored = db::load_schedule(connection_, trial.schedule_id);
+  const Prediction prediction =
+      predict(situation, planner_of(trial), moe::schedule_from_json(stored.json));
+  if (refined && !db::is_planned_by_refinement(trial) && !trial.first_predicted_s) {
+    trial.first_predicted_s = trial.predicted_s;
+  }
+  set_figures(prediction, trial);
+  db::Transaction transaction(connection_, "store a prediction");
+  db::replace_prediction(connection_, trial);
+  store_timeline(prediction, trial);
+  transaction.commit();
 }
 
 void StudyPredictions::adopt_costs() {
@@ -45,13 +111,10 @@ void StudyPredictions::adopt_costs() {
   open_.study.cost_model_json.clear();
   db::update_study(connection_, open_.study);
   const Situation now = planned_.situation();
-  const NewCosts kind =
-      last_refinement(open_.study).empty() ? NewCosts::profiled : NewCosts::refined;
+  const bool is_refined = !last_refinement(open_.study).empty();
   for (const db::Trial& trial : db::load_trials(connection_, open_.study.id)) {
     open_.go_on();
-    const auto stored = db::load_schedule(connection_, trial.schedule_id);
-    predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json),
-                  kind);
+    predict_again(now, trial, is_refined);
   }
   std::vector<db::Fit> fits = changed_fits(before, planned_.machine.costs, options_.job.ranks);
   for (db::Fit& fit : fits) {
@@ -103,8 +166,7 @@ void StudyPredictions::predict_all() {
         candidate.parameters_json = join_parameters(
             candidate.parameters_json, fmt::format(R"({{"{}": {}}})", db::kRefinement, refinement));
       }
-      known->second = store_candidate(connection_, predicted_by(simulated), *request.planner,
-                                      candidate, options_.memory_limit_bytes);
+      known->second = store_candidate(simulated, *request.planner, candidate);
       ++made;
     }
   }
@@ -146,7 +208,7 @@ MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) 
   options.run_id = open_.run_id;
   options.job = options_.job;
   options.iterations = options_.micro_profile_steps;
-  options.most_of_others = open_.how_measured.most_of_others;
+  options.most_of_others = *open_.options.most_of_others;
   options.dtype = moe::name_of(options_.model.dtype);
   options.time_limit_s = [&](const moe::Schedule& schedule) {
     return trial_time_limit_s(simulated_s(situation, schedule));

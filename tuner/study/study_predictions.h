@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
@@ -9,7 +10,7 @@
 #include "tuner/study/budget.h"
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/open_study.h"
-#include "tuner/study/predicted_trials.h"
+#include "tuner/study/prediction.h"
 #include "tuner/study/study_situation.h"
 
 namespace tuner {
@@ -39,7 +40,16 @@ class StudyPredictions {
   double trial_time_limit_s(double predicted_s) const;
 
  private:
-  PredictedBy predicted_by(const Situation& situation) const;
+  /// Predicts a candidate and stores it in one transaction: a planned trial, its schedule, its
+  /// figures and its predicted timeline. One that needs more memory than the limit is infeasible,
+  /// with the reason. Returns the trial's id.
+  std::int64_t store_candidate(const Situation& situation, const Planner& planner,
+                               const Candidate& candidate);
+  /// Predicts a stored trial with other costs. The new figures and timeline replace the old ones;
+  /// the status stays. Of `refined` costs, the prediction from before stays as first_predicted_s,
+  /// unless there is an earlier one.
+  void predict_again(const Situation& situation, db::Trial trial, bool refined);
+  void store_timeline(const Prediction& prediction, const db::Trial& trial);
   bool chooses_by_micro_profiles(const PlannerRequest& request) const;
   /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
   Situation measuring(Situation situation, MicroProfiles& micro_profiles);

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
+#include "db/console/options.h"
 #include "db/console/shown_text.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
@@ -14,33 +18,173 @@ namespace tuner {
 
 using nlohmann::json;
 
+std::span<const StudySetting> study_settings() {
+  using O = StudyOptions&;
+  using Texts = std::vector<std::string>;
+  using Rule = OnResume::Rule;
+  using Kind = SettingRange::Kind;
+  constexpr OnResume same{Rule::same}, free{Rule::free}, once{Rule::once};
+  const auto kept = [](double usual) { return OnResume{Rule::kept, usual}; };
+  const auto as = [](Kind kind) { return SettingRange{kind}; };
+  const auto whole = [](std::int64_t least, std::int64_t most) {
+    return SettingRange{Kind::whole, least, most};
+  };
+  constexpr std::int64_t kMillion = 1'000'000;
+  const char *const scenario = "Scenario", *const candidates = "Candidates", *const runs = "Runs",
+                    *const process = "Process";
+  static const std::array settings{
+      StudySetting{scenario, "routing", same, as(Kind::routing),
+                   [](O o) -> std::string& { return o.routing; },
+                   "predict with this routing [default: what training routes]"},
+      StudySetting{scenario, "data", same, as(Kind::files),
+                   [](O o) -> Texts& { return o.job.data; },
+                   "what to train on [default: as moe-train]"},
+      StudySetting{scenario, "seed", once, as(Kind::whole),
+                   [](O o) -> std::optional<std::int64_t>& { return o.job.seed; },
+                   "use this seed instead of the model's"},
+
+      StudySetting{candidates, "planners", free, as(Kind::planners),
+                   [](O o) -> std::vector<PlannerRequest>& { return o.planners; },
+                   "try the candidates of these planners, with commas between them"},
+      StudySetting{candidates, "given", same, as(Kind::schedules),
+                   [](O o) -> Texts& { return o.given; },
+                   "every candidate is also tried on top of the decisions of this JSON file; may "
+                   "come several times"},
+      StudySetting{candidates, "most_chunks", free, whole(1, 64),
+                   [](O o) -> int& { return o.most_chunks; },
+                   "the largest number of chunks of a layer, and of parts of the batch, that "
+                   "planners try"},
+      StudySetting{candidates, "top", free, as(Kind::best), [](O o) -> int& { return o.top; },
+                   "run the K candidates with the best prediction; all: run all; each: run the "
+                   "best of each planner"},
+      StudySetting{candidates, "memory_limit_bytes", same, as(Kind::size),
+                   [](O o) -> std::int64_t& { return o.job.memory_limit_bytes; },
+                   "how much memory the tensors of a rank may take: bytes, or with K, M, G or T; "
+                   "a candidate that needs more is infeasible",
+                   "--memory-limit"},
+      StudySetting{candidates, "micro_profile_steps", free, whole(0, kMillion),
+                   [](O o) -> int& { return o.micro_profile_steps; },
+                   "let mpmoe_pb choose by runs of N iterations each, after warm-up; 0: it "
+                   "chooses by simulation"},
+
+      StudySetting{runs, "repeats", free, whole(1, 1000), [](O o) -> int& { return o.repeats; },
+                   "run each candidate N times on average, in turns with sequential; after two "
+                   "repeats, those that are tied with the fastest go first"},
+      StudySetting{runs, "steps", same, whole(1, kMillion), [](O o) -> int& { return o.job.steps; },
+                   "how many iterations each run has"},
+      StudySetting{runs, "profile_rounds", kept(kProfileRounds), whole(1, 100),
+                   [](O o) -> std::optional<int>& { return o.profile_rounds; },
+                   "how often each schedule runs to learn costs; more rounds tell better what "
+                   "changes with time"},
+      StudySetting{runs, "most_of_others", kept(kUsualOthers), as(Kind::share),
+                   [](O o) -> std::optional<double>& { return o.most_of_others; },
+                   "run again, up to twice, where other processes had more than this share of "
+                   "the processors; 1: never"},
+      StudySetting{runs, "refinements", kept(0), whole(0, 100),
+                   [](O o) -> std::optional<int>& { return o.refinements; },
+                   "after all runs, fit costs to what they took, plan again and run what is new "
+                   "among the best; up to N times, while that finds a faster one",
+                   "--refine"},
+      StudySetting{runs, "trial_time_limit", once, as(Kind::seconds),
+                   [](O o) -> double& { return o.trial_time_limit_s; },
+                   "how many seconds a run may take [default: from its prediction]"},
+      StudySetting{runs, "device", same, as(Kind::device),
+                   [](O o) -> std::string& { return o.job.device; }, "where to compute"},
+      StudySetting{runs, "threads", same, whole(1, db::options::kMostThreads),
+                   [](O o) -> int& { return o.job.threads; },
+                   "how many CPU threads a rank computes with [default: as moe-train]"},
+      StudySetting{runs, "copy_gbps", same, as(Kind::gigabits),
+                   [](O o) -> double& { return o.job.copy_gbps; },
+                   "with --device cpu: how many Gbit/s the link carries to the memory that "
+                   "schedules offload to [default: as fast as memory is]"},
+
+      StudySetting{process, "resume", once, as(Kind::flag), [](O o) -> bool& { return o.resume; },
+                   "continue a study that was interrupted, or go on with more planners or "
+                   "repeats; begin it where there is none"},
+      StudySetting{process, "retry_failed", once, as(Kind::flag),
+                   [](O o) -> bool& { return o.retry_failed; },
+                   "with --resume: also try again what ran out of memory, hung, crashed or "
+                   "failed"},
+      StudySetting{process, "budget", once, as(Kind::time),
+                   [](O o) -> double& { return o.budget_s; },
+                   "begin no run that would end after this time, as in 90s, 30m or 2h; --resume "
+                   "goes on [default: any time]"},
+      StudySetting{process, "dry_run", once, as(Kind::flag), [](O o) -> bool& { return o.dry_run; },
+                   "print what would be run, and how long that takes; nothing is run or written"},
+  };
+  return settings;
+}
+
+std::string option_of(const StudySetting& setting) {
+  if (*setting.option != '\0') return setting.option;
+  std::string option = fmt::format("--{}", setting.key);
+  std::ranges::replace(option, '_', '-');
+  return option;
+}
+
+std::string help_of(const StudySetting& setting) {
+  if (setting.on_resume.rule != OnResume::Rule::kept) return setting.meaning;
+  return fmt::format("{} [default: as the study was begun, or {}]", setting.meaning,
+                     setting.on_resume.usual);
+}
+
+namespace {
+
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+json value_of(const StudySetting& setting, StudyOptions& options) {
+  return std::visit(
+      [&](const auto& field) -> json {
+        auto& value = field(options);
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (is_optional<Value>) {
+          return value.value_or(static_cast<typename Value::value_type>(setting.on_resume.usual));
+        } else if constexpr (std::is_same_v<Value, std::vector<PlannerRequest>>) {
+          json planners = json::array();
+          for (const PlannerRequest& request : value) planners.push_back(to_text(request));
+          return planners;
+        } else {
+          return value;
+        }
+      },
+      setting.field);
+}
+
+void keep(const StudySetting& setting, const json& begun, StudyOptions& options) {
+  std::visit(
+      [&](const auto& field) {
+        auto& value = field(options);
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (is_optional<Value>) {
+          using Number = typename Value::value_type;
+          if (!value)
+            value = begun.value(setting.key, static_cast<Number>(setting.on_resume.usual));
+        }
+      },
+      setting.field);
+}
+
+}  // namespace
+
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given) {
-  json planners = json::array();
-  for (const PlannerRequest& request : options.planners) {
-    planners.push_back(to_text(request));
+  StudyOptions copy = options;
+  json settings;
+  for (const StudySetting& one : study_settings()) {
+    if (one.on_resume.rule != OnResume::Rule::once) settings[one.key] = value_of(one, copy);
+    const bool is_given = one.range.kind == SettingRange::Kind::schedules;  // below
+    if (one.on_resume.rule == OnResume::Rule::same && !is_given) {
+      settings["in_common"].push_back(one.key);
+    }
   }
-  json files = json::array();
+  settings["given"] = json::array();  // files may be gone when the study goes on
   for (const Given& each : given) {
-    files.push_back({{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
+    settings["given"].push_back(
+        {{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
   }
-  const HowMeasured how = how_measured(options, "{}");
-  return json{{"planners", planners},
-              {"given", files},
-              {"most_chunks", options.most_chunks},
-              {"top", options.top},
-              {"repeats", options.repeats},
-              {"steps", options.job.steps},
-              {"device", options.job.device},
-              {"threads", options.job.threads},
-              {"memory_limit_bytes", options.memory_limit_bytes},
-              {"copy_gbps", options.job.copy_gbps},
-              {"micro_profile_steps", options.micro_profile_steps},
-              {"profile_rounds", how.profile_rounds},
-              {"most_of_others", how.most_of_others},
-              {"refinements", how.refinements},
-              {"routing", options.routing},
-              {"data", options.job.data}}
-      .dump();
+  return settings.dump();
 }
 
 namespace {
@@ -60,26 +204,17 @@ auto read_stored(const std::string& text, const Read& read) {
                   db::shortened(text, 200)));
 }
 
-/// A given schedule with its decisions as they are written today: older studies named some fields
-/// otherwise.
-json as_written_today(json given) {
-  const std::string decisions = given.at("decisions");
-  given["decisions"] =
-      moe::decisions_json(moe::schedule_from_json("{\"decisions\": " + decisions + "}"));
-  return given;
-}
-
 std::string other_setting_than(const json& before, const json& now) {
-  for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
-    if (before.value(key, json()) != now.at(key)) return key;
-  }
-  // Studies from before it could be asked for had none.
-  if (before.value("copy_gbps", 0.0) != now.at("copy_gbps")) return "copy_gbps";
-  // Each was profiled at its place.
-  const json files = before.value("given", json::array());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (i >= now.at("given").size() || as_written_today(files[i]) != now.at("given")[i]) {
-      return "--given, or with others before them";
+  for (const StudySetting& one : study_settings()) {
+    if (one.on_resume.rule != OnResume::Rule::same) continue;
+    const json was = before.value(one.key, json()), is = now.at(one.key);
+    if (one.range.kind != SettingRange::Kind::schedules) {
+      if (was != is) return one.key;
+      continue;
+    }
+    // Each was profiled at its place.
+    if (was.size() > is.size() || !std::equal(was.begin(), was.end(), is.begin())) {
+      return option_of(one) + ", or with others before them";
     }
   }
   return "";
@@ -87,12 +222,12 @@ std::string other_setting_than(const json& before, const json& now) {
 
 }  // namespace
 
-HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json) {
-  return read_stored(begun_json, [&](const json& begun) -> HowMeasured {
-    const HowMeasured usual;
-    return {options.profile_rounds.value_or(begun.value("profile_rounds", usual.profile_rounds)),
-            options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others)),
-            options.refinements.value_or(begun.value("refinements", usual.refinements))};
+StudyOptions with_kept_settings(StudyOptions options, const std::string& begun_json) {
+  return read_stored(begun_json, [&](const json& begun) {
+    for (const StudySetting& one : study_settings()) {
+      if (one.on_resume.rule == OnResume::Rule::kept) keep(one, begun, options);
+    }
+    return std::move(options);
   });
 }
 
@@ -123,8 +258,7 @@ void check_same_inputs(const db::Study& study, const StudyOptions& options,
     refuse(fmt::format("model ({})", fmt::join(keys, "; ")));
   }
   if (study.ranks != options.job.ranks) refuse("number of ranks");
-  // By degree: the text of a study from before a degree was known lacks it.
-  if (moe::parse_layout(study.layout, study.ranks) != layout) {
+  if (study.layout != to_text(layout)) {
     throw moe::InputError(
         fmt::format("study \"{}\" was begun with layout {}, not {}: name another study",
                     options.name, study.layout, to_text(layout)));

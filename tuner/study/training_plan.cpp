@@ -30,9 +30,9 @@ double training_s(std::span<const std::size_t> together, const TrainingTimes& ti
   return seconds;
 }
 
-PlannedRuns planned_runs(std::vector<Repeats> trials, std::optional<std::size_t> sequential,
+PlannedRuns planned_runs(std::vector<Turns> trials, std::optional<std::size_t> sequential,
                          int repeats, const TrainingTimes& times) {
-  constexpr double kNoTime_s = 1e-9;  // ties.h takes logarithms
+  constexpr double kNoTime_s = 1e-9;  // comparisons take logarithms
   PlannedRuns planned{std::vector<int>(trials.size())};
   while (true) {
     const Round round = next_round(trials, sequential, repeats);
@@ -42,7 +42,7 @@ PlannedRuns planned_runs(std::vector<Repeats> trials, std::optional<std::size_t>
       planned.seconds += training_s(together, times);
     }
     for (const std::size_t trial : round.trials) {
-      trials[trial][round.repeat] = std::max(times.iteration_s[trial], kNoTime_s);
+      trials[trial][round.repeat][0] = std::max(times.iteration_s[trial], kNoTime_s);
       ++planned.of_trial[trial];
       ++planned.runs;
     }

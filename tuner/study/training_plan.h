@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tuner/study/rounds.h"
-#include "tuner/study/ties.h"
 
 /// What a study still has to train, and how long that takes.
 namespace tuner {
@@ -36,7 +35,7 @@ struct PlannedRuns {
   double seconds = 0;
 };
 /// All rounds that are left (next_round), where every trial goes on to take what `times` say.
-PlannedRuns planned_runs(std::vector<Repeats> trials, std::optional<std::size_t> sequential,
+PlannedRuns planned_runs(std::vector<Turns> trials, std::optional<std::size_t> sequential,
                          int repeats, const TrainingTimes& times);
 
 /// For a person: "45 s", "12 min", "3.5 h".

@@ -2,31 +2,24 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/records.h"
-#include "tuner/study/training_job.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_trainings.h"
 
 namespace tuner {
 
 /// The trials to train, and how to train them.
 struct TrialRuns {
+  const StudyTrainings& trainings;
   std::int64_t study_id = 0;
-  const TrainingJob& job;
-  int top = 0;            ///< StudyOptions::top
-  int repeats = 1;        ///< trainings of each trial, on average (rounds.h)
-  double most_of_others;  ///< the limit of train_undisturbed (undisturbed.h)
+  int top = 0;      ///< StudyOptions::top
+  int repeats = 1;  ///< trainings of each trial, on average (rounds.h)
+  int steps = 1;    ///< iterations of each training
   std::function<double(double predicted_s)> time_limit_s;
   double start_s = 0;  ///< what a training takes beside its iterations
-  std::function<void()> alive;
-  std::function<void(const std::string&)> say;
-  std::function<void(const std::string&)> warn;  ///< says it, and keeps it with the study's run
-  /// Called with each training run before it counts; may throw.
-  std::function<void(std::int64_t run)> check_run;
-  /// Called before each training with the seconds that it is expected to take; may throw EndedEarly.
-  std::function<void(double expected_s)> before_training = [](double) {};
 };
 
 /// How many typical iterations of each repeat are kept with their spans. A refinement, and how
@@ -37,20 +30,15 @@ inline constexpr int kMostTimelines = 3;
 /// repeat when it is done. The trials of a round take turns in one training, an iteration each, so
 /// that a machine which computes faster at times is fair to all. A trial that was trained in all
 /// its rounds is done: it has the median of the iterations of all its repeats, and its peak. One
-/// that fails is recorded so at once. Says how each training went, which trial is fastest so far, and
-/// how long the rest takes, and warns of repeats that lie far apart. Throws moe::Stopped as train(),
-/// and EndedEarly as before_training, or where no rank was started
-/// (undisturbed.h). Then the trials that were trained count, and those that were not are planned.
+/// that fails is recorded so at once. Says how each training went, which trial is fastest so far,
+/// and how long the rest takes. Throws moe::Stopped as train(), and EndedEarly as
+/// StudyTrainings::before_training, or where no rank was started (undisturbed.h). Then the trials
+/// that were trained count, and those that were not are planned.
 void train_trials(db::Connection& connection, const TrialRuns& how);
 
-/// What train_trials would train, of each trial.
-struct TrialPlan {
-  db::Trial trial;
-  int runs = 0;
-  double iteration_s = 0;  ///< measured, or predicted
-};
+/// What train_trials would train.
 struct TrialsPlan {
-  std::vector<TrialPlan> trials;
+  std::vector<PlannedTraining> of_trials;
   int trainings = 0;
   double seconds = 0;  ///< of all of them
 };

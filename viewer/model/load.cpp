@@ -39,7 +39,7 @@ std::vector<TrialRow> load_trial_rows(const db::Connection& connection) {
     }
     std::stable_sort(rows.begin() + begin, rows.end(), [](const TrialRow& a, const TrialRow& b) {
       const auto key = [](const db::Trial& t) {
-        return std::pair(compared_s(t).value_or(kNever), t.predicted_s.value_or(kNever));
+        return std::pair(t.measured_s.value_or(kNever), t.predicted_s.value_or(kNever));
       };
       return key(a.trial) < key(b.trial);
     });

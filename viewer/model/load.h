@@ -35,7 +35,7 @@ struct TrialRow {
 /// Everything that can be picked.
 struct Catalog {
   std::vector<RunRow> runs;  ///< latest first
-  /// The trials by study, fastest measured first (compared_s), then fastest predicted.
+  /// The trials by study, fastest measured first, then fastest predicted.
   std::vector<TrialRow> trials;
   std::vector<db::TimelineInfo> timelines;  ///< see sort_timelines
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "viewer/model/format.h"
 
@@ -13,18 +14,6 @@ namespace {
 std::string three_digits(double seconds) { return duration_text(seconds, 3); }
 
 }  // namespace
-
-std::optional<double> compared_s(const db::Trial& trial) {
-  if (!trial.measured_s) return std::nullopt;
-  return trial.comparable_s ? trial.comparable_s : trial.measured_s;
-}
-
-std::string compared_text(const db::Trial& trial) {
-  const auto seconds = compared_s(trial);
-  if (!seconds || three_digits(*seconds) == three_digits(*trial.measured_s)) return "";
-  return fmt::format("compared as {}, in the repeats that it has in common with others",
-                     three_digits(*seconds));
-}
 
 std::optional<TrialBound> bound_of(const TrialRow& row) {
   const db::Trial& trial = row.trial;
@@ -92,8 +81,11 @@ std::string speedup_explanation(const TrialRow& row) {
   if (row.figures.speedup && !row.figures.speedup_against.empty()) {
     add("over the time of " + row.figures.speedup_against);
   }
+  if (const auto [least, most] = std::pair(row.figures.least_speedup, row.figures.most_speedup);
+      least && most) {
+    add(fmt::format("95% interval: {:.2f}x to {:.2f}x", *least, *most));
+  }
   add(db::pace_text(row.figures));
-  add(compared_text(row.trial));
   return text;
 }
 
@@ -101,9 +93,9 @@ std::string unequal_text(const std::vector<const TrialRow*>& trials) {
   const TrialRow* fastest = nullptr;
   int others = 0;
   for (const TrialRow* row : trials) {
-    if (row->figures.pace.empty() || !compared_s(row->trial)) continue;
+    if (row->figures.pace.empty() || !row->trial.measured_s) continue;
     if (fastest != nullptr) ++others;
-    if (fastest == nullptr || *compared_s(row->trial) < *compared_s(fastest->trial)) fastest = row;
+    if (fastest == nullptr || *row->trial.measured_s < *fastest->trial.measured_s) fastest = row;
   }
   if (fastest == nullptr) return "";
   std::string text = fmt::format("Unequal machines: for {}, {}.", fastest->trial.planner,

@@ -9,14 +9,6 @@
 /// What the figures of a trial rest on, in words. No drawing here.
 namespace viewer {
 
-/// The measured time by which trials are compared: without what the machine did to the repeats,
-/// where that is known (Trial::comparable_s). None where nothing was measured.
-std::optional<double> compared_s(const db::Trial& trial);
-
-/// "compared as 775 ms, in the repeats that it has in common with others". Empty where that is the
-/// measured time.
-std::string compared_text(const db::Trial& trial);
-
 /// The lower bound of a trial's iterations.
 struct TrialBound {
   double seconds = 0;
@@ -35,7 +27,7 @@ std::string bound_text(const TrialRow& trial);
 /// At which pace the bound is, what bounds, and whether iterations broke it: a line each.
 std::string bound_explanation(const TrialRow& trial);
 
-/// What a speed-up is against, at which paces, and by which times: a line each.
+/// What a speed-up is against, its interval, and at which paces: a line each.
 std::string speedup_explanation(const TrialRow& trial);
 
 /// "Unequal machines: for joint, sequential computed 1.76 times as slowly: 1.43x on equal machines. 3

@@ -188,7 +188,7 @@ std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRo
     if (row->study != trials.front()->study) return "";
     if (!is_measured(*row)) continue;
     ++shown;
-    if (fastest == nullptr || *compared_s(row->trial) < *compared_s(fastest->trial)) fastest = row;
+    if (fastest == nullptr || *row->trial.measured_s < *fastest->trial.measured_s) fastest = row;
   }
   if (fastest == nullptr) return "";
   const bool are_all_shown =
@@ -206,8 +206,6 @@ std::string verdict_text(const Catalog& catalog, const std::vector<const TrialRo
   if (is_compared) {
     text += fmt::format(", {:.2f}x as fast as {}", *figures.speedup, figures.speedup_against);
   }
-  const std::string compared = compared_text(trial);
-  if (is_compared && !compared.empty()) text += fmt::format(" ({})", compared);
   if (const std::string bound = bound_text(*fastest); !bound.empty()) text += ", " + bound;
   if (figures.tied_with.empty()) return text + ".";
   return text + ". Repeats do not tell it from " + tied_text(figures.tied_with) + ".";

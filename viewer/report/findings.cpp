@@ -54,13 +54,12 @@ Finding speed_up(const StudyFacts& facts) {
   if (best.spread) {
     std::string spread = fmt::format("{} {}", schedule_name(best), repeats_text(best));
     if (facts.against != nullptr && facts.against->spread) {
-      const Spread &own = *best.spread, &other = *facts.against->spread;
       spread += fmt::format("; {} {}", schedule_name(*facts.against), repeats_text(*facts.against));
-      if (own.repeats > 1 && other.repeats > 1) {
+      if (const auto& least = row.figures.least_speedup, &most = row.figures.most_speedup;
+          least && most) {
         spread += fmt::format(
-            ". From the slowest repeat against the other's fastest to the reverse, the speed-up "
-            "lies between {:.2f}x and {:.2f}x",
-            other.least_s / own.most_s, other.most_s / own.least_s);
+            ". In the turns that both had, the speed-up lies between {:.2f}x and {:.2f}x (95%)",
+            *least, *most);
       }
     }
     finding.paragraphs.push_back(spread + ".");
@@ -74,11 +73,6 @@ Finding speed_up(const StudyFacts& facts) {
               "of it."
             : "A refinement planned one of them, so nothing predicts what that made of the "
               "speed-up."));
-  }
-  const std::string compared = compared_text(row.trial);
-  if (!compared.empty() && row.figures.speedup) {
-    finding.paragraphs.push_back(
-        fmt::format("{} is {}: the speed-up rests on that.", schedule_name(best), compared));
   }
   if (!row.figures.tied_with.empty()) {
     finding.paragraphs.push_back(

@@ -160,6 +160,14 @@ TEST(CommandLine, AStudyOfWhichNothingIsMeasuredEndsWithOne) {
   EXPECT_FALSE(std::filesystem::exists(directory.file("b.db")));
 }
 
+TEST(CommandLine, AMisspeltOptionIsToldAsThat) {
+  const auto study = moe_tune({"study", "s", "--modle", "micro", "--db", "none.db"});
+  EXPECT_EQ(study.code, 2);
+  EXPECT_THAT(study.errors, HasSubstr("not expected"));
+  EXPECT_THAT(study.errors, HasSubstr("--modle"));
+  EXPECT_THAT(moe_tune({"study", "s", "--db", "none.db"}).errors, HasSubstr("--model is required"));
+}
+
 TEST(CommandLine, StudiesOfASweepEndInOneTable) {
   const db::TemporaryDirectory directory;
   const std::vector<std::string> sweep{"study",

@@ -17,5 +17,13 @@ TEST(Since, IsAnInstantOrAnAge) {
   }
 }
 
+TEST(Since, DurationsHaveAUnit) {
+  EXPECT_EQ(parse_duration("90s"), 90);
+  EXPECT_EQ(parse_duration("1.5h"), 5400);
+  for (const char* text : {"", "h", "2x", "-1h", "nan", "inf", "1 h", "7"}) {
+    EXPECT_FALSE(parse_duration(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tuner::since_test

@@ -31,25 +31,24 @@ TEST(ChosenTrials, AreSequentialAndTheBestThatHaveNotFailed) {
   add("fsmoe", 4, "done");
   add("tutel", 2, "planned");
   add("lancet", 1, "infeasible");
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll)), ElementsAre(2, 5, 1, 4));
-  EXPECT_THAT(ids_of(chosen_trials(trials, 1)), ElementsAre(2, 5));
-  EXPECT_THAT(ids_of(chosen_trials(trials, 100)), ElementsAre(2, 5, 1, 4));
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 4));
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll, {})), ElementsAre(2, 5, 1, 4));
+  EXPECT_THAT(ids_of(chosen_trials(trials, 1, {})), ElementsAre(2, 5));
+  EXPECT_THAT(ids_of(chosen_trials(trials, 100, {})), ElementsAre(2, 5, 1, 4));
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 4));
   trials[0].also_planned_by = "pmoe, fsmoe";
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 1))
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 1))
       << "pmoe's best is fsmoe's";
   trials[1].also_planned_by = "fsmoe";
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 1))
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 1))
       << "fsmoe has a better one than sequential's";
   trials[0].also_planned_by.clear();
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 4));
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 4));
   trials[0].predicted_s.reset();
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll)), ElementsAre(2, 5, 4, 1));
-  trials[3].measured_s = 5;
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll, {})), ElementsAre(2, 5, 4, 1));
   add("fsmoe", 3, "planned");
-  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 7, 4))
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, 4)), ElementsAre(2, 5, 7, 4))
       << "what was measured fastest is trained beside what is predicted to be better now";
-  EXPECT_THAT(ids_of(chosen_trials(trials, 1)), ElementsAre(2, 5, 4));
+  EXPECT_THAT(ids_of(chosen_trials(trials, 1, 4)), ElementsAre(2, 5, 4));
 }
 
 }  // namespace

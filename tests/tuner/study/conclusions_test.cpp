@@ -10,6 +10,7 @@
 #include "db/query.h"
 #include "db/store.h"
 #include "tests/db/sample.h"
+#include "tuner/study/training_job.h"
 
 namespace tuner::conclusions_test {
 namespace {
@@ -49,10 +50,12 @@ TEST_F(ConclusionsTest, AreStoredAndSaid) {
   const auto fsmoe = add("fsmoe", 1.1, 1.1, {1.0, 1.001, 1.002});
   const auto joint = add("joint", 1.0, 1.0, {1.003, 1.002, 1.0});
   const auto failed = add("lancet", 0.5, 0.5, {});
-  EXPECT_THAT(store_conclusions(connection, study),
-              ElementsAre(HasSubstr("fastest: fsmoe, tied with joint; repeats of fsmoe tell"),
-                          AllOf(HasSubstr("predictions of 3 trials: mean error 6."),
-                                HasSubstr("0.1%, which the repeats do not tell from none"))));
+  EXPECT_THAT(
+      store_conclusions(connection, study),
+      ElementsAre(AllOf(HasSubstr("fastest: fsmoe, 2.00 times as fast as sequential (95%: "),
+                        HasSubstr("), tied with joint")),
+                  AllOf(HasSubstr("predictions of 3 trials: mean error 6."),
+                        HasSubstr("0.1%, which the repeats do not tell from none"))));
   const auto figures = db::load_trial_figures(connection);
   EXPECT_EQ(figures.at(fsmoe).tied_with, "joint");
   EXPECT_EQ(figures.at(joint).tied_with, "fsmoe");
@@ -205,11 +208,48 @@ TEST_F(ConclusionsTest, OneRepeatTellsNothingApart) {
   add("sequential", 2.0, 2.0, {2.0});
   add("fsmoe", 1.0, 1.0, {1.0});
   EXPECT_THAT(store_conclusions(connection, study).front(),
-              HasSubstr("fastest: fsmoe; one repeat tells no trials apart"));
+              HasSubstr("fastest: fsmoe, 2.00 times as fast as sequential; one repeat tells no "));
   add("joint", 1.1, 1.1, {1.1});
   store_conclusions(connection, study);
   db::Query rows(connection, "SELECT kendall_tau, kendall_tau_told_apart FROM study_view");
   EXPECT_EQ(rows.next(), (std::vector<db::Cell>{1.0, {}}));
+}
+
+db::Trial ended(const std::string& planner, const std::string& status) {
+  db::Trial one;
+  one.planner = planner;
+  one.status = status;
+  one.error = "why";
+  if (is_no_verdict(status)) {
+    one.status = "planned";
+    one.failure = status;
+  } else if (status != "done" && status != "planned") {
+    one.failure = status;
+  }
+  return one;
+}
+
+TEST(NothingCompares, IsAFailureWhereNothingWasMeasured) {
+  EXPECT_EQ(why_nothing_compares({ended("sequential", "hung"), ended("tutel", "hung"),
+                                  ended("fsmoe", "crashed"), ended("joint", "planned")}),
+            "no trial was measured: 1 crashed, 2 hung, 1 planned");
+  EXPECT_EQ(why_nothing_compares({}), "no trial was measured: there is none");
+}
+
+TEST(NothingCompares, IsAFailureWhereTheBaselineFailed) {
+  for (const char* status : {"hung", "crashed", "failed", db::kNotStarted, db::kLostNode}) {
+    EXPECT_EQ(why_nothing_compares({ended("sequential", status), ended("tutel", "done")}),
+              "the sequential schedule, which all others are compared with, " +
+                  std::string(status) + ": why");
+  }
+}
+
+TEST(NothingCompares, IsNoneWhereTrialsAreCompared) {
+  EXPECT_EQ(why_nothing_compares({ended("sequential", "done"), ended("tutel", "hung")}), "");
+  for (const char* status : {"infeasible", "out_of_memory"}) {
+    EXPECT_EQ(why_nothing_compares({ended("sequential", status), ended("tutel", "done")}), "")
+        << "then the fastest is what others are compared with";
+  }
 }
 
 }  // namespace

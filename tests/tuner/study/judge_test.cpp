@@ -36,7 +36,7 @@ TEST_F(StudyTest, JudgesByThePredictionsThatTheStudyMade) {
   ASSERT_EQ(all.trials.size(), stored.size());
   for (std::size_t i = 0; i < stored.size(); ++i) {
     EXPECT_NEAR(all.trials[i].predicted_s, *stored[i].predicted_s, 1e-9 * *stored[i].predicted_s);
-    EXPECT_EQ(all.trials[i].measured_s, *stored[i].comparable_s);
+    EXPECT_EQ(all.trials[i].measured_s, *stored[i].measured_s);
   }
   const Judgement by_kinds = judged.judge(CostParts{}.without(CostPart::shapes));
   EXPECT_NE(by_kinds.trials.front().predicted_s, all.trials.front().predicted_s);

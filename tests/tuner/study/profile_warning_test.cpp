@@ -32,14 +32,6 @@ TEST(ProfileWarning, DoesNotBlameOthersWhoTookNothing) {
               AllOf(HasSubstr("not known"), Not(HasSubstr("took 0%"))));
 }
 
-TEST(SpreadWarning, TellsRepeatsThatLieFarApart) {
-  EXPECT_EQ(spread_warning("tutel", {}), "");
-  EXPECT_EQ(spread_warning("tutel", {0.0181}), "");
-  EXPECT_EQ(spread_warning("tutel", {0.02, 0.016, 0.018}), "");
-  EXPECT_THAT(spread_warning("tutel {}", {0.0306, 0.0181, 0.0412}),
-              HasSubstr("WARNING: the repeats of tutel {} took 18.1 ms to 41.2 ms"));
-}
-
 TEST(ProfileWarning, ErrorsAreNamedBySchedule) {
   EXPECT_EQ(errors_by_schedule({{"sequential", 0.0042, 0.5}, {"2 chunks overlapped", -0.0312, {}}}),
             "sequential 0.4%, 2 chunks overlapped -3.1%");

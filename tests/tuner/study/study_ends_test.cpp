@@ -196,28 +196,24 @@ TEST_F(StudyEnds, AmidItsTrialsThoseThatWereTrainedCount) {
   run_study(o);
   auto connection = db::open_writer(database);
   const std::int64_t study = db::find_study(connection, "s")->id;
-  int trainings = 0, most = 1;
-  const TrialRuns how{.study_id = study,
-                      .job = o.job,
+  int trainings_made = 0, most = 1;
+  StudyTrainings trainings{.job = o.job};
+  trainings.before_training = [&](auto) {
+    if (trainings_made++ >= most) throw EndedEarly("enough", false);
+  };
+  const TrialRuns how{.trainings = trainings,
+                      .study_id = study,
                       .top = kTopAll,
                       .repeats = 3,
-                      .most_of_others = 1,
-                      .time_limit_s = [](double) { return 60; },
-                      .alive = [] {},
-                      .say = [](const std::string&) {},
-                      .warn = [](const std::string&) {},
-                      .check_run = [](std::int64_t) {},
-                      .before_training =
-                          [&](double) {
-                            if (trainings++ >= most) throw EndedEarly("enough", false);
-                          }};
+                      .steps = o.job.steps,
+                      .time_limit_s = [](double) { return 60; }};
   EXPECT_THROW(train_trials(connection, how), EndedEarly);
   EXPECT_THAT(repeats_of(0), ElementsAre(1, 2));
   for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "done");
   connection.database().exec(
       "DELETE FROM trial_repeat; UPDATE trial SET status = 'planned', measured_s = NULL");
   most = 0;
-  trainings = 0;
+  trainings_made = 0;
   EXPECT_THROW(train_trials(connection, how), EndedEarly);
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status, "planned");

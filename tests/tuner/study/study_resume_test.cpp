@@ -98,23 +98,6 @@ TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
   EXPECT_EQ(predicted.front().duration_s, sequential.predicted_s.value());
 }
 
-TEST(StudySettings, OfAStudyThatGoesOnAreThoseItWasBegunWithUnlessAskedFor) {
-  StudyOptions begun;
-  EXPECT_EQ(how_measured(begun, "{}").profile_rounds, kProfileRounds) << "of studies from before";
-  EXPECT_EQ(how_measured(begun, "{}").most_of_others, kUsualOthers);
-  EXPECT_EQ(how_measured(begun, "{}").refinements, 0);
-  begun.refinements = 3;
-  begun.profile_rounds = 2;
-  begun.most_of_others = 1;
-  const std::string settings = settings_json(begun, {});
-  StudyOptions resumed;
-  EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 2);
-  EXPECT_EQ(how_measured(resumed, settings).most_of_others, 1);
-  EXPECT_EQ(how_measured(resumed, settings).refinements, 3);
-  resumed.profile_rounds = 4;
-  EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 4);
-}
-
 TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   auto o = options();
   o.planners = parse_planners("sequential");
@@ -312,7 +295,7 @@ TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {
     begun.model_json = moe::to_json(o.model);
     begun.settings_json = "{}";
     begun.ranks = 2;
-    begun.layout = "dp=2,ep=1";  // as before a degree was known
+    begun.layout = to_text(moe::parse_layout("dp=2", 2));
     db::insert(connection, begun);
   }
   const auto refusal = [&](const std::string& layout) -> std::string {

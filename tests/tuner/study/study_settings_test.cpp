@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "moe/errors.h"
 #include "tuner/planners/planners.h"
 
@@ -33,12 +35,39 @@ TEST(StudySettings, TheFirstThatDiffersIsNamed) {
 
 TEST(StudySettings, ThatNobodyWroteSoAreRefusedByWhatTheyAre) {
   for (const char* wrong : {"[]", "", "{", "7", R"({"profile_rounds": "three"})"}) {
-    EXPECT_THAT([&] { how_measured(options(), wrong); },
+    EXPECT_THAT([&] { with_kept_settings(options(), wrong); },
                 ThrowsMessage<moe::InputError>(HasSubstr("expected an object of settings")))
         << wrong;
   }
   EXPECT_THAT([&] { other_setting("[]", settings_json(options(), {})); },
               ThrowsMessage<moe::InputError>(HasSubstr("settings_json in the database is []")));
+}
+
+TEST(StudySettings, ThatAreKeptAreThoseItWasBegunWithUnlessAskedFor) {
+  const StudyOptions usual = with_kept_settings(StudyOptions(), "{}");
+  EXPECT_EQ(usual.profile_rounds, kProfileRounds);
+  EXPECT_EQ(usual.most_of_others, kUsualOthers);
+  EXPECT_EQ(usual.refinements, 0);
+  StudyOptions begun;
+  begun.refinements = 3;
+  begun.profile_rounds = 2;
+  begun.most_of_others = 1;
+  StudyOptions resumed;
+  resumed.profile_rounds = 4;
+  resumed = with_kept_settings(resumed, settings_json(begun, {}));
+  EXPECT_EQ(resumed.profile_rounds, 4);
+  EXPECT_EQ(resumed.most_of_others, 1);
+  EXPECT_EQ(resumed.refinements, 3);
+}
+
+TEST(StudySettings, AreStoredUnlessTheyAreOfOneCall) {
+  const auto stored = nlohmann::json::parse(settings_json(StudyOptions(), {}));
+  for (const StudySetting& one : study_settings()) {
+    EXPECT_EQ(stored.contains(one.key), one.on_resume.rule != OnResume::Rule::once) << one.key;
+    EXPECT_THAT(option_of(one), testing::MatchesRegex("--[a-z-]+"));
+    EXPECT_EQ(testing::IsSubstring("", "", "as the study was begun", help_of(one)),
+              one.on_resume.rule == OnResume::Rule::kept);
+  }
 }
 
 }  // namespace

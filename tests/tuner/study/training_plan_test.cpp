@@ -28,13 +28,13 @@ TEST(TrainingPlan, TellsTheRunsThatAreLeftAndHowLongTheyTake) {
   EXPECT_EQ(plan.runs, 4);
   EXPECT_EQ(plan.trainings, 2);
   EXPECT_DOUBLE_EQ(plan.seconds, 2 * (5 + 50));
-  plan = planned_runs({{{1, 3.1}}, {{1, 1.9}}}, 0, 2, times);
+  plan = planned_runs({{{1, {{0, 3.1}}}}, {{1, {{0, 1.9}}}}}, 0, 2, times);
   EXPECT_EQ(plan.runs, 2);
 }
 
 TEST(TrainingPlan, ANewcomerBringsRunsOfTheBaseline) {
   const TrainingTimes times{{3, 2, 2}, 10, 0, true};
-  const PlannedRuns plan = planned_runs({{{1, 3}}, {{1, 2}}, {}}, 0, 1, times);
+  const PlannedRuns plan = planned_runs({{{1, {{0, 3}}}}, {{1, {{0, 2}}}}, {}}, 0, 1, times);
   EXPECT_THAT(plan.of_trial, ElementsAre(1, 1, 1)) << "sequential and the fastest beside it";
 }
 

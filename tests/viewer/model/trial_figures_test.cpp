@@ -58,14 +58,14 @@ TEST(TrialFigures, ASpeedUpSaysWhatItRestsOn) {
   EXPECT_EQ(unequal_text({&row}), "");
   row.figures.pace = "sequential computed 1.76 times as slowly";
   row.figures.equal_speedup = 1.43;
-  row.trial.comparable_s = 0.72;
+  row.figures.least_speedup = 1.9, row.figures.most_speedup = 2.2;
   EXPECT_EQ(speedup_explanation(row),
             "over the time of sequential\n"
-            "sequential computed 1.76 times as slowly: 1.43x on equal machines\n"
-            "compared as 720 ms, in the repeats that it has in common with others");
+            "95% interval: 1.90x to 2.20x\n"
+            "sequential computed 1.76 times as slowly: 1.43x on equal machines");
   TrialRow slower = row;
   slower.trial.planner = "tutel";
-  slower.trial.comparable_s = 0.8;
+  slower.trial.measured_s = *row.trial.measured_s + 0.1;
   EXPECT_EQ(unequal_text({&slower, &row}),
             "Unequal machines: for joint, sequential computed 1.76 times as slowly: 1.43x on equal "
             "machines. 1 other speed-up too.");

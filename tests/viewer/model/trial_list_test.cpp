@@ -127,14 +127,5 @@ TEST_F(TrialListTest, SaysWhichIsTheFastestAndWhatItIsNotToldFrom) {
   EXPECT_EQ(studies_of(rows), (std::vector<std::string>{"a study", "another"}));
 }
 
-TEST_F(TrialListTest, TheFastestIsThatByTheRepeatsInCommon) {
-  catalog.trials[2].trial.comparable_s = 0.9;
-  catalog.trials[2].figures.speedup = 2;
-  catalog.trials[2].figures.speedup_against = "sequential";
-  EXPECT_EQ(verdict_text(catalog, listed_trials(catalog, {})),
-            "Fastest: joint, 1.10 s, 2.00x as fast as sequential (compared as 900 ms, in the "
-            "repeats that it has in common with others).");
-}
-
 }  // namespace
 }  // namespace viewer::trial_list_test

@@ -1,4 +1,4 @@
-#include "tuner/study/measured_turns.h"
+#include "tuner/compare/turns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 #include "db/load.h"
 #include "db/store.h"
 #include "tests/db/sample.h"
+#include "tuner/compare/compared_trials.h"
 
-namespace tuner::measured_turns_test {
+namespace tuner::turns_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,9 +48,8 @@ TEST_F(MeasuredTurnsTest, AreTheIterationsAfterTheWarmUpOfAllRepeats) {
   add_repeat(1, 1.4, {9, 8, 1.4, 1.0, 1.5});
   add_repeat(2, 1.05, {9, 8, 1.1, 1.0});
   const Turns turns = measured_turns(connection, db::load_trial_repeats(connection, trial));
-  EXPECT_THAT(turns,
-              ElementsAre(Pair(Pair(1, 3), 1.4), Pair(Pair(1, 4), 1.0), Pair(Pair(1, 5), 1.5),
-                          Pair(Pair(2, 3), 1.1), Pair(Pair(2, 4), 1.0)));
+  EXPECT_THAT(turns, ElementsAre(Pair(1, ElementsAre(Pair(3, 1.4), Pair(4, 1.0), Pair(5, 1.5))),
+                                 Pair(2, ElementsAre(Pair(3, 1.1), Pair(4, 1.0)))));
   EXPECT_EQ(median_s(turns), 1.1) << "the mean of the repeats' medians is 1.225";
 }
 
@@ -58,21 +58,24 @@ TEST_F(MeasuredTurnsTest, ARepeatWithoutIterationsAfterTheWarmUpIsOneTurn) {
   add_repeat(2, 1.2, {1.3, 1.1});
   add_repeat(3, 0, {});
   EXPECT_THAT(measured_turns(connection, db::load_trial_repeats(connection, trial)),
-              ElementsAre(Pair(Pair(1, 0), 1.4), Pair(Pair(2, 0), 1.2)));
+              ElementsAre(Pair(1, ElementsAre(Pair(0, 1.4))), Pair(2, ElementsAre(Pair(0, 1.2)))));
 }
 
 TEST_F(MeasuredTurnsTest, OfAStudyAreThoseOfItsTrialsThatHaveEndedAndHaveSome) {
   const std::int64_t study = db::load_trial(connection, trial).study_id;
   add_repeat(1, 1.4, {});
-  EXPECT_TRUE(measured_trials(connection, study).empty()) << "it has not ended";
+  EXPECT_TRUE(compared_trials(connection, study).trials.empty()) << "it has not ended";
   db::Trial ended = db::load_trial(connection, trial);
   ended.status = "done";
   db::finish_trial(connection, ended);
-  const auto all = measured_trials(connection, study);
-  ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].trial.id, trial);
-  EXPECT_EQ(median_s(all[0].turns), 1.4);
+  const ComparedTrials all = compared_trials(connection, study);
+  ASSERT_EQ(all.trials.size(), 1u);
+  EXPECT_EQ(all.trials[0].id, trial);
+  EXPECT_EQ(all.sequential, 0u);
+  EXPECT_EQ(all.comparison.seconds[0], 1.4);
+  EXPECT_TRUE(
+      compared_trials(connection, study, [](const db::Trial&) { return false; }).trials.empty());
 }
 
 }  // namespace
-}  // namespace tuner::measured_turns_test
+}  // namespace tuner::turns_test

@@ -1,4 +1,4 @@
-#include "tuner/study/training_starts.h"
+#include "tuner/study/stored_trainings.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "db/store.h"
 #include "tests/db/sample.h"
 
-namespace tuner::training_starts_test {
+namespace tuner::stored_trainings_test {
 namespace {
 
 class TrainingStarts : public ::testing::Test {
@@ -59,4 +59,4 @@ TEST_F(TrainingStarts, RanksStartBetweenTheEndOfOneAndTheBeginOfTheNext) {
 }
 
 }  // namespace
-}  // namespace tuner::training_starts_test
+}  // namespace tuner::stored_trainings_test
