@@ -145,7 +145,7 @@ TEST(OpCosts, ComputationOnRoutedRowsCostsEachRankItsOwn) {
               ElementsAre(DoubleEq(0.016), DoubleEq(0.014), DoubleEq(0.018), DoubleEq(0.020)));
   EXPECT_EQ(cost.activity, moe::Activity::computation);
   EXPECT_EQ(alone_seconds(cost, c.groups, c.cluster), cost.seconds[3]);
-  EXPECT_THAT(c.of(combine).seconds, ElementsAre(0.5, 0.5, 0.5, 0.5));
+  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(seconds_on(c.of(combine), rank), 0.5);
 }
 
 TEST(OpCosts, LinkLoadsAddUpAtCardsBetweenNodesAndAtRanksWithinThem) {
