@@ -62,15 +62,16 @@ class PlannerOfTuner {
 
  private:
   tuner::PlanRequest request() const {
-    return {arguments_.planner,
-            arguments_.model,
-            arguments_.cluster,
-            tuner::is_measured_cluster(arguments_.cluster) ? arguments_.database : "",
-            arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)),
-            arguments_.layout,
-            arguments_.plan_every,
-            arguments_.memory_limit_bytes,
-            [](const std::string& text) { spdlog::info(text); }};
+    const bool measured = tuner::is_measured_cluster(arguments_.cluster);
+    return {.planner = arguments_.planner,
+            .scenario = {.model = arguments_.model,
+                         .cluster = arguments_.cluster,
+                         .database = measured ? arguments_.database : "",
+                         .ranks = arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)),
+                         .layout = arguments_.layout},
+            .iterations = arguments_.plan_every,
+            .memory_limit_bytes = arguments_.memory_limit_bytes,
+            .say = [](const std::string& text) { spdlog::info(text); }};
   }
 
   moe::FurtherPlans measured(tuner::PlanInTraining plan) {

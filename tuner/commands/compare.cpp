@@ -17,7 +17,6 @@
 #include "tuner/commands/printing.h"
 #include "tuner/costs/used_fits.h"
 #include "tuner/planners/planners.h"
-#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/scenario/given.h"
 #include "tuner/scenario/sweep.h"
 
@@ -35,82 +34,44 @@ std::vector<PlannerRequest> requests_of(const Arguments& arguments) {
   return requests;
 }
 
-/// Compares one combination of settings after another.
-class Sweep {
- public:
-  explicit Sweep(const Arguments& arguments)
-      : arguments_(arguments), requests_(requests_of(arguments)) {}
+/// The rows of one combination of settings. What is said already is not said again.
+ComparedRows compared(const Arguments& arguments, const std::vector<PlannerRequest>& requests,
+                      const std::vector<std::string>& settings, std::set<std::string>& said) {
+  ScenarioOptions options = arguments.scenario;
+  options.settings = settings;
+  const Scenario scenario = load_said(options, said);
+  const int plan_every = arguments.plan_every;
+  std::vector<Given> given;
+  for (const std::string& file : arguments.given) {
+    given.push_back(load_given(file, scenario.program));
+  }
+  if (plan_every > 0 && scenario.routings.empty()) {
+    throw moe::InputError(fmt::format(
+        "--plan-every {}: --routing {} is one iteration: expected a folder with a file for "
+        "each, or drift:EXPONENT:SHARE:ITERATIONS",
+        plan_every, options.routing));
+  }
+  ComparedRows rows =
+      plan_every > 0
+          ? replay_planners(scenario.situation(), requests, given, plan_every)
+          : compare_planners(scenario.situation(), requests, given, arguments.candidates);
+  const std::string unused = unused_fits(scenario.costs, rows.fits_used);
+  if (!unused.empty() && said.insert(unused).second) spdlog::warn(unused);
+  return rows;
+}
 
-  void add(const std::vector<std::string>& settings) {
-    ComparedRows added = rows_of(settings);
-    for (Compared& row : added.rows) row.settings = settings;
-    std::ranges::move(added.rows, std::back_inserter(rows_));
-    if (!first_refusal_) first_refusal_ = added.first_refusal;
+/// What a model, a layout or a file refuses is a row for each planner. Within the error's handler.
+ComparedRows all_refused(const std::vector<PlannerRequest>& requests, const std::string& reason) {
+  ComparedRows result;
+  for (const PlannerRequest& request : requests) {
+    Compared& row = result.rows.emplace_back();
+    row.planner = request.planner->name;
+    row.parameters_json = to_json(request.options);
+    row.refusal = reason;
   }
-  /// Throws the first refusal where there is nothing else.
-  const std::vector<Compared>& rows() const {
-    const bool any =
-        std::ranges::any_of(rows_, [](const Compared& row) { return !row.figures.empty(); });
-    if (!any && first_refusal_) std::rethrow_exception(first_refusal_);
-    return rows_;
-  }
-
- private:
-  /// What a model, a layout or a file refuses is a row for each planner.
-  ComparedRows rows_of(const std::vector<std::string>& settings) {
-    try {
-      return compared(settings);
-    } catch (const moe::Refusal& refusal) {
-      return refused(refusal.what());
-    } catch (const moe::InputError& error) {
-      return refused(error.what());
-    }
-  }
-  ComparedRows compared(const std::vector<std::string>& settings) {
-    ScenarioOptions options = arguments_.scenario;
-    options.settings = settings;
-    const Scenario scenario = load_said(options, said_);
-    std::vector<Given> given;
-    for (const std::string& file : arguments_.given) {
-      given.push_back(load_given(file, scenario.program));
-    }
-    if (arguments_.plan_every > 0) {
-      if (scenario.routings.empty()) {
-        throw moe::InputError(fmt::format(
-            "--plan-every {}: --routing {} is one iteration: expected a folder with a file for "
-            "each, or drift:EXPONENT:SHARE:ITERATIONS",
-            arguments_.plan_every, options.routing));
-      }
-      return with_unused_said(
-          scenario, replay_planners(scenario.situation(), requests_, given, arguments_.plan_every));
-    }
-    return with_unused_said(
-        scenario, compare_planners(scenario.situation(), requests_, given, arguments_.candidates));
-  }
-  ComparedRows with_unused_said(const Scenario& scenario, ComparedRows rows) {
-    const std::string unused = unused_fits(scenario.costs, rows.fits_used);
-    if (!unused.empty() && said_.insert(unused).second) spdlog::warn(unused);
-    return rows;
-  }
-  /// Within the handler of an error.
-  ComparedRows refused(const std::string& reason) const {
-    ComparedRows result;
-    for (const PlannerRequest& request : requests_) {
-      Compared& row = result.rows.emplace_back();
-      row.planner = request.planner->name;
-      row.parameters_json = to_json(request.options);
-      row.refusal = reason;
-    }
-    result.first_refusal = std::current_exception();
-    return result;
-  }
-
-  const Arguments& arguments_;
-  const std::vector<PlannerRequest> requests_;
-  std::set<std::string> said_;
-  std::vector<Compared> rows_;
-  std::exception_ptr first_refusal_{};
-};
+  result.first_refusal = std::current_exception();
+  return result;
+}
 
 bool any_has(const std::vector<Compared>& rows, std::string Compared::*text) {
   return std::ranges::any_of(rows, [&](const Compared& row) { return !(row.*text).empty(); });
@@ -147,9 +108,26 @@ void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
 
 int compare(const Arguments& arguments) {
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
-  Sweep sweep(arguments);
-  for (const std::vector<std::string>& settings : combinations(keys)) sweep.add(settings);
-  print(keys, sweep.rows(), arguments);
+  const std::vector<PlannerRequest> requests = requests_of(arguments);
+  std::set<std::string> said;
+  ComparedRows all;
+  for (const std::vector<std::string>& settings : combinations(keys)) {
+    ComparedRows added;
+    try {
+      added = compared(arguments, requests, settings, said);
+    } catch (const moe::Refusal& refusal) {
+      added = all_refused(requests, refusal.what());
+    } catch (const moe::InputError& error) {
+      added = all_refused(requests, error.what());
+    }
+    for (Compared& row : added.rows) row.settings = settings;
+    std::ranges::move(added.rows, std::back_inserter(all.rows));
+    if (!all.first_refusal) all.first_refusal = added.first_refusal;
+  }
+  const bool any =
+      std::ranges::any_of(all.rows, [](const Compared& row) { return !row.figures.empty(); });
+  if (!any && all.first_refusal) std::rethrow_exception(all.first_refusal);
+  print(keys, all.rows, arguments);
   return 0;
 }
 

@@ -16,16 +16,6 @@
 namespace tuner {
 namespace {
 
-ScenarioOptions options_of(const PlanRequest& request) {
-  ScenarioOptions options;
-  options.model = request.model;
-  options.cluster = request.cluster;
-  options.database = request.database;
-  options.ranks = request.ranks;
-  options.layout = request.layout;
-  return options;
-}
-
 /// All ranks wait for the plan, so schedules are judged by one iteration.
 Scenario of_one_iteration(Scenario scenario, const PlanRequest& request) {
   scenario.costs.slowdowns.clear();
@@ -36,7 +26,7 @@ Scenario of_one_iteration(Scenario scenario, const PlanRequest& request) {
 }  // namespace
 
 Scenario plan_scenario(const PlanRequest& request, const std::vector<std::string>& settings) {
-  ScenarioOptions options = options_of(request);
+  ScenarioOptions options = request.scenario;
   options.settings = settings;
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) request.say(remark);
@@ -50,7 +40,7 @@ Scenario plan_scenario(const PlanRequest& request, const moe::Model& model,
   MeasuredCosts handed;
   handed.costed = {cluster_from_json(json.at("cluster").dump()),
                    cost_model_from_json(json.at("costs").dump())};
-  return of_one_iteration(scenario_of(options_of(request), model, std::move(handed)), request);
+  return of_one_iteration(scenario_of(request.scenario, model, std::move(handed)), request);
 }
 
 std::string costs_json(const Scenario& scenario) {

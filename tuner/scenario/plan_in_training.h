@@ -14,12 +14,8 @@ namespace tuner {
 
 /// The settings with which moe-train plans; texts are as on moe-tune's command line.
 struct PlanRequest {
-  std::string planner;   ///< "pipemoe", "tutel:4"
-  std::string model;     ///< name or file
-  std::string cluster;   ///< name, file, or "measured"
-  std::string database;  ///< the database for "measured"
-  int ranks = 1;
-  std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
+  std::string planner;  ///< "pipemoe", "tutel:4"
+  ScenarioOptions scenario;
   int iterations = 0;  ///< PlannerOptions::iterations
   /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A
   /// plan of another planner that needs more under the present routing is dropped, and the schedule

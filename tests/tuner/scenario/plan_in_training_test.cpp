@@ -31,9 +31,9 @@ Planned plan_after_one(const std::string& planner, std::int64_t memory_limit_byt
   Planned planned;
   PlanRequest request;
   request.planner = planner;
-  request.model = "box-skewed";
-  request.cluster = "box";
-  request.ranks = 4;
+  request.scenario.model = "box-skewed";
+  request.scenario.cluster = "box";
+  request.scenario.ranks = 4;
   request.memory_limit_bytes = memory_limit_bytes;
   request.say = [&](const std::string& text) { planned.said += text; };
   const Scenario scenario = box_skewed();
@@ -72,12 +72,12 @@ TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
 TEST(PlanInTraining, WhatIsHandedOnGivesThePlanOfWhatWasRead) {
   PlanRequest request;
   request.planner = "joint";
-  request.model = "box-skewed";
-  request.cluster = "box";
-  request.ranks = 4;
+  request.scenario.model = "box-skewed";
+  request.scenario.cluster = "box";
+  request.scenario.ranks = 4;
   const Scenario read = plan_scenario(request, {"moe.experts=8"});
   const std::string costs = costs_json(read);
-  request.model = request.cluster = "no/such/file";
+  request.scenario.model = request.scenario.cluster = "no/such/file";
   const Scenario handed = plan_scenario(request, read.model, costs);
   const moe::Schedule planned = plan_in_training(request, read)({});
   EXPECT_FALSE(planned.decisions.empty());
