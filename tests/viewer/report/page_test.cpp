@@ -172,7 +172,7 @@ TEST_F(ReportTest, TablesHaveTheRowsOfTheStudy) {
       EXPECT_EQ(lines, 1 + 4 * facts.timelines.size());
     }
     if (table.file == "exposed.csv") {
-      EXPECT_EQ(lines, 1 + facts.exposed.size());
+      EXPECT_EQ(lines, 1 + facts.why.exposed.size());
     }
     EXPECT_GE(lines, 1U) << table.file;
   }
