@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "moe/program/op.h"
-#include "tuner/simulate/flow.h"
+#include "tuner/simulate/flow_rates.h"
 
 namespace tuner {
 

@@ -17,6 +17,11 @@ constexpr double kTogetherInLarge = 2e-3;
 constexpr std::size_t kFewMembers = 16;  ///< whose flows end as those of single transfers do
 constexpr double kRoundingBytes = 1e-3;  ///< more than sums of bytes are off by rounding
 
+bool stands_for_several(const OpCost& cost) {
+  return std::ranges::any_of(cost.calls,
+                             [](const GroupCall& call) { return !call.copies.empty(); });
+}
+
 }  // namespace
 
 FlowsUnderWay::FlowsUnderWay(const moe::Program& program, const moe::Groups& groups,
@@ -24,6 +29,8 @@ FlowsUnderWay::FlowsUnderWay(const moe::Program& program, const moe::Groups& gro
     : program_(program),
       groups_(groups),
       costs_(costs),
+      cluster_(cluster),
+      folded_(std::ranges::any_of(costs, stands_for_several)),
       flows_left_(costs.size()),
       links_(costs, groups, cluster) {
   for (std::size_t op = 0; op < costs.size(); ++op) {
@@ -214,11 +221,18 @@ std::vector<CallMember> FlowsUnderWay::end(double now) {
   return ended;
 }
 
-void FlowsUnderWay::share_links(double now, const SharedLinks::Speed& speed) {
+void FlowsUnderWay::share_links(double now,
+                                const std::function<double(int rank, Occupation link)>& speed) {
   settle(now);
   changed_ = false;
   next_end_ = kNotYet;
-  links_.share(large_calls_, flows_, speed);
+  if (!large_calls_.empty() || folded_) {
+    links_.share(large_calls_, flows_, speed);
+  } else if (!flows_.empty()) {
+    const std::vector<double> rates = flow_rates(flows_, costs_, groups_, cluster_, speed);
+    for (std::size_t i = 0; i < flows_.size(); ++i) flows_[i].rate = rates[i];
+    links_.forget();
+  }
   find_ends(now);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -11,7 +12,7 @@
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/simulate/channels.h"
-#include "tuner/simulate/flow.h"
+#include "tuner/simulate/flow_rates.h"
 #include "tuner/simulate/moving_call.h"
 #include "tuner/simulate/shared_links.h"
 
@@ -39,7 +40,7 @@ class FlowsUnderWay {
   /// Ends the flows whose time has come. Returns the members that go on then.
   std::vector<CallMember> end(double now);
   /// Gives all flows max-min fair rates. `speed`: of a rank's communication beside its other work.
-  void share_links(double now, const SharedLinks::Speed& speed);
+  void share_links(double now, const std::function<double(int rank, Occupation link)>& speed);
   /// How long what the cards of the group's nodes have been given to send still takes, without
   /// messages between ranks of the group on channels of `stream`: its own follow those anyway.
   double cards_busy_s(double now, const GroupCall& group, moe::Stream stream) const;
@@ -66,6 +67,8 @@ class FlowsUnderWay {
   const moe::Program& program_;
   const moe::Groups& groups_;
   const std::vector<OpCost>& costs_;
+  const Cluster& cluster_;
+  const bool folded_;  ///< whether transfers stand for several (Transfer::out)
   std::vector<Flow> flows_;
   std::list<MovingCall> large_calls_;
   /// [op][call][member]; empty where the call has its bytes by rank

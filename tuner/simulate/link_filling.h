@@ -7,7 +7,7 @@
 #include "moe/rows/groups.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/simulate/flow.h"
+#include "tuner/simulate/flow_rates.h"
 #include "tuner/simulate/moving_call.h"
 
 namespace tuner {

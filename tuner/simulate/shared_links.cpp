@@ -29,6 +29,11 @@ SharedLinks::SharedLinks(const std::vector<OpCost>& costs, const moe::Groups& gr
                          const Cluster& cluster)
     : costs_(costs), groups_(groups), filling_(costs, groups, cluster, speeds_) {}
 
+void SharedLinks::forget() {
+  between_.clear();
+  within_.clear();
+}
+
 void SharedLinks::share(std::list<MovingCall>& calls, std::span<Flow> pairs, const Speed& speed) {
   note_speeds(calls, pairs, speed);
   gather(calls, pairs, MovingCall::between_nodes);
@@ -70,14 +75,15 @@ void SharedLinks::share(std::list<MovingCall>& calls, std::span<Flow> pairs, con
 
 void SharedLinks::note_speeds(const std::list<MovingCall>& calls, std::span<const Flow> pairs,
                               const Speed& speed) {
-  noted_.clear();
-  const auto note = [&](const GroupCall& group) {
-    if (std::find(noted_.rbegin(), noted_.rend(), &group) != noted_.rend()) return;
-    noted_.push_back(&group);
-    for (const int rank : group.ranks) speeds_.set(rank, group.link, speed(rank, group.link));
-  };
-  for (const MovingCall& call : calls) note(*call.group);
-  for (const Flow& flow : pairs) note(costs_[flow.op].calls[flow.call]);
+  const auto note = [&](int rank, Occupation link) { speeds_.set(rank, link, speed(rank, link)); };
+  for (const MovingCall& call : calls) {
+    for (const int rank : call.group->ranks) note(rank, call.group->link);
+  }
+  for (const Flow& flow : pairs) {
+    const Occupation link = costs_[flow.op].calls[flow.call].link;
+    note(flow.from, link);
+    note(flow.to, link);
+  }
 }
 
 /// Finds what moves between nodes or within them, by node.
@@ -110,9 +116,7 @@ void SharedLinks::gather(std::list<MovingCall>& calls, std::span<Flow> pairs,
       crossed_[node] = true;
     }
   }
-  if (!between && !std::ranges::is_sorted(pairs_, {}, node_of_pair)) {
-    std::ranges::stable_sort(pairs_, {}, node_of_pair);
-  }
+  if (!between) std::ranges::stable_sort(pairs_, {}, node_of_pair);
 
   nodes_.clear();
   std::size_t next = 0, pair = between ? pairs_.size() : 0;

@@ -10,22 +10,18 @@
 #include "moe/rows/groups.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/simulate/flow.h"
+#include "tuner/simulate/flow_rates.h"
 #include "tuner/simulate/link_filling.h"
 #include "tuner/simulate/moving_call.h"
 
 namespace tuner {
 
-/// Gives flows that are under way their rates, of transfers between two ranks (`pairs`) and of
-/// large calls (moving_call.h) beside each other: max-min fair over the network cards, the links of
-/// ranks inside nodes, and the bandwidth of each rank in each call, which is that of the collective
-/// times `speed(rank, link)` (`link`: the one that the call keeps busy). A flow's rate could only
-/// be raised by lowering that of one which has no more.
+/// Gives flows that are under way their rates: max-min fair over the links of flow_rates.h, for
+/// transfers between two ranks (`pairs`) and for large calls (moving_call.h) beside each other.
 ///
-/// All rates rise together from zero. When a link is full at level x, transfers over it stay at x
-/// and take so much of the other links that they cross: with capacity C left and n transfers that
-/// still rise, the next link to fill is the one with the smallest C / n. Transfers of large calls
-/// are counted and not listed. In a large call every rank s sends to every rank d, so that a transfer rises while neither a
+/// It is the progressive filling of fair_share.h, with transfers of large calls counted and not
+/// listed. All rates rise together. When a link is full at level x, transfers over it stay at x.
+/// In a large call every rank s sends to every rank d, so that a transfer rises while neither a
 /// link of s nor one of d is full, and its rate is the lower of the two levels:
 ///     rate(s, d) = min(y_s, y_d)
 /// With F the sum of the levels y_d of ranks that have found theirs, and n the number of those that
@@ -48,8 +44,11 @@ class SharedLinks {
   SharedLinks(const SharedLinks&) = delete;
   SharedLinks& operator=(const SharedLinks&) = delete;
 
-  /// Sets the rates of all flows. Nobody else changes rates.
+  /// Sets the rates of all flows. Expects that nobody changed rates since the last call, else
+  /// forget().
   void share(std::list<MovingCall>& calls, std::span<Flow> pairs, const Speed& speed);
+  /// Someone else has set rates.
+  void forget();
 
  private:
   /// What decides the rates of a part of the links: equal keys mean equal rates.
@@ -87,13 +86,12 @@ class SharedLinks {
   Key between_;              ///< of the rates between nodes
   std::vector<Key> within_;  ///< [node of the cluster]: of the rates within it
   // Of the part that is looked at:
-  std::vector<const GroupCall*> noted_;  ///< calls whose ranks' speeds are known
-  std::vector<MovingCall*> calls_;       ///< that move something
-  std::vector<NodeOfCall> of_calls_;     ///< by node, then call
-  std::vector<Flow*> pairs_;             ///< within nodes: by node
-  std::vector<Node> nodes_;              ///< ascending
-  std::vector<int> places_;              ///< [place in of_calls_]: place in filling_
-  std::vector<bool> crossed_;            ///< [node of the cluster]: by a pair
+  std::vector<MovingCall*> calls_;    ///< that move something
+  std::vector<NodeOfCall> of_calls_;  ///< by node, then call
+  std::vector<Flow*> pairs_;          ///< within nodes: by node
+  std::vector<Node> nodes_;           ///< ascending
+  std::vector<int> places_;           ///< [place in of_calls_]: place in filling_
+  std::vector<bool> crossed_;         ///< [node of the cluster]: by a pair
   Key key_;
   std::unordered_map<std::uint64_t, std::size_t> with_key_;  ///< hash of a key: place in nodes_
 };

@@ -39,7 +39,7 @@ namespace tuner {
 /// nothing moves for alpha. Where flows between nodes are under way through a card of the call's
 /// nodes, nothing moves before that either, for LaunchGaps::queued_s or until these flows end.
 /// Then, at t0 + alpha where there are none, all transfers of the call become flows with b bytes
-/// left, db/dt = -r. The rates r are max-min fair (shared_links.h) over these links:
+/// left, db/dt = -r. The rates r are max-min fair (fair_share.h) over these links:
 ///   - the network card of each node, out and in; each rank's intra-node link, out and in;
 ///   - the bandwidth of one rank in this call, out and in: 1 / beta of the collective's fit, times
 ///     speed(y, X), where y is the link that the call occupies (the inter-node link if it crosses

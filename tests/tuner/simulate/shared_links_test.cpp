@@ -5,7 +5,7 @@
 #include <list>
 #include <random>
 
-#include "tests/tuner/simulate/listed_rates.h"
+#include "tuner/simulate/flow_rates.h"
 #include "tuner/simulate/moving_call.h"
 
 namespace tuner::shared_links_test {
@@ -78,8 +78,6 @@ Case random_case(unsigned seed) {
       flow.from = flow.from_member = rank;
       flow.to = flow.to_member = next;
       flow.bytes_left = 1;
-      flow.out = random() % 2 ? 1 : between(0.1, 3);
-      flow.in = random() % 2 ? 1 : between(0.1, 3);
       flow.between_nodes =
           node_of[static_cast<std::size_t>(rank)] != node_of[static_cast<std::size_t>(next)];
       c.pairs.push_back(flow);
@@ -122,8 +120,7 @@ void expect_rates_of_listed(const Case& c, const std::list<MovingCall>& calls,
     flows.insert(flows.end(), of_call.begin(), of_call.end());
   }
   if (flows.empty()) return;
-  const std::vector<double> expected =
-      test::listed_rates(flows, c.costs, c.groups, c.cluster, speed);
+  const std::vector<double> expected = flow_rates(flows, c.costs, c.groups, c.cluster, speed);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     ASSERT_NEAR(pairs[i].rate, expected[i], 1e-7 * expected[i]);
   }
@@ -147,43 +144,6 @@ void expect_rates_of_listed(const Case& c, const std::list<MovingCall>& calls,
       }
     }
   }
-}
-
-/// The rates of transfers from ranks to ranks of nodes of two, in one call and all at once.
-std::vector<double> rates_of(const std::vector<std::pair<int, int>>& from_to, double card,
-                             double of_rank) {
-  const moe::Groups groups = moe::make_groups(6, 6, {0, 0, 1, 1, 2, 2});
-  Cluster cluster;
-  cluster.inter_node.bandwidth_bytes_per_s = card;
-  std::vector<OpCost> costs(1);
-  costs[0].inter_node_bytes_per_s = of_rank;
-  costs[0].calls.emplace_back().ranks = {0, 1, 2, 3, 4, 5};
-  std::vector<Flow> pairs;
-  for (const auto& [from, to] : from_to) {
-    Flow& flow = pairs.emplace_back();
-    flow.from = flow.from_member = from;
-    flow.to = flow.to_member = to;
-    flow.between_nodes = true;
-  }
-  std::list<MovingCall> none;
-  SharedLinks(costs, groups, cluster).share(none, pairs, [](int, Occupation) { return 1; });
-  std::vector<double> rates;
-  for (const Flow& flow : pairs) rates.push_back(flow.rate);
-  return rates;
-}
-
-TEST(SharedLinks, ACardIsSharedEqually) {
-  EXPECT_EQ(rates_of({{0, 2}, {0, 3}, {1, 4}}, 6, 100), (std::vector<double>{2, 2, 2}));
-}
-
-TEST(SharedLinks, WhatOneCannotUseTheOthersGet) {
-  // The card of node 0 carries 0 -> 2 and 1 -> 4; rank 2 receives from 4 and 5 too.
-  EXPECT_EQ(rates_of({{0, 2}, {1, 4}, {4, 2}, {5, 2}}, 10, 6), (std::vector<double>{2, 6, 2, 2}));
-}
-
-TEST(SharedLinks, BottlenecksFillInOrder) {
-  // A line of two cards, out of node 0 and into node 1: one transfer over both, others over one.
-  EXPECT_EQ(rates_of({{0, 2}, {1, 4}, {4, 3}, {5, 3}}, 9, 100), (std::vector<double>{3, 6, 3, 3}));
 }
 
 MovingCall call_of(const Case& c, int op) { return {op, 0, 0, c.costs[op].calls[0], c.groups}; }

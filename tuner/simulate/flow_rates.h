@@ -1,6 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <limits>
+#include <span>
+#include <vector>
+
+#include "moe/rows/groups.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/op_costs.h"
 
 namespace tuner {
 
@@ -23,5 +30,13 @@ struct Flow {
   int channel = -1;       ///< -1: it is none of them
   double held_bytes = 0;  ///< the last ones, which wait until the receiver comes
 };
+
+/// Max-min fair rates (fair_share.h) of flows, in bytes per second and in their order. They are
+/// limited by the network cards, by the links of ranks inside nodes, and by the bandwidth of each
+/// rank in each call: that of the collective times `speed(rank, link)`, where `link` is the one
+/// that the call keeps busy. Each flow is one transfer (out and in are 1).
+std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
+                               const moe::Groups& groups, const Cluster& cluster,
+                               const std::function<double(int rank, Occupation link)>& speed);
 
 }  // namespace tuner
