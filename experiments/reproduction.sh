@@ -43,7 +43,6 @@ begin() {
   why=$(mkdir -p "$out" 2>&1) || wrong_use "--out $out: cannot be made: ${why##*: }"
   work=$out
   rows=$out/rows.csv
-  : > "$out/why.tsv"
   echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis,reading,reading_order,left_out > "$rows"
 }
 
@@ -163,15 +162,10 @@ ratio() {
   awk -v a="$1" -v b="$2" -v digits="${3-3}" 'BEGIN { printf "%.*f", digits, a / b }'
 }
 
-# why TABLE SENTENCE: why figures of the table are not within 15% of the paper's, for the page of all.
-why() {
-  printf '%s\t%s\n' "$1" "$2" >> "$work/why.tsv"
-}
-
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does
 # not print. The difference is ours over the paper less 1. The row is of the reading that the
 # variable `reading` names: any but the first stands behind the setting. A row counts unless the
-# variable `left_out` says why not (pages.awk has the reasons).
+# variable `left_out` says why not (counts.awk has the reasons).
 row() {
   local order=1 known
   for known in "${known_readings[@]}"; do

@@ -1,6 +1,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "db/load.h"
@@ -64,6 +65,19 @@ TEST_F(Views, UnitsOnThePageAreThoseOfTheNames) {
       EXPECT_EQ(column.unit, "tokens") << where;
     }
   }
+}
+
+TEST_F(Views, AColumnOfThePageHasTheUnitInBracketsAndTheSharedMeaning) {
+  const auto& columns = view_columns();
+  const auto find = [&](const std::string& view, const std::string& name) {
+    return *std::find_if(columns.begin(), columns.end(), [&](const ViewColumn& column) {
+      return column.view == view && column.name == name;
+    });
+  };
+  EXPECT_EQ(find("iteration_view", "loss").unit, "nats");
+  EXPECT_EQ(find("span_view", "run").meaning, "number of the run");
+  EXPECT_EQ(find("figure_view", "system").meaning, find("figure_view", "quantity").meaning)
+      << "both stand in one line";
 }
 
 TEST_F(Views, WhatIsAskedOfOneTimelineReadsThatTimelineAlone) {

@@ -20,3 +20,7 @@ expect_line '| joint | 601 |  | 720 | 695 | 681 | 3.6% | 1.44 | 1.46 | 500 | 51 
 expect_line '### small at 1 Gbit/s: bf16 beside f32'
 expect_line '| fsmoe | 700 | 690 | 1.4% | 1.45 | 550 | 460 | 19.6% | 1.30 | 1.50 |'
 expect_line '| sequential | 1050 | 1000 | 5.0% | 1.00 | 660 | 600 | 10.0% | 1.00 | 1.67 |'
+
+tables=$(awk -f "$root/experiments/box_planners/tables.awk" "$root/experiments/box_planners/tables.csv")  # as the page says
+expect_line '### box-switch at 1 Gbit/s'
+expect_line '| joint | 609 |  | 702 | 707 | 689 | -0.8% | 1.47 | 1.46 | 579 | 81 | 652 |  |'

@@ -141,8 +141,8 @@ std::string judged_order(const db::PredictionQuality& quality) {
   }
   if (quality.regret) {
     text += fmt::format(
-        "{} the schedule that was predicted to be fastest took {} longer than the "
-        "fastest",
+        "{} of the schedules that no refinement planned the one that was predicted to be fastest "
+        "took {} longer than the fastest",
         text.empty() ? "In the measurement" : ", and", percent_text(*quality.regret));
   }
   return text.empty() ? text : text + ".";
