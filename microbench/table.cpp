@@ -11,35 +11,6 @@
 namespace microbench {
 namespace {
 
-/// Columns of CSV and JSON: those of measurement_view, and some that the database does not keep.
-const std::vector<std::string> kFileColumns = {"op",
-                                               "device",
-                                               "dtype",
-                                               "ranks",
-                                               "bytes",
-                                               "count",
-                                               "redop",
-                                               "root",
-                                               "parameters",
-                                               "flops",
-                                               "time_s",
-                                               "min_s",
-                                               "max_s",
-                                               "cv",
-                                               "samples",
-                                               "algorithm_bandwidth_bytes_per_s",
-                                               "bus_bandwidth_bytes_per_s",
-                                               "flops_per_s",
-                                               "wrong",
-                                               "p50_s",
-                                               "p95_s",
-                                               "awake_s",
-                                               "host",
-                                               "date",
-                                               "nodes",
-                                               "commit",
-                                               "network"};
-
 double microseconds(double seconds) { return seconds * 1e6; }
 double gigabytes(double bytes) { return bytes / 1e9; }
 
@@ -51,6 +22,59 @@ std::string date_of(double instant) {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text.data();
+}
+
+/// What a row of CSV and JSON tells of.
+struct FileRow {
+  const Result& result;
+  const db::Measurement& measured;
+  const Origin& origin;
+};
+
+/// A column of CSV and JSON.
+struct FileColumn {
+  const char* name;
+  db::Cell (*cell)(const FileRow&);
+};
+
+/// Those of measurement_view, and some that the database does not keep.
+constexpr FileColumn kFileColumns[] = {
+    {"op", [](const FileRow& r) -> db::Cell { return r.measured.op; }},
+    {"device", [](const FileRow& r) -> db::Cell { return r.measured.device; }},
+    {"dtype", [](const FileRow& r) -> db::Cell { return r.measured.dtype; }},
+    {"ranks", [](const FileRow& r) -> db::Cell { return std::int64_t{r.measured.ranks}; }},
+    {"bytes", [](const FileRow& r) -> db::Cell { return r.measured.bytes; }},
+    {"count", [](const FileRow& r) -> db::Cell { return r.measured.count; }},
+    {"redop", [](const FileRow& r) -> db::Cell { return r.result.redop; }},
+    {"root", [](const FileRow& r) -> db::Cell { return std::int64_t{r.result.root}; }},
+    {"parameters", [](const FileRow& r) -> db::Cell { return r.measured.parameters_json; }},
+    {"flops", [](const FileRow& r) -> db::Cell { return r.measured.flops; }},
+    {"time_s", [](const FileRow& r) -> db::Cell { return r.measured.time_s; }},
+    {"min_s", [](const FileRow& r) -> db::Cell { return r.measured.min_s; }},
+    {"max_s", [](const FileRow& r) -> db::Cell { return r.measured.max_s; }},
+    {"cv", [](const FileRow& r) -> db::Cell { return r.result.cv; }},
+    {"samples", [](const FileRow& r) -> db::Cell { return std::int64_t{r.measured.samples}; }},
+    {"algorithm_bandwidth_bytes_per_s",
+     [](const FileRow& r) -> db::Cell { return r.measured.algorithm_bandwidth_bytes_per_s; }},
+    {"bus_bandwidth_bytes_per_s",
+     [](const FileRow& r) -> db::Cell { return r.measured.bus_bandwidth_bytes_per_s; }},
+    {"flops_per_s",
+     [](const FileRow& r) -> db::Cell { return r.measured.flops / r.measured.time_s; }},
+    {"wrong", [](const FileRow& r) -> db::Cell { return r.measured.wrong; }},
+    {"p50_s", [](const FileRow& r) -> db::Cell { return r.measured.time_s; }},
+    {"p95_s", [](const FileRow& r) -> db::Cell { return r.result.p95_s; }},
+    {"awake_s", [](const FileRow& r) -> db::Cell { return db::optional_cell(r.result.awake_s); }},
+    {"host", [](const FileRow& r) -> db::Cell { return r.origin.host; }},
+    {"date", [](const FileRow& r) -> db::Cell { return date_of(r.origin.started_at); }},
+    {"nodes", [](const FileRow& r) -> db::Cell { return std::int64_t{r.origin.nodes}; }},
+    {"commit", [](const FileRow& r) -> db::Cell { return r.origin.commit; }},
+    {"network", [](const FileRow& r) -> db::Cell { return db::text_cell(r.origin.network); }},
+};
+
+std::vector<std::string> names_of_file_columns() {
+  std::vector<std::string> names;
+  for (const FileColumn& column : kFileColumns) names.emplace_back(column.name);
+  return names;
 }
 
 std::string text_of_line(const std::vector<Column>& columns, const auto& text) {
@@ -118,7 +142,7 @@ Column bus_bandwidth_column() {
 
 ResultWriter::ResultWriter(std::FILE* file, db::Style style, Origin origin)
     : file_(file), style_(style), origin_(std::move(origin)) {
-  if (style.format != db::Format::table) rows_.emplace(file, style, kFileColumns);
+  if (style.format != db::Format::table) rows_.emplace(file, style, names_of_file_columns());
 }
 
 void ResultWriter::line(const std::string& text) {
@@ -160,33 +184,10 @@ void ResultWriter::row(const Result& result) {
                                : fmt::format("{} {}", m.op, m.parameters_json);
   }
   if (rows_) {
-    rows_->row({m.op,
-                m.device,
-                m.dtype,
-                std::int64_t{m.ranks},
-                m.bytes,
-                m.count,
-                result.redop,
-                std::int64_t{result.root},
-                m.parameters_json,
-                m.flops,
-                m.time_s,
-                m.min_s,
-                m.max_s,
-                result.cv,
-                std::int64_t{m.samples},
-                m.algorithm_bandwidth_bytes_per_s,
-                m.bus_bandwidth_bytes_per_s,
-                m.flops / m.time_s,
-                m.wrong,
-                m.time_s,
-                result.p95_s,
-                result.awake_s ? db::Cell(*result.awake_s) : db::Cell(),
-                origin_.host,
-                date_of(origin_.started_at),
-                std::int64_t{origin_.nodes},
-                origin_.commit,
-                db::text_cell(origin_.network)});
+    std::vector<db::Cell> cells;
+    for (const FileColumn& column : kFileColumns)
+      cells.push_back(column.cell({result, m, origin_}));
+    rows_->row(cells);
     return;
   }
   if (result.columns == nullptr) return;

@@ -1,5 +1,7 @@
 #include "moe/program/op.h"
 
+#include <array>
+#include <memory>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -15,14 +17,36 @@ bool is_among(std::string_view name, std::index_sequence<index...>) {
   return ((std::variant_alternative_t<index, AnyOpKind>::facts.name == name) || ...);
 }
 
+/// What is true of every op of a kind, by the kind's index: read where a visit, which takes a second
+/// to compile, would ask for no more than the type.
+struct OfKind {
+  const OpFacts* facts;
+  bool exchanges_rows;
+  bool moves_experts;
+};
+template <class... Kinds>
+constexpr std::array<OfKind, sizeof...(Kinds)> of_each(const std::variant<Kinds...>*) {
+  return {OfKind{&Kinds::facts, ExchangesRows<Kinds>, MovesExperts<Kinds>}...};
+}
+constexpr auto kOfKinds = of_each(static_cast<const AnyOpKind*>(nullptr));
+
+const OfKind& of_kind(const Op& op) { return kOfKinds[op.kind.index()]; }
+
 }  // namespace
 
 OpKind::OpKind() = default;
 OpKind::OpKind(const OpKind&) = default;
 OpKind::OpKind(OpKind&&) noexcept = default;
-OpKind& OpKind::operator=(const OpKind&) = default;
-OpKind& OpKind::operator=(OpKind&&) noexcept = default;
 OpKind::~OpKind() = default;
+// Assignments of the variant itself would take seconds to compile: a case for each alternative.
+OpKind& OpKind::operator=(const OpKind& other) { return *this = OpKind(other); }
+OpKind& OpKind::operator=(OpKind&& other) noexcept {
+  if (this != &other) {
+    std::destroy_at(this);
+    std::construct_at(this, std::move(other));
+  }
+  return *this;
+}
 
 template <class Kind>
 void OpKind::become(Kind kind) {
@@ -52,9 +76,7 @@ std::string_view activity_name(Activity activity) {
   throw std::logic_error("activity_name: no such activity");
 }
 
-const OpFacts& facts_of(const Op& op) {
-  return std::visit([](const auto& kind) -> const OpFacts& { return kind.facts; }, op.kind);
-}
+const OpFacts& facts_of(const Op& op) { return *of_kind(op).facts; }
 
 std::string_view kind_name(const Op& op) { return facts_of(op).name; }
 
@@ -126,15 +148,9 @@ std::optional<Direction> direction_of(const Op& op) {
   return std::nullopt;
 }
 
-bool exchanges_rows(const Op& op) {
-  return std::visit([](const auto& kind) { return ExchangesRows<std::decay_t<decltype(kind)>>; },
-                    op.kind);
-}
+bool exchanges_rows(const Op& op) { return of_kind(op).exchanges_rows; }
 
-bool moves_experts(const Op& op) {
-  return std::visit([](const auto& kind) { return MovesExperts<std::decay_t<decltype(kind)>>; },
-                    op.kind);
-}
+bool moves_experts(const Op& op) { return of_kind(op).moves_experts; }
 
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
