@@ -163,9 +163,11 @@ TEST(TimelineActivity, WhatWasWorkedOutBeforeItWasCutShortStays) {
       "CREATE TRIGGER cut BEFORE INSERT ON op_activity WHEN NEW.timeline_id = 2 "
       "BEGIN SELECT RAISE(ABORT, 'cut'); END");
   EXPECT_EQ(timelines_without_activity(connection), 2);
-  testing::internal::CaptureStdout();
+  testing::internal::CaptureStdout();  // where the log goes until a program's console is set
+  testing::internal::CaptureStderr();
   EXPECT_THROW(add_missing_activity(connection), Error);
-  const std::string said = testing::internal::GetCapturedStdout();
+  const std::string said =
+      testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("how ranks spent their time in 2 timelines that were stored without "
                       "it"),
             std::string::npos)
