@@ -27,8 +27,8 @@ struct MeasuredIteration {
 ///
 /// 1. Computation and copies count as alone where less than 2% of their time overlapped another
 ///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
-///    become their median. A line is fitted to these per shape (shape_key; with factors by size,
-///    fit_sizes), per kind, and for "gemm", "gemm_bf16", "memory" and "copy".
+///    become their median. A line is fitted to these per shape (shape_key; with points by size,
+///    fit_sizes), per kind, and for "gemm", "gemm_bf16", "gemm_f64", "memory" and "copy".
 ///    [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
 ///    moved on their link, give one sample per call: the time from the last arrival to the last

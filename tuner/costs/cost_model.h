@@ -65,7 +65,7 @@ struct CostModel {
   Interference interference;
   LaunchGaps gaps;
   MessageBuffers buffers;
-  /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (rank_slowdown.h). Empty:
+  /// [iteration][rank]: of profiled iterations, at most kMostSlowdowns (machine/slowdown.h). Empty:
   /// all ranks compute as the fits say.
   std::vector<Slowdowns> slowdowns;
   /// The relative deviation of a trial from what these costs predict (machine/deviation.h); none

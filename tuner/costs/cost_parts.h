@@ -31,7 +31,7 @@ inline constexpr std::array kCostParts{
     NamedCostPart{CostPart::shapes, "shapes",
                   "a line for each shape of an op, not for its kind alone"},
     NamedCostPart{CostPart::size_factors, "size_factors",
-                  "a factor for each doubling of the size of a shape"},
+                  "a point for each doubling of the size of a shape"},
     NamedCostPart{CostPart::call_outliers, "call_outliers",
                   "collectives far from their line do not bend it"},
     NamedCostPart{CostPart::pairs, "pairs", "speeds of two occupations beside each other"},
@@ -42,6 +42,15 @@ inline constexpr std::array kCostParts{
                   "messages of an exchange travel before the last rank comes"},
     NamedCostPart{CostPart::slowdowns, "slowdowns", "how unequally fast ranks compute"},
 };
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kCostParts.size(); ++i) {
+        if (static_cast<std::size_t>(kCostParts[i].part) != i) return false;
+      }
+      return static_cast<std::size_t>(CostPart::slowdowns) + 1 == kCostParts.size();
+    }(),
+    "kCostParts names every part, in the order of CostPart");
 
 /// All of them, but those that are left out.
 struct CostParts {

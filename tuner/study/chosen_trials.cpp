@@ -38,10 +38,11 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top,
       return !is_first;
     });
   }
-  std::stable_partition(trials.begin(), trials.end(),
-                        [](const db::Trial& trial) { return trial.planner == db::kSequential; });
-  if (top != kTopOfEachPlanner && top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
-    trials.resize(static_cast<std::size_t>(top) + 1);
+  const auto others = std::stable_partition(
+      trials.begin(), trials.end(),
+      [](const db::Trial& trial) { return trial.planner == db::kSequential; });
+  if (top != kTopOfEachPlanner && top != kTopAll && trials.end() - others > top) {
+    trials.erase(others + top, trials.end());
   }
   if (!best.empty() && std::ranges::count(trials, *fastest, &db::Trial::id) == 0) {
     trials.push_back(std::move(best.front()));

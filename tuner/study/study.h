@@ -25,7 +25,7 @@ struct StudyOptions {
   std::vector<PlannerRequest> planners;
   int most_chunks = 4;
   /// The number of candidates that are trained besides sequential, or kTopAll, or kTopOfEachPlanner
-  /// for the best of each planner.
+  /// for the best of each planner. The trial that was measured fastest joins them.
   int top = 5;
   int repeats = 3;
   /// Candidates that are predicted to need more memory are infeasible; 0 = no limit.
@@ -77,7 +77,7 @@ struct StudyEnd {
   std::optional<double> planned_s{};  ///< how long that takes; none where nothing tells
 };
 
-/// Runs a tuning study in five steps. Each step stores its result in the database before the next:
+/// Runs a tuning study in four steps. Each step stores its result in the database before the next:
 ///   1. profile: moe-train trains a few steps of schedules_to_profile(); calibrate() works out the
 ///      costs;
 ///   2. predict: every planner's candidates, for which it may ask for micro-profiles, without and
@@ -85,9 +85,9 @@ struct StudyEnd {
 ///      bound, peak memory and predicted timeline. A candidate over the memory limit is
 ///      "infeasible";
 ///   3. measure: sequential and the `top` best by simulation (of all, or of each planner) are
-///      trained, in turns (A B C A B C), so that slow changes of the machine affect all alike;
-///   4. each trial row then holds the median, the peak and the status;
-///   5. refine, as often as asked for: costs are fitted to the measured runs too (refinement.h),
+///      trained, in turns (A B C A B C), so that slow changes of the machine affect all alike. Each
+///      trial row then holds its time, peak memory and status;
+///   4. refine, as often as asked for: costs are fitted to the measured runs too (refinement.h),
 ///      every trial is predicted again, and every planner plans again. Trials that are then among
 ///      the best and were not measured are measured. It ends earlier where the best stays the same.
 /// Where it is killed, or its budget is used, nothing that was finished is lost: with `resume` it

@@ -34,6 +34,9 @@ TEST(ChosenTrials, AreSequentialAndTheBestThatHaveNotFailed) {
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll, {})), ElementsAre(2, 5, 1, 4));
   EXPECT_THAT(ids_of(chosen_trials(trials, 1, {})), ElementsAre(2, 5));
   EXPECT_THAT(ids_of(chosen_trials(trials, 100, {})), ElementsAre(2, 5, 1, 4));
+  trials[1].status = "infeasible";
+  EXPECT_THAT(ids_of(chosen_trials(trials, 1, {})), ElementsAre(5)) << "sequential takes no place";
+  trials[1].status = "planned";
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 4));
   trials[0].also_planned_by = "pmoe, fsmoe";
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner, {})), ElementsAre(2, 5, 1))
