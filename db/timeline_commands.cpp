@@ -23,12 +23,14 @@
 namespace db {
 namespace {
 
-constexpr int kWarmup = 2;  // iterations that touch memory for the first time
+constexpr const char* kTimelines = "Timelines";  // the group of options that name one
+constexpr int kWarmup = 2;                       // iterations that touch memory for the first time
 
 struct WhyArguments {
   std::string path;
   options::Output output;
   std::vector<std::int64_t> timelines, runs, trials;
+  std::vector<std::string> order;  ///< "--timeline", "--run" or "--trial" of each id, as given
 };
 
 /// The iteration of median duration: of the measured ones, without those that warm up, where there
@@ -54,14 +56,19 @@ TimelineInfo median_iteration(const Connection& connection, const TimelineFilter
 
 std::vector<Timeline> asked_for(const Connection& connection, const WhyArguments& arguments) {
   std::vector<TimelineInfo> infos;
-  for (const std::int64_t id : arguments.timelines) infos.push_back(load_timeline(connection, id));
-  for (const std::int64_t id : arguments.runs) {
-    load_run(connection, id);  // says so where there is no such run
-    infos.push_back(median_iteration(connection, {.run_id = id}, fmt::format("run {}", id)));
-  }
-  for (const std::int64_t id : arguments.trials) {
-    load_trial(connection, id);
-    infos.push_back(median_iteration(connection, {.trial_id = id}, fmt::format("trial {}", id)));
+  std::size_t timeline = 0, run = 0, trial = 0;
+  for (const std::string& option : arguments.order) {
+    if (option == "--timeline") {
+      infos.push_back(load_timeline(connection, arguments.timelines.at(timeline++)));
+    } else if (option == "--run") {
+      const std::int64_t id = arguments.runs.at(run++);
+      load_run(connection, id);  // says so where there is no such run
+      infos.push_back(median_iteration(connection, {.run_id = id}, fmt::format("run {}", id)));
+    } else {
+      const std::int64_t id = arguments.trials.at(trial++);
+      load_trial(connection, id);
+      infos.push_back(median_iteration(connection, {.trial_id = id}, fmt::format("trial {}", id)));
+    }
   }
   std::vector<Timeline> timelines;
   for (const TimelineInfo& info : infos) {
@@ -79,8 +86,9 @@ std::string name_of_timeline(const TimelineInfo& info) {
   const auto add = [&](const std::string& text) { of += (of.empty() ? "" : ", ") + text; };
   if (info.run_id) add(fmt::format("run {}", *info.run_id));
   if (info.trial_id) add(fmt::format("trial {}", *info.trial_id));
-  if (info.kind == kMeasured) add(fmt::format("iteration {}", info.iteration));
-  if (!info.label.empty()) add(info.label);
+  const std::string iteration = fmt::format("iteration {}", info.iteration);
+  if (info.kind == kMeasured) add(iteration);
+  if (!info.label.empty() && info.label != iteration) add(info.label);
   return fmt::format("timeline {}{}", info.id, of.empty() ? "" : " (" + of + ")");
 }
 
@@ -184,7 +192,7 @@ void add_timeline_commands(CLI::App& app, std::function<int()>& action) {
   command->get_option("--db")->required();
   options::add_output(*command, arguments->output);
   const auto add = [&](const char* name, std::vector<std::int64_t>& ids, const char* about) {
-    command->add_option(name, ids, about)->type_name("ID")->group("Timelines");
+    command->add_option(name, ids, about)->type_name("ID")->group(kTimelines);
   };
   add("--timeline", arguments->timelines, "this timeline");
   add("--run", arguments->runs, "the iteration of median duration of this run");
@@ -197,9 +205,11 @@ void add_timeline_commands(CLI::App& app, std::function<int()>& action) {
                       "transferred, waited for a late rank of its pipeline stage, or for another "
                       "stage (bubble). Of two timelines: what the second has more or less. Of runs "
                       "and trials, measured iterations count before predictions.");
-  command->callback([arguments, &action] {
-    const std::size_t asked =
-        arguments->timelines.size() + arguments->runs.size() + arguments->trials.size();
+  command->callback([arguments, command, &action] {
+    for (const CLI::Option* option : command->parse_order()) {
+      if (option->get_group() == kTimelines) arguments->order.push_back(option->get_name());
+    }
+    const std::size_t asked = arguments->order.size();
     if (asked == 0 || asked > 2) {
       throw CLI::ValidationError(
           fmt::format("{} timelines: expected one or two of --timeline, --run, --trial", asked));

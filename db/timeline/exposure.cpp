@@ -111,7 +111,10 @@ ExposedOp exposed_op(const Asked& asked, const OpRow& row, bool knows_groups) {
   Waiting waiting;
   for (const std::int32_t index : row.ops) {
     for (const Collective& collective : collectives_of(asked.timeline, asked.spans, index)) {
-      if (!meet(asked.timeline, collective)) continue;
+      // A part may end before another begins: a rank with nothing to receive does not wait.
+      const bool is_one = asked.timeline.first_rank.empty() ? meet(asked.timeline, collective)
+                                                            : collective.parts.size() > 1;
+      if (!is_one) continue;
       add_waiting(asked, collective, waiting, op);
     }
   }

@@ -7,8 +7,9 @@
 namespace db::exposure_test {
 namespace {
 
-// Two ranks that exchange at different times: rank 1 computes for longer and comes last.
-Timeline exchange() {
+// Two ranks that exchange at different times: rank 1 computes for longer and comes last. Rank 0
+// takes part for `first_s`.
+Timeline exchange(double first_s = 4) {
   TimelineInfo info;
   info.id = 1;
   info.kind = "measured";
@@ -26,7 +27,7 @@ Timeline exchange() {
                         {op(0, "gate", "computation"), op(1, "dispatch", "communication"),
                          op(2, "experts", "computation")},
                         {{1, 0, 0, 0, 1, 0, 0},
-                         {1, 0, 1, 1, 4, 100, 0},
+                         {1, 0, 1, 1, first_s, 100, 0},
                          {1, 0, 2, 5, 1, 0, 0},
                          {1, 1, 0, 0, 3, 0, 0},
                          {1, 1, 1, 3, 2, 100, 0},
@@ -70,6 +71,13 @@ TEST(Exposure, WaitsForTheLastRankOfAGroupWhereTheGroupsAreStored) {
   EXPECT_DOUBLE_EQ(*exposed_of(timeline, false)[0].waiting_s, (2.0 + 0.0) / 2);
   link_ops(timeline, {}, {{1, "expert", 0, 0}, {1, "expert", 1, 1}});
   EXPECT_FALSE(exposed_of(timeline, true)[0].waiting_s);
+}
+
+TEST(Exposure, CountsTheWaitingOfARankThatEndsBeforeTheLastBegins) {
+  Timeline timeline = exchange(1.5);
+  timeline.ops[1].group_kind = "expert";
+  link_ops(timeline, {}, {{1, "expert", 0, 0}, {1, "expert", 1, 0}});
+  EXPECT_EQ(exposed_of(timeline, false)[0].waiting_s, 1.5 / 2);
 }
 
 TEST(Exposure, ComesMostExposedFirst) {
