@@ -110,7 +110,8 @@ expect 0 out "first_s" "$moe_db" why --db a.db --timeline 1 --timeline 2 --forma
 expect 0 out "Both took as long." "$moe_db" why --db a.db --timeline 1 --run 1
 exposed=$("$moe_db" query --db a.db --format csv "SELECT avg(exposed_s) FROM activity_view WHERE timeline = 1" | tail -1)
 expect 0 out "1,time,exposed,,,$exposed," "$moe_db" why --db a.db --timeline 1 --format csv
-expect 0 out "^In the [a-z]* iteration of timeline 2" "$moe_db" why --db a.db --trial 2 --timeline 1
+first=$("$moe_db" why --db a.db --trial 2 --timeline 1 | sed -n 1p)
+[[ $first == *" of timeline 2 "* ]] || { echo "FAILED: the trial was named first: $first"; exit 1; }
 expect 2 err "0 timelines: expected one or two" "$moe_db" why --db a.db
 expect 2 err "no run 9" "$moe_db" why --db a.db --run 9
 expect 2 err "no trial 9" "$moe_db" why --db a.db --trial 9

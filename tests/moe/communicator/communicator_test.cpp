@@ -58,7 +58,7 @@ TEST_P(LocalRanks, TimeLimitNamesWhoWasWaitedFor) {
 }
 
 TEST_P(LocalRanks, AnnouncedWorkIsWaitedForAndSilenceIsNot) {
-  run_local_ranks(GetParam(), [](Communicator& world) { cases::check_announced_work(world, 0.2); });
+  run_local_ranks(GetParam(), [](Communicator& world) { cases::check_announced_work(world, 0.8); });
 }
 
 TEST_P(LocalRanks, ClocksOfThreadsAreOneClock) {
