@@ -153,12 +153,15 @@ class LocalMessages final : public Messages {
     missing_ =
         static_cast<int>(std::count_if(messages_.begin() + begin, messages_.begin() + end,
                                        [](const Message& message) { return !message.done; }));
+    // The limit counts from when work was last under way, which is looked at meanwhile.
+    using Clock = std::chrono::steady_clock;
     bool is_over = false;
-    do {
+    for (auto deadline = Clock::now() + limit; !is_over && Clock::now() < deadline;) {
       is_over = members_.changed[group_.rank].wait_until(
-          lock, std::chrono::steady_clock::now() + limit,
+          lock, std::min(deadline, Clock::now() + limit / 8),
           [&] { return missing_ == 0 || members_.failure; });
-    } while (!is_over && ranks_wait_for_work());
+      if (!is_over && ranks_wait_for_work()) deadline = Clock::now() + limit;
+    }
     if (missing_ == 0) return;
     throw_if_failed();
     std::set<int> waited_for;
