@@ -155,12 +155,12 @@ class LocalMessages final : public Messages {
                                        [](const Message& message) { return !message.done; }));
     // The limit counts from when work was last under way, which is looked at meanwhile.
     using Clock = std::chrono::steady_clock;
-    bool is_over = false;
-    for (auto deadline = Clock::now() + limit; !is_over && Clock::now() < deadline;) {
-      is_over = members_.changed[group_.rank].wait_until(
+    for (auto deadline = Clock::now() + limit; Clock::now() < deadline;) {
+      const bool is_over = members_.changed[group_.rank].wait_until(
           lock, std::min(deadline, Clock::now() + limit / 8),
           [&] { return missing_ == 0 || members_.failure; });
-      if (!is_over && ranks_wait_for_work()) deadline = Clock::now() + limit;
+      if (is_over) break;
+      if (ranks_wait_for_work()) deadline = Clock::now() + limit;
     }
     if (missing_ == 0) return;
     throw_if_failed();
@@ -169,9 +169,7 @@ class LocalMessages final : public Messages {
       const Message& message = messages_[place];
       if (!message.done) waited_for.insert(members_.world_ranks[message.peer]);
     }
-    throw TimeLimit(fmt::format("rank {} waited {} s for rank{} {} in {}", world_rank(),
-                                call_.time_limit_s, waited_for.size() == 1 ? "" : "s",
-                                fmt::join(waited_for, ", "), what()));
+    throw TimeLimit(waited_text(world_rank(), call_, collective_, waited_for));
   }
 
  private:
@@ -181,7 +179,7 @@ class LocalMessages final : public Messages {
   };
 
   int world_rank() const { return members_.world_ranks[group_.rank]; }
-  std::string_view what() const { return call_.what.empty() ? collective_ : call_.what; }
+  std::string_view what() const { return name_of(call_, collective_); }
 
   /// The caller holds the mutex, here and below.
   void throw_if_failed() const {

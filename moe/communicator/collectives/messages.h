@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,14 @@ namespace moe {
 
 /// Collectives send data and results.
 enum class Channel : int { data = 0, result = 1 };
+
+/// What error messages call a collective: as the call says, else by its own name.
+inline std::string_view name_of(const CallContext& call, std::string_view collective) {
+  return call.what.empty() ? collective : call.what;
+}
+/// "rank 0 waited 60 s for ranks 1, 2 in all_reduce". Ranks are those of the world.
+std::string waited_text(int rank, const CallContext& call, std::string_view collective,
+                        const std::set<int>& for_ranks);
 
 /// The sends and receives of one collective on one group. Messages have any length, the same on
 /// both sides. Those from the same sender on the same channel arrive in the order in which they

@@ -124,7 +124,7 @@ std::unique_ptr<Messages> MpiGroup::messages(const CallContext& call, std::strin
 MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_view collective)
     : group_(group),
       call_(call),
-      what_(call.what.empty() ? std::string(collective) : call.what),
+      what_(name_of(call, collective)),
       start_(std::chrono::steady_clock::now()),
       streams_(4 * group.size()),
       awaited_words_(group.size()),
@@ -462,10 +462,8 @@ void MpiMessages::fail_unless_a_rank_works(int begin, int end) {
     last_word = fmt::format("; the last word of rank {}, {:.0f} s ago: {}", heard->rank, silent_s(),
                             heard->what);
   }
-  throw TimeLimit(fmt::format("rank {} waited {} s for rank{} {} in {}{}",
-                              group_.world_ranks[group_.rank], call_.time_limit_s,
-                              waited_for.size() == 1 ? "" : "s", fmt::join(waited_for, ", "), what_,
-                              last_word));
+  throw TimeLimit(waited_text(group_.world_ranks[group_.rank], call_, what_, waited_for) +
+                  last_word);
 }
 
 }  // namespace moe
