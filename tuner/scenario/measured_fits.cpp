@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -22,14 +24,18 @@ struct StoredFit {
 
 std::vector<StoredFit> stored_fits(const db::Connection& connection) {
   std::vector<StoredFit> all;
+  std::map<std::int64_t, db::Run> runs;
+  std::map<std::int64_t, db::Machine> machines;
   for (db::Fit& fit : db::load_latest_fits(connection)) {
     if (fit.op.find('[') != std::string::npos) continue;  // a shape of a model
-    db::Run run = db::load_run(connection, fit.run_id);
-    run.network = fit.network;
-    const db::Machine machine =
-        db::load_machine(connection, fit.machine_id.value_or(run.machine_id));
+    const auto [run, new_run] = runs.try_emplace(fit.run_id);
+    if (new_run) run->second = db::load_run(connection, fit.run_id);
+    const std::int64_t id = fit.machine_id.value_or(run->second.machine_id);
+    const auto [machine, new_machine] = machines.try_emplace(id);
+    if (new_machine) machine->second = db::load_machine(connection, id);
+    run->second.network = fit.network;  // a fit has its own
     const int nodes = fit.nodes;
-    all.push_back({std::move(fit), place_of(machine, run, nodes)});
+    all.push_back({std::move(fit), place_of(machine->second, run->second, nodes)});
   }
   return all;
 }

@@ -14,7 +14,6 @@
 #include "db/store.h"
 #include "moe/program/timeline.h"
 #include "tuner/planners/planners.h"
-#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
@@ -77,23 +76,19 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   moe::Schedule marked = schedule;
   marked.planner = kMicroProfilePlanner;
   const int steps = moe::kWarmupIterations + options_.iterations;
-  const auto train_once = [&] {
-    options_.before_training(schedule, steps);
-    return train(options_.job, {&marked, 1}, steps, 1, options_.time_limit_s(schedule),
-                 options_.alive);
-  };
+  StudyTrainings how = options_.trainings;
+  how.before_training = [&](auto) { options_.before_training(schedule, steps); };
   const JobResult result =
-      train_undisturbed(connection_, train_once, options_.most_of_others, options_.say)
+      train(connection_, how, {{&marked, 1}, steps, 1, options_.time_limit_s(schedule)})
           .results.front();
   if (is_no_verdict(result.status)) throw_failure("a micro-profile", result);
-  if (result.status == "done") options_.check_run(result.run_id);
 
   db::Measurement row;
   row.run_id = options_.run_id;
   row.op = kMicroProfileOp;
-  row.device = options_.job.device;
+  row.device = options_.trainings.job.device;
   row.dtype = options_.dtype;
-  row.ranks = options_.job.ranks;
+  row.ranks = options_.trainings.job.ranks;
   nlohmann::json parameters{{"study", options_.study},
                             {"schedule", schedule_id},
                             {"planner", schedule.planner},
@@ -114,10 +109,10 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   }
   row.parameters_json = parameters.dump();
   db::insert(connection_, std::span<const db::Measurement>(&row, 1));
-  options_.say(fmt::format("  micro-profile of {} {}: {}", schedule.planner, of_schedule,
-                           row.samples > 0
-                               ? db::format_cell("measured_s", row.time_s) + " an iteration"
-                               : fmt::format("{}: {}", result.status, result.error)));
+  options_.trainings.say(
+      fmt::format("  micro-profile of {} {}: {}", schedule.planner, of_schedule,
+                  row.samples > 0 ? db::format_cell("measured_s", row.time_s) + " an iteration"
+                                  : fmt::format("{}: {}", result.status, result.error)));
   return seconds_measured(row);
 }
 

@@ -8,24 +8,19 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "moe/passes/schedule.h"
-#include "tuner/study/training_job.h"
+#include "tuner/study/study_trainings.h"
 
 namespace tuner {
 
 /// The short trainings by whose times a planner of a study chooses.  [MPMoE 4.1: "profile-based"]
 struct MicroProfileOptions {
   std::string study;
-  std::int64_t run_id = 0;  ///< run of the study's process; measurements are stored under it
-  TrainingJob job;
-  int iterations = 4;         ///< counted after warm-up
-  double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
-  std::string dtype;          ///< for the record
+  std::int64_t run_id = 0;   ///< run of the study's process; measurements are stored under it
+  StudyTrainings trainings;  ///< but for before_training, which has its own below
+  int iterations = 4;        ///< counted after warm-up
+  std::string dtype;         ///< for the record
   /// The time limit of one training, in seconds.
   std::function<double(const moe::Schedule&)> time_limit_s;
-  std::function<void()> alive;
-  std::function<void(const std::string&)> say;
-  /// Called with each training run before it counts; may throw.
-  std::function<void(std::int64_t run)> check_run = [](std::int64_t) {};
   /// Called before each training, with its iterations; may throw EndedEarly.
   std::function<void(const moe::Schedule&, int steps)> before_training = [](const moe::Schedule&,
                                                                             int) {};

@@ -9,11 +9,9 @@
 
 namespace tuner {
 
-Prediction predict(const Situation& situation, const Planner& planner,
-                   const moe::Schedule& schedule) {
+Prediction predict_times(const Situation& situation, const moe::Schedule& schedule) {
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
-  if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
   std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
   std::vector<moe::Timeline> timelines;
   std::vector<double> seconds;
@@ -22,9 +20,6 @@ Prediction predict(const Situation& situation, const Planner& planner,
         simulate(prediction.program, of_iteration, situation.costs, situation.cluster));
     seconds.push_back(timelines.back().duration_s);
   }
-  const PeakBytes peaks = planned_peaks(situation, prediction.program);
-  prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
-  prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   const std::size_t median = median_place(seconds);
   prediction.timeline = std::move(timelines[median]);
   prediction.routing = judged_iterations(situation)[median].routing;
@@ -33,6 +28,16 @@ Prediction predict(const Situation& situation, const Planner& planner,
   if (const auto& relative = situation.costs.deviation) {
     prediction.deviation_s = *relative * prediction.timeline.duration_s;
   }
+  return prediction;
+}
+
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule) {
+  Prediction prediction = predict_times(situation, schedule);
+  if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
+  const PeakBytes peaks = planned_peaks(situation, prediction.program);
+  prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
+  prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   return prediction;
 }
 

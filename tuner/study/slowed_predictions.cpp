@@ -40,7 +40,7 @@ struct SlowedTrial {
     slow_to(moment, costs);
     Situation slowed{profiled.program, profiled.groups, profiled.routing, costs, profiled.cluster};
     slowed.routings = profiled.routings;
-    const Prediction prediction = predict(slowed, planner_named(db::kSequential), schedule);
+    const Prediction prediction = predict_times(slowed, schedule);
     slowdowns.push_back(compute_slowdown(moment, profiled.costs));
     predicted_s.push_back(prediction.timeline.duration_s);
     lower_bounds_s.push_back(prediction.bound.seconds());

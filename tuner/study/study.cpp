@@ -279,7 +279,6 @@ class StudyRun {
             .study_id = open_.study.id,
             .top = options_.top,
             .repeats = options_.repeats,
-            .steps = options_.job.steps,
             .time_limit_s =
                 [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
             .start_s = seconds_beside_iterations(connection_, open_.study)};
@@ -340,7 +339,7 @@ class StudyRun {
       options_.say,
       [this](std::int64_t run) { open_.check_place(run); },
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
-  StudyPredictions predictions_{connection_, options_, planned_, open_, budget_};
+  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_, budget_};
   std::vector<std::int64_t> profile_runs_;
   CostModel profile_costs_;  ///< of these alone, without what refinements added
 };

@@ -17,6 +17,7 @@
 #include "moe/memory/memory_rows.h"
 #include "moe/program/timeline_rows.h"
 #include "tuner/costs/fit_records.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/stored_trainings.h"
@@ -131,9 +132,11 @@ void StudyPredictions::adopt_costs() {
 }
 
 void StudyPredictions::predict_all() {
-  const Situation simulated = planned_.situation();
+  Situation simulated = planned_.situation();
   MicroProfiles micro_profiles = make_micro_profiles(simulated);
   const Situation measured = measuring(simulated, micro_profiles);
+  PlanMemory memory;
+  simulated.memory = &memory;
   std::map<std::string, std::int64_t> seen;  // decisions -> their trial
   for (const db::Trial& trial : db::load_trials(connection_, open_.study.id)) {
     const auto stored = db::load_schedule(connection_, trial.schedule_id);
@@ -206,16 +209,12 @@ MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) 
   MicroProfileOptions options;
   options.study = options_.name;
   options.run_id = open_.run_id;
-  options.job = options_.job;
+  options.trainings = trainings_;
   options.iterations = options_.micro_profile_steps;
-  options.most_of_others = *open_.options.most_of_others;
   options.dtype = moe::name_of(options_.model.dtype);
   options.time_limit_s = [&](const moe::Schedule& schedule) {
     return trial_time_limit_s(simulated_s(situation, schedule));
   };
-  options.alive = [this] { open_.check_owner(); };
-  options.say = options_.say;
-  options.check_run = [this](std::int64_t run) { open_.check_place(run); };
   options.before_training = [this, &situation](const moe::Schedule& schedule, int steps) {
     budget_.expect_training(seconds_beside_iterations(connection_, open_.study) +
                             steps * simulated_s(situation, schedule));

@@ -12,6 +12,7 @@
 #include "tuner/study/open_study.h"
 #include "tuner/study/prediction.h"
 #include "tuner/study/study_situation.h"
+#include "tuner/study/study_trainings.h"
 
 namespace tuner {
 
@@ -20,10 +21,12 @@ class StudyPredictions {
  public:
   /// All live as long.
   StudyPredictions(db::Connection& connection, const StudyOptions& options,
-                   const StudySituation& planned, OpenStudy& open, Budget& budget)
+                   const StudySituation& planned, const StudyTrainings& trainings, OpenStudy& open,
+                   Budget& budget)
       : connection_(connection),
         options_(options),
         planned_(planned),
+        trainings_(trainings),
         open_(open),
         budget_(budget) {}
 
@@ -62,6 +65,7 @@ class StudyPredictions {
   db::Connection& connection_;
   const StudyOptions& options_;
   const StudySituation& planned_;
+  const StudyTrainings& trainings_;
   OpenStudy& open_;
   Budget& budget_;
   std::exception_ptr ended_measuring_;

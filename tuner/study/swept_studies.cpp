@@ -12,7 +12,6 @@
 #include "db/connection.h"
 #include "db/console/exit_codes.h"
 #include "db/error.h"
-#include "db/load.h"
 #include "moe/errors.h"
 #include "moe/lost_output.h"
 #include "moe/stop.h"

@@ -84,7 +84,7 @@ bool may_take_turns(const std::vector<TrainedTrial>& trials) {
 }
 
 TrainingTimes times_of(const std::vector<TrainedTrial>& trials, const TrialRuns& how) {
-  return {expected_seconds(trials), how.steps, how.start_s, may_take_turns(trials)};
+  return {expected_seconds(trials), how.trainings.job.steps, how.start_s, may_take_turns(trials)};
 }
 
 std::vector<Turns> turns_of(const std::vector<TrainedTrial>& trials) {
@@ -145,6 +145,7 @@ class TrialTrainings {
   }
 
  private:
+  int steps() const { return how_.trainings.job.steps; }
   /// Those that were not trained yet.
   void claim() {
     std::erase_if(trials_, [&](TrainedTrial& entry) {
@@ -181,7 +182,7 @@ class TrialTrainings {
     const PlannedRuns plan = planned(trials_, how_);
     if (plan.runs == 0) return;
     how_.trainings.say(fmt::format("{} run{} of {} iterations to train in {} training{}, about {}",
-                                   plan.runs, plan.runs == 1 ? "" : "s", how_.steps, plan.trainings,
+                                   plan.runs, plan.runs == 1 ? "" : "s", steps(), plan.trainings,
                                    plan.trainings == 1 ? "" : "s", about_so_long(plan.seconds)));
   }
 
@@ -207,7 +208,7 @@ class TrialTrainings {
 
   /// No warm-up among them, where there are other iterations.
   int timelines_of_repeat() const {
-    return std::clamp(how_.steps - moe::kWarmupIterations, 1, kMostTimelines);
+    return std::clamp(steps() - moe::kWarmupIterations, 1, kMostTimelines);
   }
 
   std::vector<JobResult> train_in_turns(const std::vector<std::size_t>& ids) {
@@ -221,7 +222,7 @@ class TrialTrainings {
       limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
     }
     return train(connection_, how_.trainings,
-                 {schedules, how_.steps, timelines_of_repeat(), limit_s,
+                 {schedules, steps(), timelines_of_repeat(), limit_s,
                   training_s(ids, times_of(trials_, how_))})
         .results;
   }
@@ -261,19 +262,19 @@ class TrialTrainings {
 
   void store_repeat(const std::vector<std::size_t>& ids, int repeat,
                     const std::vector<JobResult>& results) {
+    std::vector<db::TrialRepeat> stored;
     db::Transaction transaction(connection_, "store a repeat");
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::int64_t trial = trials_[ids[i]].trial.id;
-      db::insert(connection_, db::TrialRepeat{trial, repeat, results[i].run_id,
-                                              results[i].iteration_s, how_.steps});
+      stored.push_back({trial, repeat, results[i].run_id, results[i].iteration_s, steps()});
+      db::insert(connection_, stored.back());
       db::link_timelines(connection_, results[i].run_id, trial);
     }
     transaction.commit();
+    newest_repeat_ = std::max(newest_repeat_, repeat);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       TrainedTrial& entry = trials_[ids[i]];
-      entry.turns =
-          measured_turns(connection_, db::load_trial_repeats(connection_, entry.trial.id));
-      newest_repeat_ = std::max(newest_repeat_, repeat);
+      entry.turns.merge(measured_turns(connection_, std::span(&stored[i], 1)));
       entry.trial.measured_peak_bytes =
           std::max(entry.trial.measured_peak_bytes.value_or(0), results[i].measured_peak_bytes);
     }
@@ -343,8 +344,8 @@ TrialsPlan plan_trials(const db::Connection& connection, const TrialRuns& how) {
   TrialsPlan result{{}, plan.trainings, plan.seconds};
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const db::Trial& trial = trials[i].trial;
-    result.of_trials.push_back(
-        {"trial", trial.planner, trial.parameters_json, plan.of_trial[i], how.steps, seconds[i]});
+    result.of_trials.push_back({"trial", trial.planner, trial.parameters_json, plan.of_trial[i],
+                                how.trainings.job.steps, seconds[i]});
   }
   return result;
 }

@@ -17,7 +17,6 @@ struct TrialRuns {
   std::int64_t study_id = 0;
   int top = 0;      ///< StudyOptions::top
   int repeats = 1;  ///< trainings of each trial, on average (rounds.h)
-  int steps = 1;    ///< iterations of each training
   std::function<double(double predicted_s)> time_limit_s;
   double start_s = 0;  ///< what a training takes beside its iterations
 };

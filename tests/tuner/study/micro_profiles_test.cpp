@@ -28,20 +28,20 @@ struct MicroProfilesTest : ::testing::Test {
   void SetUp() override {
     std::filesystem::create_directories(directory);
     options.study = "s";
-    options.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
-    options.job.model = MOELAB_SOURCE_DIR "/experiments/models/micro.toml";
-    options.job.database = (directory / "results.db").string();
-    options.job.threads = 1;
+    options.trainings.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
+    options.trainings.job.model = MOELAB_SOURCE_DIR "/experiments/models/micro.toml";
+    options.trainings.job.database = (directory / "results.db").string();
+    options.trainings.job.threads = 1;
     options.iterations = 3;
     options.dtype = "f64";
     options.time_limit_s = [](const moe::Schedule&) { return 60; };
-    options.alive = [] {};
-    options.say = [this](const std::string& text) { said += text + "\n"; };
+    options.trainings.alive = [] {};
+    options.trainings.say = [this](const std::string& text) { said += text + "\n"; };
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
   db::Connection open() {
-    db::Connection connection = db::open_writer(options.job.database);
+    db::Connection connection = db::open_writer(options.trainings.job.database);
     const char* argv[] = {"test"};
     options.run_id =
         db::begin_run(connection, db::this_run("study", "s", 1, argv), moe::this_machine());
@@ -78,10 +78,10 @@ TEST_F(MicroProfilesTest, AreRunOnceAndStoredWithTheirRun) {
 
 TEST_F(MicroProfilesTest, OfWhatFailsAreInfiniteAndRememberWhy) {
   db::Connection connection = open();
-  options.job.memory_limit_bytes = 1000;
+  options.trainings.job.memory_limit_bytes = 1000;
   EXPECT_TRUE(std::isinf(MicroProfiles(connection, options).seconds({"any", {}})));
   EXPECT_THAT(said, HasSubstr("out_of_memory"));
-  options.job.program = "/nowhere";
+  options.trainings.job.program = "/nowhere";
   EXPECT_TRUE(std::isinf(MicroProfiles(connection, options).seconds({"any", {}}))) << "run again";
   const auto rows = db::load_measurements(connection, {.op = "micro_profile"});
   ASSERT_EQ(rows.size(), 1u);

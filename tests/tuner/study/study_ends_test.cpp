@@ -205,7 +205,6 @@ TEST_F(StudyEnds, AmidItsTrialsThoseThatWereTrainedCount) {
                       .study_id = study,
                       .top = kTopAll,
                       .repeats = 3,
-                      .steps = o.job.steps,
                       .time_limit_s = [](double) { return 60; }};
   EXPECT_THROW(train_trials(connection, how), EndedEarly);
   EXPECT_THAT(repeats_of(0), ElementsAre(1, 2));
