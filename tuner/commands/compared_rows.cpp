@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "db/console/progress.h"

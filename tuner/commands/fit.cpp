@@ -114,15 +114,12 @@ int fit(const Arguments& arguments, int argc, char** argv) {
        "machine", "network", "nodes"});
   for (const db::Fit& row : fits) {
     const LinearFit line = from_record(row);
-    const auto or_none = [](const std::optional<double>& value) {
-      return value ? db::Cell(*value) : db::Cell();
-    };
-    writer.row({row.op, row.device, std::int64_t{row.ranks}, row.link, row.alpha_s,
-                row.beta_s_per_unit, row.unit, or_none(line.r2), std::int64_t{row.samples},
-                row.max_relative_residual, or_none(row.alpha_error_s),
-                or_none(row.beta_error_s_per_unit), std::int64_t{row.outliers}, row.verdict,
-                asked.name_of_machine.at(row.machine_id.value()), row.network,
-                row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
+    writer.row(
+        {row.op, row.device, std::int64_t{row.ranks}, row.link, row.alpha_s, row.beta_s_per_unit,
+         row.unit, db::optional_cell(line.r2), std::int64_t{row.samples}, row.max_relative_residual,
+         db::optional_cell(row.alpha_error_s), db::optional_cell(row.beta_error_s_per_unit),
+         std::int64_t{row.outliers}, row.verdict, asked.name_of_machine.at(row.machine_id.value()),
+         row.network, row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
   }
   writer.finish();
   warn(fits);

@@ -34,11 +34,6 @@ bool shows_column(const Arguments& arguments, bool one_has_it) {
   return one_has_it || style_of(arguments).format != db::Format::table;
 }
 
-db::Cell changes_cell(const moe::Schedule& schedule) {
-  const std::string names = moe::changes_results(schedule);
-  return names.empty() ? db::Cell() : db::Cell(names);
-}
-
 void warn_of_other_results(const moe::Schedule& schedule) {
   const std::string names = moe::changes_results(schedule);
   if (!names.empty()) {

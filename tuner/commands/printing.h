@@ -29,8 +29,6 @@ Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said);
 /// has a value; CSV and JSON always have it, so that programs find the same columns.
 bool shows_column(const Arguments& arguments, bool one_has_it);
 
-/// The decisions of a schedule that change results; empty where none does.
-db::Cell changes_cell(const moe::Schedule& schedule);
 /// Warns where the schedule changes losses and gradients.
 void warn_of_other_results(const moe::Schedule& schedule);
 

@@ -170,9 +170,9 @@ void print_summary(const Arguments& arguments, const Scenario& scenario,
   if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
     figures.push_back({"predicted_host_peak_bytes", prediction.host_peak_bytes});
   }
-  const db::Cell changes = changes_cell(schedule);
-  if (shows_column(arguments, changes != db::Cell())) {
-    figures.push_back({"changes_results", changes});
+  const std::string changes = moe::changes_results(schedule);
+  if (shows_column(arguments, !changes.empty())) {
+    figures.push_back({"changes_results", db::text_cell(changes)});
   }
   std::vector<std::string> columns;
   std::vector<db::Cell> row;

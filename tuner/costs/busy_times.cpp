@@ -21,7 +21,6 @@ void BusyTimes::merge() {
     }
     others = db::merged(std::move(others));
   }
-  processors_ = others_[std::size_t(Occupation::inter_node)];
 }
 
 BesideSeconds BusyTimes::beside(Occupation own, db::TimeInterval interval) const {

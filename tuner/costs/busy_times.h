@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "db/timeline/statistics.h"
+#include "db/timeline/intervals.h"
 #include "tuner/costs/beside.h"
 #include "tuner/costs/interference.h"
 
@@ -23,12 +23,13 @@ class BusyTimes {
   /// waits for one link while it uses the other is slowed by neither.
   BesideSeconds beside(Occupation own, db::TimeInterval interval) const;
   /// When it computed or copied.
-  const std::vector<db::TimeInterval>& processors() const { return processors_; }
+  const std::vector<db::TimeInterval>& processors() const {
+    return others_[static_cast<std::size_t>(Occupation::inter_node)];  // which both slow
+  }
 
  private:
   std::array<std::vector<db::TimeInterval>, kOccupations> each_;
   std::array<std::vector<db::TimeInterval>, kOccupations> others_;  ///< all that may slow this one
-  std::vector<db::TimeInterval> processors_;
 };
 
 }  // namespace tuner

@@ -1,6 +1,5 @@
 #include "tuner/costs/fit_records.h"
 
-#include <optional>
 #include <set>
 #include <utility>
 

@@ -6,10 +6,9 @@
 #include <limits>
 #include <map>
 
-#include "db/timeline/statistics.h"
+#include "db/timeline/intervals.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/busy_times.h"
-#include "tuner/costs/call_buffers.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/costs/processor_time.h"
 
@@ -81,29 +80,6 @@ void add_beside(const BesideSeconds& beside, double times, BesideSeconds& sum) {
   sum.same_link += times * beside.same_link;
 }
 
-/// The most bytes that any rank sends or receives in a call.
-struct CallBytes {
-  double inter = 0;  ///< between nodes
-  double intra = 0;  ///< inside its node
-};
-
-CallBytes call_bytes(const GroupCall& call, const moe::Groups& groups) {
-  const LinkLoads loads = link_loads(call, groups);
-  std::map<int, double> out, in;  // between nodes, by rank
-  for (const Transfer& transfer : call.transfers) {
-    if (groups.node_of[transfer.from] == groups.node_of[transfer.to]) continue;
-    out[transfer.from] += static_cast<double>(transfer.bytes);
-    in[transfer.to] += static_cast<double>(transfer.bytes);
-  }
-  CallBytes bytes;
-  for (const int member : call.ranks) {
-    const auto rank = static_cast<std::size_t>(member);
-    bytes.inter = std::max({bytes.inter, out[member], in[member]});
-    bytes.intra = std::max({bytes.intra, loads.rank_out[rank], loads.rank_in[rank]});
-  }
-  return bytes;
-}
-
 /// The time during which a collective moves on a rank.
 struct Moving {
   std::size_t op = 0;
@@ -127,7 +103,7 @@ class ObservedIteration {
         moving_(iteration.timeline.ranks.size()) {
     for (std::size_t op = 0; op < shapes_.size(); ++op) {
       for (const GroupCall& call : shapes_[op].calls) {
-        bytes_of_[op].push_back(call_bytes(call, groups));
+        bytes_of_[op].push_back(busiest_bytes(call));
       }
     }
     for (std::size_t rank = 0; rank < busy_.size(); ++rank) note_busy_times(rank);
@@ -167,7 +143,7 @@ class ObservedIteration {
         const int index = shapes_[op].call_of[rank];
         const Occupation link = shapes_[op].calls[index].link;
         busy_[rank].add(link, interval);
-        moving_[rank].push_back({op, link, interval, bytes_of_[op][index].inter});
+        moving_[rank].push_back({op, link, interval, bytes_of_[op][index].between});
       } else {
         busy_[rank].add(occupation_of(shapes_[op]), interval);
       }
@@ -205,14 +181,14 @@ class ObservedIteration {
     double larger_left_s = 0;  ///< how long far larger calls went on after it began
   };
   SameLink same_link(std::size_t rank, std::size_t op, Occupation link, db::TimeInterval interval,
-                     const CallBytes& bytes) const {
+                     const BusiestBytes& bytes) const {
     SameLink found;
     for (const Moving& other : moving_[rank]) {
       if (other.op == op || other.link != link) continue;
       found.seconds += db::covered_length_s(interval, std::span(&other.interval, 1));
       const bool is_under_way =
           link == Occupation::inter_node && other.interval.begin_s < interval.begin_s;
-      if (is_under_way && other.bytes > kFarLarger * bytes.inter) {
+      if (is_under_way && other.bytes > kFarLarger * bytes.between) {
         found.larger_left_s =
             std::max(found.larger_left_s, other.interval.end_s - interval.begin_s);
       }
@@ -222,7 +198,7 @@ class ObservedIteration {
 
   void observe_call(std::size_t op, std::size_t index, Observations& seen) const {
     const GroupCall& call = shapes_[op].calls[index];
-    const CallBytes& bytes = bytes_of_[op][index];
+    const BusiestBytes& bytes = bytes_of_[op][index];
     double begin = 0, end = 0;
     BesideSeconds beside;
     double larger_left_s = 0;
@@ -238,20 +214,19 @@ class ObservedIteration {
       add_beside(here, 1 / static_cast<double>(call.ranks.size()), beside);
     }
     if (!(end > begin)) return;
-    const bool between = bytes.inter > 0;
+    const bool between = bytes.between > 0;
     const moe::Op& entry = iteration_.program->ops[op];
     const std::string key = link_key(collective_name(entry), between ? "inter_node" : "intra_node");
-    const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
-    const bool apart = between && sends_messages_apart(entry);
+    const Sample sample{1, between ? bytes.between : bytes.within, end - begin};
     if (between) {
       // Ranks that came first may have sent inside their node before the last one came.
       double& least = seen.least_intra_node_bytes_per_s;
-      least = std::max(least, bytes.intra / (end - first_start_s(op, call)));
+      least = std::max(least, bytes.within / (end - first_start_s(op, call)));
     }
     const Observation observation{sample, beside};
     seen.calls[key].push_back(observation);
     if (larger_left_s > 0) seen.queued[key].push_back({sample, larger_left_s});
-    if (apart && moe::exchanges_rows(entry) && is_alone(observation)) {
+    if (between && moe::exchanges_rows(entry) && is_alone(observation)) {
       seen.last_to_come[key].push_back(last_to_come(op, call, last_rank(op, call)));
     }
   }
@@ -294,7 +269,7 @@ class ObservedIteration {
   const std::vector<moe::Binding> bindings_;         ///< [rank]
   const std::vector<OpCost> shapes_;                 ///< [op]
   const std::vector<std::vector<double>> arrivals_;  ///< [op][rank]
-  std::vector<std::vector<CallBytes>> bytes_of_;     ///< [op][call]
+  std::vector<std::vector<BusiestBytes>> bytes_of_;  ///< [op][call]
   std::vector<BusyTimes> busy_;                      ///< [rank]
   std::vector<std::vector<Moving>> moving_;          ///< [rank]
   std::vector<ProcessorTime> processor_times_;

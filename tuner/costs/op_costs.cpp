@@ -102,20 +102,17 @@ BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls, con
   const auto has_points = [](const LinearFit* fit) {
     return fit != nullptr && !fit->points.empty();
   };
-  double across = 0, within = 0;
-  if (has_points(links.inter) || has_points(links.intra)) {
-    for (const GroupCall& call : calls) {
-      for (const RankBytes& bytes : member_bytes(call)) {
-        across = std::max({across, bytes.out_between, bytes.in_between});
-        within = std::max({within, bytes.out_within, bytes.in_within});
-      }
-    }
+  BusiestBytes most;
+  for (const GroupCall& call : calls) {
+    if (!has_points(links.inter) && !has_points(links.intra)) break;
+    const BusiestBytes one = busiest_bytes(call);
+    most = {std::max(most.between, one.between), std::max(most.within, one.within)};
   }
   const std::int64_t fragment = rings.fragment_bytes;
   links.across =
-      link_cost(costs, op, Occupation::inter_node, cluster.inter_node, {across, fragment});
+      link_cost(costs, op, Occupation::inter_node, cluster.inter_node, {most.between, fragment});
   links.within =
-      link_cost(costs, op, Occupation::intra_node, cluster.intra_node, {within, fragment});
+      link_cost(costs, op, Occupation::intra_node, cluster.intra_node, {most.within, fragment});
   return links;
 }
 
@@ -257,6 +254,15 @@ class LayerSizes {
 };
 
 }  // namespace
+
+BusiestBytes busiest_bytes(const GroupCall& call) {
+  BusiestBytes most;
+  for (const RankBytes& bytes : member_bytes(call)) {
+    most.between = std::max({most.between, bytes.out_between, bytes.in_between});
+    most.within = std::max({most.within, bytes.out_within, bytes.in_within});
+  }
+  return most;
+}
 
 LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupation,
                    const Link& link, const SentBytes& sent) {

@@ -45,6 +45,12 @@ struct GroupCall {
   Occupation link = Occupation::intra_node;  ///< the slowest link that it crosses
 };
 
+/// The most bytes that any rank of a call sends or receives on each link.
+struct BusiestBytes {
+  double between = 0, within = 0;
+};
+BusiestBytes busiest_bytes(const GroupCall& call);
+
 /// What a collective costs on one kind of link.
 struct LinkCost {
   double startup_s = 0;

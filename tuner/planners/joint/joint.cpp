@@ -65,16 +65,6 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
   }
 }
 
-/// True where the schedule keeps to the memory of a rank, or is not legal at all.
-bool fits(const Situation& situation, const moe::Schedule& schedule) {
-  if (situation.cluster.memory_bytes == 0) return true;
-  try {
-    return fits_memory(situation, moe::apply(situation.program, schedule));
-  } catch (const moe::Refusal&) {
-    return true;
-  }
-}
-
 /// The candidates of other planners, and lighter ones where they need more memory than a rank has.
 /// One that refuses the situation is left out; any other error is a bug in the planner and is
 /// passed on with its name.
@@ -90,9 +80,9 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
     try {
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
-        if (fits(situation, schedules.back())) continue;
+        if (fits_or_is_refused(situation, schedules.back())) continue;
         for (moe::Schedule& lighter : lighter_schedules(situation.program, schedules.back())) {
-          const bool enough = fits(situation, lighter);
+          const bool enough = fits_or_is_refused(situation, lighter);
           schedules.push_back(std::move(lighter));
           if (enough) break;
         }

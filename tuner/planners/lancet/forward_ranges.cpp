@@ -1,7 +1,5 @@
 #include "tuner/planners/lancet/forward_ranges.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "moe/errors.h"
 #include "moe/passes/gate_choice.h"

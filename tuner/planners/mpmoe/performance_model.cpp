@@ -7,7 +7,6 @@
 #include <map>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipeline/pipeline_times.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/planner.h"

@@ -5,6 +5,23 @@
 #include "moe/rows/expert_moves.h"
 
 namespace tuner {
+namespace {
+
+TransferTimes times_of_loads(const TransferLoads& loads, const ProProphetCosts& costs,
+                             moe::ExpertRoute route) {
+  const RouteCost& cost = route_cost(costs, route);
+  return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
+}
+
+template <typename Loads>
+void send_replicas(const moe::ExpertPlacement& placement, std::span<const int> homes,
+                   Loads& loads) {
+  for (const moe::ReplicatedExpert& replica : placement.replicas) {
+    loads.send(homes[static_cast<std::size_t>(replica.expert)], replica.holders);
+  }
+}
+
+}  // namespace
 
 TransferLoads::TransferLoads(std::span<const int> node_of, moe::ExpertRoute route)
     : node_of_(node_of.begin(), node_of.end()),
@@ -62,12 +79,8 @@ void TransfersByRoute::send(int home, std::span<const int> holders) {
 }
 
 TransfersByRoute::Cheapest TransfersByRoute::cheapest(const ProProphetCosts& costs) const {
-  const auto times_by = [&](const TransferLoads& loads, moe::ExpertRoute route) -> TransferTimes {
-    const RouteCost& cost = route_cost(costs, route);
-    return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
-  };
-  const TransferTimes unicast = times_by(unicast_, moe::ExpertRoute::unicast),
-                      ring = times_by(ring_, moe::ExpertRoute::ring);
+  const TransferTimes unicast = times_of_loads(unicast_, costs, moe::ExpertRoute::unicast),
+                      ring = times_of_loads(ring_, costs, moe::ExpertRoute::ring);
   const bool on_ring = ring.trans_s + ring.agg_s < unicast.trans_s + unicast.agg_s;
   return {on_ring ? moe::ExpertRoute::ring : moe::ExpertRoute::unicast,
           on_ring ? ring : unicast,
@@ -78,19 +91,14 @@ TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlac
                              std::span<const int> homes) {
   if (placement.replicas.empty()) return {};
   TransferLoads loads(costs.node_of, placement.route);
-  for (const moe::ReplicatedExpert& replica : placement.replicas) {
-    loads.send(homes[static_cast<std::size_t>(replica.expert)], replica.holders);
-  }
-  const RouteCost& cost = route_cost(costs, placement.route);
-  return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
+  send_replicas(placement, homes, loads);
+  return times_of_loads(loads, costs, placement.route);
 }
 
 moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                                 std::span<const int> homes) {
   TransfersByRoute transfers(costs.node_of);
-  for (const moe::ReplicatedExpert& replica : placement.replicas) {
-    transfers.send(homes[static_cast<std::size_t>(replica.expert)], replica.holders);
-  }
+  send_replicas(placement, homes, transfers);
   return transfers.cheapest(costs).route;
 }
 

@@ -102,14 +102,19 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
                                      const PlannerOptions& options) {
   std::vector<Candidate> candidates;
   if (planner.candidates) {
-    candidates = tried_by(planner, situation, options);
+    const std::string key = memory_key(planner.name, options, "candidates within memory");
+    candidates = remembered(situation, key, [&] {
+      std::vector<Candidate> tried = tried_by(planner, situation, options);
+      if (planner.keeps_to_memory) return tried;
+      for (Candidate& one : tried) {
+        one.schedule = within_memory(situation, std::move(one.schedule));
+      }
+      return tried;
+    });
   } else {
     candidates = {{plan_with(planner, situation, options)}};
   }
   for (Candidate& one : candidates) {
-    if (planner.candidates && !planner.keeps_to_memory) {
-      one.schedule = within_memory(situation, std::move(one.schedule));
-    }
     one.planner = one.schedule.planner;
     one.parameters_json =
         one.parameters_json.empty()

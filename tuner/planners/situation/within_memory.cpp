@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "moe/errors.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -61,16 +62,19 @@ std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
   return lighter;
 }
 
-moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {
-  const auto fits = [&](const moe::Schedule& one) {
-    return fits_memory(situation, moe::apply(situation.program, one));
-  };
-  if (situation.cluster.memory_bytes == 0 || !moe::is_legal(situation.program, schedule) ||
-      fits(schedule)) {
-    return schedule;
+bool fits_or_is_refused(const Situation& situation, const moe::Schedule& schedule) {
+  if (situation.cluster.memory_bytes == 0) return true;
+  try {
+    return fits_memory(situation, moe::apply(situation.program, schedule));
+  } catch (const moe::Refusal&) {
+    return true;
   }
+}
+
+moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {
+  if (fits_or_is_refused(situation, schedule)) return schedule;
   for (moe::Schedule& lighter : lighter_schedules(situation.program, schedule)) {
-    if (fits(lighter)) return std::move(lighter);
+    if (fits_or_is_refused(situation, lighter)) return std::move(lighter);
   }
   return schedule;
 }

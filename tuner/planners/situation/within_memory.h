@@ -19,6 +19,9 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
 std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
                                              const moe::Schedule& schedule);
 
+/// True where the schedule keeps to the memory of a rank, or is not legal at all.
+bool fits_or_is_refused(const Situation& situation, const moe::Schedule& schedule);
+
 /// The schedule, or, where it exceeds the memory of a rank, the first of the lighter ones that fits
 /// it.
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule);
