@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/connection.h"
@@ -18,13 +19,14 @@
 #include "db/timeline/collective_ranks.h"
 #include "db/timeline/op_label.h"
 #include "db/timeline/read_timeline.h"
+#include "db/timeline/timeline_text.h"
+#include "db/timeline/typical.h"
 #include "db/timeline/why.h"
 
 namespace db {
 namespace {
 
 constexpr const char* kTimelines = "Timelines";  // the group of options that name one
-constexpr int kWarmup = 2;                       // iterations that touch memory for the first time
 
 struct WhyArguments {
   std::string path;
@@ -33,25 +35,14 @@ struct WhyArguments {
   std::vector<std::string> order;  ///< "--timeline", "--run" or "--trial" of each id, as given
 };
 
-/// The iteration of median duration: of the measured ones, without those that warm up, where there
-/// are such.
-TimelineInfo median_iteration(const Connection& connection, const TimelineFilter& filter,
-                              const std::string& of) {
-  std::vector<TimelineInfo> timelines = load_timelines(connection, filter);
-  if (timelines.empty()) {
-    throw Error(ErrorKind::not_found, fmt::format("{}: {} has no timeline", connection.path(), of));
-  }
-  const auto keep = [&](const auto& wanted) {
-    if (!std::any_of(timelines.begin(), timelines.end(), wanted)) return;
-    std::erase_if(timelines, [&](const TimelineInfo& one) { return !wanted(one); });
-  };
-  keep([](const TimelineInfo& one) { return one.kind == kMeasured; });
-  keep([](const TimelineInfo& one) { return one.iteration > kWarmup; });
-  const auto median = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
-  std::nth_element(
-      timelines.begin(), median, timelines.end(),
-      [](const TimelineInfo& a, const TimelineInfo& b) { return a.duration_s < b.duration_s; });
-  return *median;
+TimelineInfo typical_of(const Connection& connection, const TimelineFilter& filter,
+                        std::optional<double> figure_s, const std::string& of) {
+  const std::vector<TimelineInfo> timelines = load_timelines(connection, filter);
+  std::vector<const TimelineInfo*> all;
+  for (const TimelineInfo& one : timelines) all.push_back(&one);
+  const TimelineInfo* typical = typical_timeline(std::move(all), figure_s);
+  if (typical != nullptr) return *typical;
+  throw Error(ErrorKind::not_found, fmt::format("{}: {} has no timeline", connection.path(), of));
 }
 
 std::vector<Timeline> asked_for(const Connection& connection, const WhyArguments& arguments) {
@@ -63,11 +54,12 @@ std::vector<Timeline> asked_for(const Connection& connection, const WhyArguments
     } else if (option == "--run") {
       const std::int64_t id = arguments.runs.at(run++);
       load_run(connection, id);  // says so where there is no such run
-      infos.push_back(median_iteration(connection, {.run_id = id}, fmt::format("run {}", id)));
+      infos.push_back(typical_of(connection, {.run_id = id}, {}, fmt::format("run {}", id)));
     } else {
       const std::int64_t id = arguments.trials.at(trial++);
-      load_trial(connection, id);
-      infos.push_back(median_iteration(connection, {.trial_id = id}, fmt::format("trial {}", id)));
+      infos.push_back(typical_of(connection, {.trial_id = id},
+                                 load_trial(connection, id).measured_s,
+                                 fmt::format("trial {}", id)));
     }
   }
   std::vector<Timeline> timelines;
@@ -78,18 +70,6 @@ std::vector<Timeline> asked_for(const Connection& connection, const WhyArguments
                 fmt::format("{}: timeline {} has no spans", connection.path(), info.id));
   }
   return timelines;
-}
-
-/// "timeline 3 (run 2, iteration 9)".
-std::string name_of_timeline(const TimelineInfo& info) {
-  std::string of;
-  const auto add = [&](const std::string& text) { of += (of.empty() ? "" : ", ") + text; };
-  if (info.run_id) add(fmt::format("run {}", *info.run_id));
-  if (info.trial_id) add(fmt::format("trial {}", *info.trial_id));
-  const std::string iteration = fmt::format("iteration {}", info.iteration);
-  if (info.kind == kMeasured) add(iteration);
-  if (!info.label.empty() && info.label != iteration) add(info.label);
-  return fmt::format("timeline {}{}", info.id, of.empty() ? "" : " (" + of + ")");
 }
 
 void print_paragraphs(const std::vector<std::string>& paragraphs) {
@@ -169,7 +149,7 @@ int print_why(const WhyArguments& arguments) {
   for (const Timeline& timeline : timelines) {
     const Why found = why(timeline, all_ranks_together(connection, timeline.info));
     if (in_words) {
-      print_paragraphs(exposure_text(timeline, name_of_timeline(timeline.info), found));
+      print_paragraphs(exposure_text(timeline, timeline_name(timeline.info), found));
       print_paragraphs(path_and_late_text(found));
     }
     if (timelines.size() == 1) WhyRows(style, timeline).print(found);
@@ -196,7 +176,7 @@ void add_timeline_commands(CLI::App& app, std::function<int()>& action) {
   };
   add("--timeline", arguments->timelines, "this timeline");
   add("--run", arguments->runs, "the iteration of median duration of this run");
-  add("--trial", arguments->trials, "the same of all repeats of this trial");
+  add("--trial", arguments->trials, "the one nearest to the figure of this trial, of all repeats");
   options::set_footer(*command,
                       "moe-db why --db results.db --trial 3\n"
                       "moe-db why --db results.db --trial 3 --trial 5",

@@ -26,4 +26,15 @@ std::string timeline_text(const Timeline& timeline) {
   return text;
 }
 
+std::string timeline_name(const TimelineInfo& info) {
+  std::string of;
+  const auto add = [&](const std::string& text) { of += (of.empty() ? "" : ", ") + text; };
+  if (info.run_id) add(fmt::format("run {}", *info.run_id));
+  if (info.trial_id) add(fmt::format("trial {}", *info.trial_id));
+  const std::string iteration = fmt::format("iteration {}", info.iteration);
+  if (info.kind == kMeasured) add(iteration);
+  if (!info.label.empty() && info.label != iteration) add(info.label);
+  return fmt::format("timeline {}{}", info.id, of.empty() ? "" : " (" + of + ")");
+}
+
 }  // namespace db

@@ -13,4 +13,7 @@ namespace db {
 ///           1.000       3.000  all_to_all dispatch, layer 1, 1/2
 std::string timeline_text(const Timeline& timeline);
 
+/// "timeline 3 (run 2, iteration 9)".
+std::string timeline_name(const TimelineInfo& info);
+
 }  // namespace db

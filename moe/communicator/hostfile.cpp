@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -34,37 +35,50 @@ std::optional<int> slots_of_line(const std::string& line, const std::string& whe
   for (std::size_t at = 0; (at = words.find("= ", at)) != std::string::npos;)
     words.erase(at + 1, 1);
   std::istringstream text(words);
+  std::optional<int> slots;
   for (std::string word; text >> word;) {
     constexpr std::string_view key = "slots=";
     if (!word.starts_with(key)) continue;
-    int slots = 0;
+    const auto refuse = [&](std::string_view expected) {
+      throw InputError(fmt::format("{}: {}: expected {}", where, word, expected));
+    };
+    if (slots) refuse(fmt::format("slots once, after slots={}", *slots));
+    int number = 0;
     const char* end = word.data() + word.size();
-    if (std::from_chars(word.data() + key.size(), end, slots).ptr == end && slots >= 0)
-      return slots;
-    throw InputError(fmt::format("{}: {}: expected slots=N, the ranks that it takes", where, word));
+    const bool read = std::from_chars(word.data() + key.size(), end, number).ptr == end;
+    if (!read || number < 0) refuse("slots=N, the ranks that it takes");
+    slots = number;
   }
-  return std::nullopt;
+  return slots;
 }
 
 }  // namespace
 
 std::optional<int> slots_of_hostfile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) {
+  const auto expect_readable = [&](bool read) {
+    if (read && !std::filesystem::is_directory(path)) return;
     throw InputError(fmt::format("--hostfile {}: expected a file that can be read", path));
-  }
-  int all = 0, number = 0;
+  };
+  expect_readable(file.is_open());
+  int all = 0, number = 0, hosts = 0;
   bool all_have_slots = true;
   for (std::string line; std::getline(file, line);) {
     const std::string where = fmt::format("--hostfile {}:{}", path, ++number);
     expect_plain_line(line, where);
     line.resize(std::min(line.find('#'), line.size()));
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    ++hosts;
     const std::optional<int> slots = slots_of_line(line, where);
     all_have_slots = all_have_slots && slots;
     all += slots.value_or(0);
   }
-  return all > 0 && all_have_slots ? std::optional(all) : std::nullopt;
+  expect_readable(!file.bad());
+  if (all_have_slots && all == 0) {
+    throw InputError(fmt::format("--hostfile {}: {}: expected \"HOST slots=N\" a line", path,
+                                 hosts == 0 ? "names no host" : "its hosts have no slot"));
+  }
+  return all_have_slots ? std::optional(all) : std::nullopt;
 }
 
 }  // namespace moe

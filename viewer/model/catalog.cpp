@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "db/timeline/typical.h"
 #include "viewer/model/format.h"
 
 namespace viewer {
@@ -50,19 +49,22 @@ std::size_t run_place(const Catalog& catalog, const db::TimelineInfo& timeline) 
   return static_cast<std::size_t>(found - catalog.runs.begin());
 }
 
-// The trial's timeline of that kind. Of several measured ones, the one whose duration is nearest to
-// the trial's figure, and the last of equals.
 const db::TimelineInfo* of_trial(const Catalog& catalog, const TrialRow& trial,
                                  const std::string& kind) {
-  const db::TimelineInfo* nearest = nullptr;
-  double nearest_s = std::numeric_limits<double>::infinity();
+  std::vector<const db::TimelineInfo*> of_kind;
   for (const db::TimelineInfo& timeline : catalog.timelines) {
-    if (!belongs_to(timeline, trial) || timeline.kind != kind) continue;
-    const double away_s =
-        std::abs(timeline.duration_s - trial.trial.measured_s.value_or(timeline.duration_s));
-    if (away_s <= nearest_s) nearest = &timeline, nearest_s = away_s;
+    if (belongs_to(timeline, trial) && timeline.kind == kind) of_kind.push_back(&timeline);
   }
-  return nearest;
+  return db::typical_timeline(std::move(of_kind), trial.trial.measured_s);
+}
+
+const db::TimelineInfo* measured_of_run(const Catalog& catalog, std::int64_t run_id) {
+  std::vector<const db::TimelineInfo*> measured;
+  for (const db::TimelineInfo& timeline : catalog.timelines) {
+    const bool own = timeline.run_id == run_id && timeline.kind == db::kMeasured;
+    if (own) measured.push_back(&timeline);
+  }
+  return db::typical_timeline(std::move(measured), std::nullopt);
 }
 
 const db::TimelineInfo* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
@@ -248,14 +250,13 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
     std::vector<std::int64_t> stack = study_stack(catalog, run->name);
     if (!stack.empty()) return stack;
   }
-  const db::TimelineInfo* measured = nullptr;
+  const db::TimelineInfo* measured = measured_of_run(catalog, run_id);
   const db::TimelineInfo* predicted = nullptr;
   const db::TimelineInfo* other = nullptr;
   for (const db::TimelineInfo* timeline : timelines_of(catalog, run_id)) {
     if (timeline->kind == db::kMeasured) {
-      // Other repeats of the same trial are listed too; the run's own comes before them.
-      const bool own = timeline->run_id == run_id;
-      if (own || measured == nullptr || measured->run_id != run_id) measured = timeline;
+      // Of a repeat without a timeline of its own, another one of the same trial.
+      if (measured == nullptr) measured = timeline;
     } else if (timeline->kind == db::kPredicted) {
       predicted = timeline;
     } else {
@@ -325,15 +326,7 @@ const db::TimelineInfo* measured_beside(const Catalog& catalog, const db::Timeli
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
     return of_trial(catalog, *trial, db::kMeasured);
   }
-  const db::TimelineInfo* last = nullptr;
-  for (const db::TimelineInfo& other : catalog.timelines) {
-    const bool own = timeline.run_id && other.run_id == timeline.run_id;
-    if (own && other.kind == db::kMeasured &&
-        (last == nullptr || other.iteration >= last->iteration)) {
-      last = &other;
-    }
-  }
-  return last;
+  return timeline.run_id ? measured_of_run(catalog, *timeline.run_id) : nullptr;
 }
 
 const db::TimelineInfo* compared_with(const Catalog& catalog, const db::TimelineInfo& timeline) {

@@ -38,8 +38,9 @@ std::vector<const db::TimelineInfo*> timelines_of(const Catalog& catalog, std::i
 /// The iterations of a run that have a measured timeline, ascending.
 std::vector<int> measured_iterations(const Catalog& catalog, std::int64_t run_id);
 
-/// The timelines to stack when a run is picked: its last measured one above the predicted one. For
-/// a study, the sequential trial above the fastest; measured timelines where there are any.
+/// The timelines to stack when a run is picked: its typical measured one (db/timeline/typical.h)
+/// above the predicted one. For a study, the sequential trial above the fastest; measured timelines
+/// where there are any.
 std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run_id);
 
 /// The same for one trial: the sequential one of its study, then its own measured and predicted
@@ -61,10 +62,9 @@ std::string timeline_title(const Catalog& catalog, const db::TimelineInfo& timel
 /// added. Empty for a timeline that was predicted for a trial.
 std::string timeline_source(const Catalog& catalog, const db::TimelineInfo& timeline);
 
-/// The measured timeline that a predicted one is compared with. It belongs to the same trial, or to
-/// the same run if there is no trial. Of several, the one whose duration is nearest to the trial's
-/// figure, else the last. Null where nothing was measured, and for timelines that are not
-/// predicted.
+/// The measured timeline that a predicted one is compared with: the typical one of the same trial, or
+/// of the same run if there is no trial. Null where nothing was measured, and for timelines that are
+/// not predicted.
 const db::TimelineInfo* measured_beside(const Catalog& catalog, const db::TimelineInfo& timeline);
 
 /// The timeline that another is compared with: measured_beside() of a predicted one, the prediction

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "db/planned_by_refinement.h"
+#include "db/timeline/timeline_text.h"
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
 #include "viewer/model/trial_figures.h"
@@ -203,7 +204,9 @@ Finding exposure(const StudyFacts& facts) {
   const TimelineFacts* shown =
       facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
   if (shown == nullptr) return finding;
-  finding.paragraphs = db::exposure_text(*shown->timeline, shown->title, facts.why);
+  const std::string name =
+      fmt::format("{}, {}", shown->title, db::timeline_name(shown->timeline->info));
+  finding.paragraphs = db::exposure_text(*shown->timeline, name, facts.why);
   for (std::string& text : db::path_and_late_text(facts.why)) {
     finding.paragraphs.push_back(std::move(text));
   }

@@ -29,8 +29,6 @@ TEST(Hostfile, HasTheSlotsOfAllItsLines) {
 
 TEST(Hostfile, SaysNothingWhereALineDoesNotSayHowMany) {
   EXPECT_EQ(slots_of("node2 slots=2\nnode3\n"), std::nullopt) << "mpirun counts its cores";
-  EXPECT_EQ(slots_of("node2 slots=0\n"), std::nullopt);
-  EXPECT_EQ(slots_of("# none\n"), std::nullopt);
 }
 
 std::string refusal_of(const std::string& text) {
@@ -47,10 +45,18 @@ TEST(Hostfile, NamesTheLineThatIsNotPlainText) {
   EXPECT_THAT(refusal_of("\xEF\xBB\xBFnode2 slots=2\n"), HasSubstr(":1: begins with a byte order"));
   EXPECT_THAT(refusal_of("# two\nnode2 slots=2\r\n"), HasSubstr(":2: has a carriage return"));
   EXPECT_THAT(refusal_of("node2 slots=2\nnode3 slots=many\n"), HasSubstr(":2: slots=many"));
+  EXPECT_THAT(refusal_of("node2 slots=2 slots=3\n"), HasSubstr(":1: slots=3: expected slots once"));
+}
+
+TEST(Hostfile, WithoutASlotIsRefused) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal_of("node2 slots=0\n"), HasSubstr("its hosts have no slot"));
+  EXPECT_THAT(refusal_of("# none\n"), HasSubstr("names no host"));
 }
 
 TEST(Hostfile, ThatIsNotThereIsRefused) {
   EXPECT_THROW(slots_of_hostfile("/nonexistent/hosts"), InputError);
+  EXPECT_THROW(slots_of_hostfile(testing::TempDir()), InputError) << "a folder";
 }
 
 }  // namespace
