@@ -82,7 +82,11 @@ Groups make_groups(const Layout& layout, std::vector<int> node_of) {
     throw std::invalid_argument(fmt::format("groups: nodes of {} ranks, but layout {} has {} ranks",
                                             node_of.size(), to_text(layout), ranks));
   }
-  return {ranks, layout, std::move(node_of)};
+  return {ranks, layout, std::move(node_of), {}};
+}
+
+int card_count(const Groups& groups) {
+  return std::ranges::max(groups.card_of.empty() ? groups.node_of : groups.card_of) + 1;
 }
 
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {

@@ -33,7 +33,17 @@ struct Groups {
   int ranks = 1;
   Layout layout;                ///< a layout of `ranks` ranks
   std::vector<int> node_of{0};  ///< node of each rank
+  /// Network card of each rank, a number that is on one node only. Empty: the nodes have one each.
+  std::vector<int> card_of = {};
 };
+
+/// The network card by which a rank reaches other nodes; where nodes have one each, that of its node.
+inline int network_card(const Groups& groups, int rank) {
+  return (groups.card_of.empty() ? groups.node_of : groups.card_of)[static_cast<std::size_t>(rank)];
+}
+
+/// Cards are numbered below this.
+int card_count(const Groups& groups);
 
 /// An empty node_of means one node. Throws std::invalid_argument where node_of and the layout
 /// differ in the number of ranks.

@@ -27,6 +27,25 @@ Link read_link(const moe::InputObject& table) {
   return link;
 }
 
+/// Of a node that has several. A rank that has more cards than one, or all of its node, has one as
+/// fast as they are together.
+void read_cards(const moe::InputObject& table, Cluster& cluster) {
+  const int cards = table.has("cards_per_node")
+                        ? static_cast<int>(table.integer("cards_per_node", 1, kMostNodes))
+                        : 1;
+  const int ranks = cluster.ranks_per_node;
+  if (cards % ranks != 0 && ranks % cards != 0) {
+    table.refuse("cards_per_node",
+                 fmt::format("{} cards of {} ranks: expected a divisor or a multiple of "
+                             "ranks_per_node",
+                             cards, ranks));
+  }
+  const auto use = table.optional_member("card");
+  const bool shared = use && use->one_of({"own", "shared"}) == 1;
+  cluster.cards_per_node = shared ? 1 : std::min(cards, ranks);
+  cluster.inter_node.bandwidth_bytes_per_s *= cards / cluster.cards_per_node;
+}
+
 std::vector<int> first_ranks(int count) {
   std::vector<int> ranks(static_cast<std::size_t>(count));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -75,10 +94,15 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     cluster.shared_processors = {{seats, first_ranks(cluster.nodes * cluster.ranks_per_node)}};
   }
   if (cluster.nodes > 1 || root.has("inter_node")) {
-    cluster.inter_node = read_link(root.object("inter_node", "a table of a node's network card"));
+    const moe::InputObject cards = root.object("inter_node", "a table of a network card");
+    cluster.inter_node = read_link(cards);
+    read_cards(cards, cluster);
   }
   if (cluster.ranks_per_node > 1 || root.has("intra_node")) {
-    cluster.intra_node = read_link(root.object("intra_node", "a table of a rank's link"));
+    const moe::InputObject table = root.object("intra_node", "a table of a rank's link");
+    cluster.intra_node = read_link(table);
+    const auto wiring = table.optional_member("wiring");
+    cluster.mesh = wiring && wiring->one_of({"switch", "mesh"}) == 1;
   }
 
   CostModel& costs = result.costs;
@@ -142,9 +166,20 @@ moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
                     cluster.ranks_per_node),
         fmt::format("expected at most --ranks {}", cluster.nodes * cluster.ranks_per_node));
   }
-  std::vector<int> node_of;
-  for (int rank = 0; rank < ranks; ++rank) node_of.push_back(rank / cluster.ranks_per_node);
-  return moe::make_groups(layout, std::move(node_of));
+  const int ranks_of_card = cluster.ranks_per_node / cluster.cards_per_node;
+  std::vector<int> node_of, card_of;
+  for (int rank = 0; rank < ranks; ++rank) {
+    node_of.push_back(rank / cluster.ranks_per_node);
+    card_of.push_back(rank / ranks_of_card);
+  }
+  moe::Groups groups = moe::make_groups(layout, std::move(node_of));
+  if (cluster.cards_per_node > 1) groups.card_of = std::move(card_of);
+  return groups;
+}
+
+double bytes_per_s_of_pair(const Cluster& cluster) {
+  const int others = cluster.mesh ? std::max(cluster.ranks_per_node - 1, 1) : 1;
+  return cluster.intra_node.bandwidth_bytes_per_s / others;
 }
 
 std::string to_json(const Cluster& cluster) {
@@ -160,8 +195,10 @@ std::string to_json(const Cluster& cluster) {
                         {"device", cluster.device},
                         {"nodes", cluster.nodes},
                         {"ranks_per_node", cluster.ranks_per_node},
+                        {"cards_per_node", cluster.cards_per_node},
                         {"inter_node", link(cluster.inter_node)},
                         {"intra_node", link(cluster.intra_node)},
+                        {"mesh", cluster.mesh},
                         {"memory_bytes", cluster.memory_bytes},
                         {"shared_processors", shared}}
       .dump();
@@ -181,8 +218,16 @@ Cluster cluster_from_json(std::string_view text) {
   cluster.device = json.text("device");
   cluster.nodes = static_cast<int>(json.integer("nodes", 1, kMostNodes));
   cluster.ranks_per_node = static_cast<int>(json.integer("ranks_per_node", 1, kMostNodes));
+  if (json.has("cards_per_node")) {
+    cluster.cards_per_node =
+        static_cast<int>(json.integer("cards_per_node", 1, cluster.ranks_per_node));
+    if (cluster.ranks_per_node % cluster.cards_per_node != 0) {
+      json.refuse("cards_per_node", "expected a divisor of ranks_per_node");
+    }
+  }
   cluster.inter_node = link("inter_node");
   cluster.intra_node = link("intra_node");
+  if (json.has("mesh")) cluster.mesh = json.member("mesh").boolean();
   cluster.memory_bytes = json.integer("memory_bytes", 0);
   if (json.has("shared_processors")) {
     for (const moe::InputValue& entry : json.list("shared_processors", "a list of ranks' seats")) {

@@ -35,8 +35,13 @@ struct Cluster {
   std::string device = "cpu";  ///< "cpu" | "cuda": the device whose fits apply
   int nodes = 1;
   int ranks_per_node = 1;
-  Link inter_node;                                  ///< network card of a node, shared by its ranks
-  Link intra_node;                                  ///< from one rank to the others of its node
+  /// Network cards of a node, a divisor of ranks_per_node. Its first ranks share the first card.
+  int cards_per_node = 1;
+  Link inter_node;  ///< one network card
+  Link intra_node;  ///< from one rank to the others of its node, together
+  /// Ranks of a node are joined in pairs, and a pair has an equal share of the link. Else a switch
+  /// joins them, and a rank may use all of its link for one other.
+  bool mesh = false;
   std::int64_t memory_bytes = 0;                    ///< memory of one rank; 0 = not known
   std::vector<SharedProcessors> shared_processors;  ///< every rank is in at most one of them
 };
@@ -65,12 +70,15 @@ struct CostedCluster {
 ///     ranks_per_node = 1
 ///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
 ///     processors = 2                             # shared by all ranks, where there are too few
-///     [inter_node]                               # one network card per node, each direction
-///     bandwidth_gbit_per_s = 2.0
+///     [inter_node]                               # a network card, each direction
+///     bandwidth_gbit_per_s = 2.0                 # of one card
 ///     latency_s = 60e-6
+///     cards_per_node = 1                         # default; a rank uses the card nearest to it
+///     card = "own"                               # default; "shared": a rank uses all of its node
 ///     [intra_node]                               # each rank, each direction
-///     bandwidth_gbit_per_s = 40.0
+///     bandwidth_gbit_per_s = 40.0                # to all others together
 ///     latency_s = 5e-6
+///     wiring = "switch"                          # default; "mesh": an equal share to each other
 ///     # an op kind, or a general fit for all such kinds (cluster_fits.h)
 ///     [fit.gemm]
 ///     alpha_s = 5e-6
@@ -101,6 +109,9 @@ CostedCluster load_cluster(const std::filesystem::path& path,
 /// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many ranks as the
 /// layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
+
+/// The bandwidth from one rank to one other of its node.
+double bytes_per_s_of_pair(const Cluster& cluster);
 
 std::string to_json(const Cluster& cluster);
 /// Throws moe::InputError.

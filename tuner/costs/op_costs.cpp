@@ -357,17 +357,17 @@ void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads&
   for (const Transfer& transfer : call.transfers) {
     const auto bytes = static_cast<double>(transfer.bytes);
     if (transfer.between_nodes) {
-      loads.node_out[groups.node_of[transfer.from]] += bytes * transfer.out;
-      loads.node_in[groups.node_of[transfer.to]] += bytes * transfer.in;
+      loads.card_out[moe::network_card(groups, transfer.from)] += bytes * transfer.out;
+      loads.card_in[moe::network_card(groups, transfer.to)] += bytes * transfer.in;
     } else {
       loads.rank_out[transfer.from] += bytes * transfer.out;
       loads.rank_in[transfer.to] += bytes * transfer.in;
     }
   }
   for (std::size_t member = 0; member < call.bytes.size(); ++member) {
-    const int rank = call.ranks[member], node = groups.node_of[rank];
-    loads.node_out[node] += call.bytes[member].out_between;
-    loads.node_in[node] += call.bytes[member].in_between;
+    const int rank = call.ranks[member], card = moe::network_card(groups, rank);
+    loads.card_out[card] += call.bytes[member].out_between;
+    loads.card_in[card] += call.bytes[member].in_between;
     loads.rank_out[rank] += call.bytes[member].out_within;
     loads.rank_in[rank] += call.bytes[member].in_within;
   }
@@ -375,9 +375,8 @@ void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads&
 
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
   const auto ranks = static_cast<std::size_t>(groups.ranks);
-  const auto nodes =
-      static_cast<std::size_t>(*std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1);
-  LinkLoads loads{std::vector<double>(nodes), std::vector<double>(nodes),
+  const auto cards = static_cast<std::size_t>(moe::card_count(groups));
+  LinkLoads loads{std::vector<double>(cards), std::vector<double>(cards),
                   std::vector<double>(ranks), std::vector<double>(ranks)};
   add_link_loads(call, groups, loads);
   return loads;
@@ -419,8 +418,13 @@ double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluste
     }
     add_link_loads(call, groups, total);
     alpha_s = std::max(alpha_s, call.alpha_s);
+    for (const Transfer& transfer : call.transfers) {
+      if (!cluster.mesh || transfer.between_nodes) continue;
+      most = std::max(
+          most, call.alpha_s + static_cast<double>(transfer.bytes) / bytes_per_s_of_pair(cluster));
+    }
   }
-  for (const auto* cards : {&total.node_out, &total.node_in}) {
+  for (const auto* cards : {&total.card_out, &total.card_in}) {
     for (const double bytes : *cards) {
       if (bytes > 0)
         most = std::max(most, alpha_s + bytes / cluster.inter_node.bandwidth_bytes_per_s);

@@ -137,9 +137,9 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
                                    const moe::Routing& routing);
 
-/// The bytes of a call through the network card of each node and the intra-node link of each rank.
+/// The bytes of a call through each network card and the intra-node link of each rank.
 struct LinkLoads {
-  std::vector<double> node_out, node_in;  ///< by node
+  std::vector<double> card_out, card_in;  ///< by moe::network_card
   std::vector<double> rank_out, rank_in;  ///< by rank, within its node
 };
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
@@ -159,7 +159,7 @@ std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster);
 
 /// The time of an op on its slowest rank where nothing else runs. All its groups run at once and
-/// share the network cards of nodes.
+/// share network cards.
 double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster);
 
 }  // namespace tuner

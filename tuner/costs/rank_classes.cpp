@@ -158,14 +158,17 @@ RankClasses classes_by_place(const moe::Groups& groups, const Numbered& places) 
     classes.of_rank.push_back(one);
     if (classes.count[one]++ == 0) classes.rank_of[one] = rank;
   }
-  std::map<int, int> nodes;
-  for (const int rank : classes.rank_of) nodes.try_emplace(groups.node_of[rank], 0);
-  int next = 0;
-  for (auto& [node, number] : nodes) number = next++;
-  classes.groups.node_of.clear();
-  for (const int rank : classes.rank_of) {
-    classes.groups.node_of.push_back(nodes.at(groups.node_of[rank]));
-  }
+  const auto numbers_of_first = [&](const std::vector<int>& of_rank) {
+    std::map<int, int> numbers;
+    for (const int rank : classes.rank_of) numbers.try_emplace(of_rank[rank], 0);
+    int next = 0;
+    for (auto& [one, number] : numbers) number = next++;
+    std::vector<int> of_class;
+    for (const int rank : classes.rank_of) of_class.push_back(numbers.at(of_rank[rank]));
+    return of_class;
+  };
+  classes.groups.node_of = numbers_of_first(groups.node_of);
+  if (!groups.card_of.empty()) classes.groups.card_of = numbers_of_first(groups.card_of);
   return classes;
 }
 

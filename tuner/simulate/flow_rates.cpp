@@ -1,7 +1,8 @@
 #include "tuner/simulate/flow_rates.h"
 
-#include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "tuner/simulate/fair_share.h"
 
@@ -10,9 +11,9 @@ namespace tuner {
 std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
                                const moe::Groups& groups, const Cluster& cluster,
                                const std::function<double(int rank, Occupation link)>& speed) {
-  const int nodes = *std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1;
+  const int cards = moe::card_count(groups);
   std::vector<double> capacities;
-  for (int node = 0; node < nodes; ++node) {
+  for (int card = 0; card < cards; ++card) {
     capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
     capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
   }
@@ -39,6 +40,14 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     }
     return first;
   };
+  std::map<std::pair<int, int>, int> link_of_pair;  // of a mesh
+  const auto from_link = [&](const Flow& flow) {
+    if (!cluster.mesh) return 2 * cards + 2 * flow.from;
+    const auto [found, is_new] =
+        link_of_pair.try_emplace({flow.from, flow.to}, static_cast<int>(capacities.size()));
+    if (is_new) capacities.push_back(bytes_per_s_of_pair(cluster));
+    return found->second;
+  };
   std::vector<Path> paths;
   paths.reserve(flows.size());
   for (const Flow& flow : flows) {
@@ -47,9 +56,10 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     const int out = first + 4 * flow.from_member + kind;
     const int in = first + 4 * flow.to_member + 2 + kind;
     if (flow.between_nodes) {
-      paths.push_back({{2 * groups.node_of[flow.from], 2 * groups.node_of[flow.to] + 1, out, in}});
+      paths.push_back({{2 * moe::network_card(groups, flow.from),
+                        2 * moe::network_card(groups, flow.to) + 1, out, in}});
     } else {
-      paths.push_back({{2 * nodes + 2 * flow.from, 2 * nodes + 2 * flow.to + 1, out, in}});
+      paths.push_back({{from_link(flow), 2 * cards + 2 * flow.to + 1, out, in}});
     }
   }
   return fair_share(paths, capacities);

@@ -237,7 +237,7 @@ void FlowsUnderWay::share_links(double now,
 }
 
 double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stream stream) const {
-  const auto node_of = [this](int rank) { return groups_.node_of[rank]; };
+  const auto card_of = [this](int rank) { return moe::network_card(groups_, rank); };
   const auto is_in_group = [&](int rank) { return std::ranges::binary_search(group.ranks, rank); };
   double left_s = 0;
   for (const Flow& flow : flows_) {
@@ -248,13 +248,13 @@ double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stre
     const double flow_left_s = (flow.bytes_left - flow.held_bytes) / flow.rate - (now - since_);
     if (flow_left_s <= left_s) continue;
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
-      return node_of(rank) == node_of(flow.from) || node_of(rank) == node_of(flow.to);
+      return card_of(rank) == card_of(flow.from) || card_of(rank) == card_of(flow.to);
     });
     if (shares_a_card) left_s = flow_left_s;
   }
   for (const MovingCall& call : large_calls_) {
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
-      return std::ranges::count(call.nodes, node_of(rank), &MovingCall::Node::node) > 0;
+      return std::ranges::count(call.group->ranks, card_of(rank), card_of) > 0;
     });
     if (!shares_a_card) continue;
     call.each_under_way([&](MovingCall::Part part, const MovingCall::RankFlow& flow) {

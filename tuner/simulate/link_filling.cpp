@@ -25,6 +25,7 @@ void LinkFilling::clear(MovingCall::Part part) {
   crossings_.clear();
   for (const std::size_t used : shared_used_) shared_[used] = -1;
   shared_used_.clear();
+  of_pairs_.clear();
   pair_calls_.clear();
   own_.clear();
   levels_.clear();
@@ -77,6 +78,10 @@ int LinkFilling::shared_link(int number, Way way) {
   return shared_[place];
 }
 
+int LinkFilling::place_of(int rank) const {
+  return part_ == MovingCall::between_nodes ? moe::network_card(groups_, rank) : rank;
+}
+
 void LinkFilling::add_member(int link, const Member& member) {
   const auto place = static_cast<int>(members_.size());
   members_.push_back(member);
@@ -90,7 +95,8 @@ void LinkFilling::add_links_of(int place) {
   const MovingCall& call = *calls_[node.call].moving;
   const MovingCall::Node& of_call = call.nodes[node.node];
   for (const Way way : kWays) {
-    if (part_ == MovingCall::between_nodes && node.sums[way].rising > 0) {
+    const bool through_one_card = part_ == MovingCall::between_nodes && groups_.card_of.empty();
+    if (through_one_card && node.sums[way].rising > 0) {
       add_member(shared_link(of_call.node, way), {place, -1, way});
     }
     for (int i = 0; i < node.members; ++i) {
@@ -98,8 +104,8 @@ void LinkFilling::add_links_of(int place) {
       if (!side.rises) continue;
       const Member member{place, node.first_side + i, way};
       add_member(new_link(side.capacity), member);
-      if (part_ == MovingCall::within_node) {
-        add_member(shared_link(call.group->ranks[of_call.members[i]], way), member);
+      if (!through_one_card) {
+        add_member(shared_link(place_of(call.group->ranks[of_call.members[i]]), way), member);
       }
     }
   }
@@ -126,13 +132,20 @@ int LinkFilling::own_link(const Flow& flow, int rank, int member, Way way) {
   return link;
 }
 
+/// The link by which a pair leaves its sender.
+int LinkFilling::pair_link(const Flow& flow) {
+  if (part_ == MovingCall::between_nodes || !cluster_.mesh) {
+    return shared_link(place_of(flow.from), kOut);
+  }
+  const auto [found, is_new] = of_pairs_.try_emplace({flow.from, flow.to}, 0);
+  if (is_new) found->second = new_link(bytes_per_s_of_pair(cluster_));
+  return found->second;
+}
+
 void LinkFilling::add_links_of_pair(int pair) {
   const Flow& flow = *pairs_[pair];
-  const bool between = part_ == MovingCall::between_nodes;
-  const auto place_of = [&](int rank) { return between ? groups_.node_of[rank] : rank; };
   const std::array<std::pair<int, double>, kCrossings> crossed{
-      std::pair{shared_link(place_of(flow.from), kOut), flow.out},
-      std::pair{shared_link(place_of(flow.to), kIn), flow.in},
+      std::pair{pair_link(flow), flow.out}, std::pair{shared_link(place_of(flow.to), kIn), flow.in},
       std::pair{own_link(flow, flow.from, flow.from_member, kOut), flow.out},
       std::pair{own_link(flow, flow.to, flow.to_member, kIn), flow.in}};
   pair_rates_.push_back(-1);
@@ -221,6 +234,15 @@ void LinkFilling::stop(const SharedLink& link, double level) {
   }
 }
 
+/// The transfers of large calls rise no further: each has filled the link of its pair.
+void LinkFilling::stop_all(double level) {
+  for (Node& node : nodes_) {
+    for (int i = 0; i < node.members; ++i) {
+      for (const Way way : kWays) stop_side(node, node.first_side + i, way, level);
+    }
+  }
+}
+
 void LinkFilling::fill() {
   for (const Node& node : nodes_) {
     for (const Way way : kWays) {
@@ -237,11 +259,20 @@ void LinkFilling::fill() {
     const Fill now = filled(links_[link]);
     if (now.rising > 0) levels_.emplace_back(now.level(), static_cast<int>(link));
   }
+  constexpr int kEveryPair = -1;
+  if (part_ == MovingCall::within_node && cluster_.mesh) {
+    levels_.emplace_back(bytes_per_s_of_pair(cluster_), kEveryPair);
+  }
   const std::greater<> lowest_first;
   std::ranges::make_heap(levels_, lowest_first);
   while (!levels_.empty()) {
     std::ranges::pop_heap(levels_, lowest_first);
     const auto [level, link] = levels_.back();
+    if (link == kEveryPair) {
+      levels_.pop_back();
+      stop_all(level);
+      continue;
+    }
     const Fill now = filled(links_[link]);
     // Levels only grow while others stop, so an entry that is out of date is put back.
     if (now.rising > 0 && now.level() > level * (1 + kSameLevel)) {

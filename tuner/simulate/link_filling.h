@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,9 @@ class LinkFilling {
   void stop(const SharedLink& link, double level);
   int new_link(double capacity);
   int shared_link(int number, Way way);
+  int place_of(int rank) const;  ///< of its shared link
+  int pair_link(const Flow& flow);
+  void stop_all(double level);
   void add_member(int link, const Member& member);
   void add_links_of(int place);
   int own_link(const Flow& flow, int rank, int member, Way way);
@@ -135,9 +139,10 @@ class LinkFilling {
   std::vector<SharedLink> links_;
   std::vector<Member> members_;
   std::vector<Crossing> crossings_;  ///< kCrossings of each pair
-  /// [2 number + way], of cards by node, else of ranks: their link; -1 where there is none yet.
+  /// [2 place_of() + way]: the link; -1 where there is none yet.
   std::vector<int> shared_;
   std::vector<std::size_t> shared_used_;
+  std::map<std::pair<int, int>, int> of_pairs_;  ///< of a mesh, by ranks: their link
   struct PairCall {
     int op = 0, call = 0;
     int first = 0;  ///< in own_: [2 member + way] the link of a member of the call, or -1

@@ -113,14 +113,15 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
     carry(total.rank_out[rank], "out");
     carry(total.rank_in[rank], "in");
   }
-  for (std::size_t node = 0; node < total.node_out.size(); ++node) {
+  const char* card_name = groups.card_of.empty() ? "node" : "card";
+  for (std::size_t card = 0; card < total.card_out.size(); ++card) {
     const auto carry = [&](double bytes, const char* way) {
       if (bytes <= 0) return;
       link.offer(bytes / cluster.inter_node.bandwidth_bytes_per_s,
-                 [&] { return fmt::format("node {} {}", node, way); });
+                 [&] { return fmt::format("{} {} {}", card_name, card, way); });
     };
-    carry(total.node_out[node], "out");
-    carry(total.node_in[node], "in");
+    carry(total.card_out[card], "out");
+    carry(total.card_in[card], "in");
   }
 
   for (const SharedProcessors& shared :

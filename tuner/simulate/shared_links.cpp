@@ -153,6 +153,10 @@ void SharedLinks::add_to_key(const Node& node, MovingCall::Part part) {
       key_.push_back(both(rank - first_rank, (call.flows[member][part].under_way ? 1 : 0) +
                                                  (call.other_side[member][part] ? 2 : 0)));
       key_.push_back(std::bit_cast<std::uint64_t>(speeds_.of(rank, call.group->link)));
+      if (groups_.card_of.empty()) continue;
+      const auto of_first =
+          moe::network_card(groups_, rank) - moe::network_card(groups_, first_rank);
+      key_.push_back(static_cast<std::uint64_t>(of_first));
     }
   }
 }

@@ -12,7 +12,9 @@ namespace tuner::cluster_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const char* const kSound = R"(name = "box"
 device = "cpu"
@@ -73,6 +75,45 @@ TEST(Cluster, ReadsAFile) {
   for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
     EXPECT_DOUBLE_EQ(speed_of(costs.interference, Occupation::computation, link), 0.9);
   }
+}
+
+std::vector<int> cards_of(const Cluster& cluster) {
+  return groups_of(cluster, {1, cluster.nodes * cluster.ranks_per_node}).card_of;
+}
+
+TEST(Cluster, RanksUseTheCardsOfTheirNode) {
+  const std::string rate = "bandwidth_gbit_per_s = 2.0\n";
+  const auto with = [&](const std::string& keys) { return load(replaced(rate, rate + keys)); };
+  EXPECT_THAT(cards_of(load(kSound).cluster), IsEmpty()) << "one each";
+  const Cluster own = with("cards_per_node = 2\n").cluster;
+  EXPECT_THAT(cards_of(own), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(own.inter_node.bandwidth_bytes_per_s, 2.5e8) << "of one card";
+  EXPECT_EQ(cards_of(cluster_from_json(to_json(own))), cards_of(own));
+  const Cluster two_each = with("cards_per_node = 4\n").cluster;
+  EXPECT_EQ(cards_of(two_each), cards_of(own));
+  EXPECT_EQ(two_each.inter_node.bandwidth_bytes_per_s, 5e8);
+  const Cluster shared = with("cards_per_node = 2\ncard = \"shared\"\n").cluster;
+  EXPECT_THAT(cards_of(shared), IsEmpty());
+  EXPECT_EQ(shared.inter_node.bandwidth_bytes_per_s, 5e8);
+}
+
+TEST(Cluster, APairOfAMeshHasAnEqualShareOfTheLink) {
+  const std::string rate = "bandwidth_gbit_per_s = 40\n";
+  const Cluster box = load(kSound).cluster;
+  EXPECT_EQ(bytes_per_s_of_pair(box), 5e9);
+  Cluster mesh = load(replaced(rate, rate + "wiring = \"mesh\"\n")).cluster;
+  EXPECT_EQ(bytes_per_s_of_pair(mesh), 5e9) << "of two ranks";
+  mesh.ranks_per_node = 5;
+  EXPECT_EQ(bytes_per_s_of_pair(cluster_from_json(to_json(mesh))), 1.25e9);
+  EXPECT_THAT(error_of(replaced(rate, rate + "wiring = \"ring\"\n")), HasSubstr(":11: "));
+}
+
+TEST(Cluster, CardsThatRanksCannotDivideAreRefused) {
+  const std::string rate = "bandwidth_gbit_per_s = 2.0\n";
+  EXPECT_THAT(error_of(replaced(rate, rate + "cards_per_node = 3\n")),
+              AllOf(HasSubstr(":8: "), HasSubstr("3 cards of 2 ranks")));
+  EXPECT_THAT(error_of(replaced(rate, rate + "cards_per_node = 0\n")), HasSubstr(":8: "));
+  EXPECT_THAT(error_of(replaced(rate, rate + "card = \"nearest\"\n")), HasSubstr(":8: "));
 }
 
 TEST(Cluster, ASpeedOfOneLinkGoesBeforeThatOfCommunication) {

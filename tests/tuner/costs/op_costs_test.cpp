@@ -151,8 +151,8 @@ TEST(OpCosts, ComputationOnRoutedRowsCostsEachRankItsOwn) {
 TEST(OpCosts, LinkLoadsAddUpAtCardsBetweenNodesAndAtRanksWithinThem) {
   const FourRanks c;
   const LinkLoads loads = link_loads(c.of(dispatch).calls[0], c.groups);
-  EXPECT_THAT(loads.node_out, ElementsAre(7000, 2000));
-  EXPECT_THAT(loads.node_in, ElementsAre(2000, 7000));
+  EXPECT_THAT(loads.card_out, ElementsAre(7000, 2000));
+  EXPECT_THAT(loads.card_in, ElementsAre(2000, 7000));
   EXPECT_THAT(loads.rank_out, ElementsAre(2000, 1000, 1000, 1000));
   EXPECT_THAT(loads.rank_in, ElementsAre(1000, 2000, 1000, 1000));
 }
@@ -168,6 +168,8 @@ TEST(OpCosts, ARankIsBusyAsLongAsItsSlowerLinkAndItsLargerDirection) {
               ElementsAre(DoubleEq(0.504), DoubleEq(0.503), DoubleEq(0.503), DoubleEq(0.504)));
   // Both ranks of a node send through one card: 7000 out and in at 1e6.
   EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.507);
+  c.groups.card_of = {0, 1, 2, 3};  // or each through its own
+  EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.504);
 }
 
 TEST(OpCosts, ACollectivesFitGoesBeforeTheLinkButIsNeverFasterThanIt) {

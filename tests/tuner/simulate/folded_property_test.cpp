@@ -85,6 +85,10 @@ RandomCase random_case(unsigned seed) {
     set_speed(c.costs.interference, "communication_beside_computation", between(0.5, 1));
   }
   c.costs.gaps.launch_s = between(0, 1e-5);
+  const int of_card = pick({1, 2});
+  if (of_card < per_node && random() % 2) {  // several cards a node
+    for (int rank = 0; rank < ranks; ++rank) c.groups.card_of.push_back(rank / of_card);
+  }
   return c;
 }
 

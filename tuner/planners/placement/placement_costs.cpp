@@ -120,26 +120,26 @@ ExpertBytes expert_bytes(const moe::Program& program, int layer, int local_exper
   return expert;
 }
 
-/// Expert groups with members on the node of the first rank: they share its card, and all of them
-/// send the same experts.
-int groups_on_node(const moe::Groups& groups) {
+/// Expert groups with members on the card of the first rank: all of them send the same experts.
+int groups_on_card(const moe::Groups& groups) {
   std::set<int> firsts;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
-    if (groups.node_of[rank] != groups.node_of[0]) continue;
+    if (moe::network_card(groups, rank) != moe::network_card(groups, 0)) continue;
     firsts.insert(moe::members(groups, moe::GroupKind::expert, rank).front());
   }
   return static_cast<int>(firsts.size());
 }
 
-/// [member of the first expert group]: its node, from 0.
-std::vector<int> nodes_of_first_group(const moe::Groups& groups) {
+/// [member of the first expert group]: its number in `of_rank`, counted from 0.
+std::vector<int> numbers_in_first_group(const moe::Groups& groups,
+                                        const std::vector<int>& of_rank) {
   std::map<int, int> known;
-  std::vector<int> nodes;
+  std::vector<int> numbers;
   for (const int rank : moe::members(groups, moe::GroupKind::expert, 0)) {
     const int next = static_cast<int>(known.size());
-    nodes.push_back(known.try_emplace(groups.node_of[rank], next).first->second);
+    numbers.push_back(known.try_emplace(of_rank[rank], next).first->second);
   }
-  return nodes;
+  return numbers;
 }
 
 /// An exchange of experts by an op.
@@ -157,7 +157,7 @@ TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
   const Cluster& cluster = situation.cluster;
   return {on_link(Occupation::inter_node, cluster.inter_node),
           on_link(Occupation::intra_node, cluster.intra_node),
-          groups_on_node(situation.groups) * seconds_at(cluster.inter_node.bandwidth_bytes_per_s)};
+          groups_on_card(situation.groups) * seconds_at(cluster.inter_node.bandwidth_bytes_per_s)};
 }
 
 std::array<RouteCost, moe::kExpertRoutes> route_costs(const Situation& situation,
@@ -187,7 +187,8 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
       {.most_single = ranks, .most_pairs = 0, .most_even = ranks});  // of each rank by itself
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
   const auto sums = sums_by_layer(situation, costs);
-  const std::vector<int> nodes = nodes_of_first_group(situation.groups);
+  const moe::Groups& groups = situation.groups;
+  const std::vector<int> nodes = numbers_in_first_group(groups, groups.node_of);
   const bool crosses = std::ranges::max(nodes) > 0;
   const double speed = speed_of(situation.costs.interference, Occupation::computation,
                                 crosses ? Occupation::inter_node : Occupation::intra_node);
@@ -211,6 +212,9 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
         row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
     const int local = one.routing.experts / situation.groups.layout.expert;
     one.costs.node_of = nodes;
+    if (!groups.card_of.empty()) {
+      one.costs.card_of = numbers_in_first_group(groups, groups.card_of);
+    }
     one.costs.routes = route_costs(situation, expert_bytes(situation.program, op.layer, local));
     one.costs.fnec_s = sum.fnec_s;
     one.costs.bnec_s = sum.bnec_s;

@@ -35,7 +35,7 @@ struct TransferCost {
   };
   OnLink across;      ///< between devices of different nodes
   OnLink within;      ///< between devices of a node
-  double card_s = 0;  ///< an expert through the network card of a node
+  double card_s = 0;  ///< an expert through a network card
 };
 struct RouteCost {
   TransferCost trans;  ///< parameters
@@ -58,6 +58,7 @@ struct ProProphetCosts {
   RowCost experts;   ///< forward, by the largest number of rows that a device computes
   std::array<RouteCost, moe::kExpertRoutes> routes{};  ///< by moe::ExpertRoute
   std::vector<int> node_of{};  ///< [device of an expert group]: its node, from 0
+  std::vector<int> card_of{};  ///< the same of its network card; empty: nodes have one each
   double fnec_s = 0;           ///< computation without experts in the block before, forward
   double bnec_s = 0;           ///< the same, backward
   BesideTransfers beside{};

@@ -23,12 +23,14 @@ void send_replicas(const moe::ExpertPlacement& placement, std::span<const int> h
 
 }  // namespace
 
-TransferLoads::TransferLoads(std::span<const int> node_of, moe::ExpertRoute route)
+TransferLoads::TransferLoads(std::span<const int> node_of, moe::ExpertRoute route,
+                             std::span<const int> card_of)
     : node_of_(node_of.begin(), node_of.end()),
+      card_of_(card_of.empty() ? node_of_ : std::vector<int>(card_of.begin(), card_of.end())),
       route_(route),
       across_(node_of_.size()),
       within_(node_of_.size()),
-      card_(static_cast<std::size_t>(std::ranges::max(node_of_)) + 1) {}
+      card_(static_cast<std::size_t>(std::ranges::max(card_of_)) + 1) {}
 
 void TransferLoads::move(int from, int to) {
   const auto add = [](Load& out, Load& in, int& most) {
@@ -39,7 +41,7 @@ void TransferLoads::move(int from, int to) {
     return;
   }
   add(across_[from], across_[to], most_across_);
-  add(card_[node_of_[from]], card_[node_of_[to]], most_card_);
+  add(card_[card_of_[from]], card_[card_of_[to]], most_card_);
 }
 
 void TransferLoads::send(int home, std::span<const int> holders) {
@@ -70,8 +72,9 @@ double TransferLoads::seconds(const TransferCost& cost) const {
                    most_card_ * cost.card_s});
 }
 
-TransfersByRoute::TransfersByRoute(std::span<const int> node_of)
-    : unicast_(node_of, moe::ExpertRoute::unicast), ring_(node_of, moe::ExpertRoute::ring) {}
+TransfersByRoute::TransfersByRoute(const ProProphetCosts& costs)
+    : unicast_(costs.node_of, moe::ExpertRoute::unicast, costs.card_of),
+      ring_(costs.node_of, moe::ExpertRoute::ring, costs.card_of) {}
 
 void TransfersByRoute::send(int home, std::span<const int> holders) {
   unicast_.send(home, holders);
@@ -90,14 +93,14 @@ TransfersByRoute::Cheapest TransfersByRoute::cheapest(const ProProphetCosts& cos
 TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                              std::span<const int> homes) {
   if (placement.replicas.empty()) return {};
-  TransferLoads loads(costs.node_of, placement.route);
+  TransferLoads loads(costs.node_of, placement.route, costs.card_of);
   send_replicas(placement, homes, loads);
   return times_of_loads(loads, costs, placement.route);
 }
 
 moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                                 std::span<const int> homes) {
-  TransfersByRoute transfers(costs.node_of);
+  TransfersByRoute transfers(costs);
   send_replicas(placement, homes, transfers);
   return transfers.cheapest(costs).route;
 }

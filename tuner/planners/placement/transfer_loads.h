@@ -13,8 +13,10 @@ namespace tuner {
 
 class TransferLoads {
  public:
-  /// `node_of`: [member of the expert group]: its node, from 0.
-  TransferLoads(std::span<const int> node_of, moe::ExpertRoute route);
+  /// [member of the expert group]: its node and its network card, from 0. `card_of`: empty where
+  /// nodes have one each.
+  TransferLoads(std::span<const int> node_of, moe::ExpertRoute route,
+                std::span<const int> card_of = {});
 
   /// Adds an expert. `holders`: members beside its home, in any order.
   void send(int home, std::span<const int> holders);
@@ -29,10 +31,10 @@ class TransferLoads {
   };
   void move(int from, int to);
 
-  std::vector<int> node_of_;
+  std::vector<int> node_of_, card_of_;
   moe::ExpertRoute route_;
   std::vector<Load> across_, within_;  // [member]: to and from other nodes, and on its own
-  std::vector<Load> card_;             // [node]
+  std::vector<Load> card_;             // [network card]
   int most_across_ = 0, most_within_ = 0, most_card_ = 0;
   std::vector<RingHops> rings_;  // those of other hops than the rest
   bool sends_ = false;
@@ -46,7 +48,7 @@ struct TransferTimes {
 /// The same experts by either route.
 class TransfersByRoute {
  public:
-  explicit TransfersByRoute(std::span<const int> node_of);
+  explicit TransfersByRoute(const ProProphetCosts& costs);
   /// As TransferLoads::send.
   void send(int home, std::span<const int> holders);
 

@@ -56,7 +56,7 @@ class Search {
   /// Takes experts until the loads are balanced or nothing can be gained.
   void try_receivers(int most) {
     ReplicatedLoads loads = at_home_;
-    TransfersByRoute transfers(costs_.node_of);
+    TransfersByRoute transfers(costs_);
     ReplicatedLoads::Extremes now = loads.extremes();
     for (std::size_t taken = 0; taken < order_.size(); ++taken) {
       if (is_balanced(now.most_computed, now.least_computed, options_.balance, inputs_,
@@ -83,7 +83,7 @@ class Search {
   /// if any does.
   void try_each_apart() {
     ReplicatedLoads loads = at_home_;
-    TransfersByRoute transfers(costs_.node_of);
+    TransfersByRoute transfers(costs_);
     double now_s = home_s_;
     std::vector<Taken> taken;
     moe::ExpertRoute route = moe::ExpertRoute::unicast;

@@ -39,6 +39,10 @@ TEST(TransferLoads, OfSeveralExpertsTakeAsLongAsTheBusiestLink) {
   both.send(0, std::vector{2});
   both.send(1, std::vector{3});
   EXPECT_DOUBLE_EQ(both.seconds(kCost), 1 + 14) << "the card that members 0 and 1 share";
+  TransferLoads own_cards(kNodes, unicast, std::vector{0, 1, 2, 3});
+  own_cards.send(0, std::vector{2});
+  own_cards.send(1, std::vector{3});
+  EXPECT_DOUBLE_EQ(own_cards.seconds(kCost), 1 + 10) << "cards of their own carry one each";
   both.send(2, std::vector{0});
   EXPECT_DOUBLE_EQ(both.seconds(kCost), 1 + 14) << "the other direction";
 }
