@@ -32,7 +32,6 @@ void print_trials(const Arguments& arguments) {
       .rare = {{"failure", "status, failure"},
                {"least_speedup", "least_speedup, most_speedup"},
                {"first_predicted_s", "first_predicted_s"},
-               {"pace", "equal_speedup, pace"},
                {"also_planned_by", "also_planned_by"},
                {"changes_results",
                 "changes_results, last_loss, sequential_last_loss, loss_difference"}}};

@@ -26,7 +26,6 @@
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
-#include "tuner/study/slowed_predictions.h"
 #include "tuner/study/stored_trainings.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/study_predictions.h"
@@ -62,7 +61,6 @@ class StudyRun {
           asked_to_end = true;
         }
       }
-      judge_slowdown();
     } catch (const moe::Stopped& stopped) {
       open_.abandon("killed", stopped.what());
       throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
@@ -253,7 +251,6 @@ class StudyRun {
                                           schedules_of_profile(), trainings_);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
-    profile_costs_ = profile.machine.costs;
     std::vector<double> errors;
     for (const auto& of_run : profile.errors) std::ranges::copy(of_run, std::back_inserter(errors));
     const std::vector<ProfileQuality> qualities = profile_qualities(runs, profile.errors);
@@ -312,21 +309,6 @@ class StudyRun {
     return true;
   }
 
-  // --- 4. conclude --------------------------------------------------------------------------
-
-  /// Compares how fast trials computed with the profile, without what refinements added to it. A
-  /// study whose stored runs do not tell ends without this figure.
-  void judge_slowdown() {
-    if (profile_runs_.empty()) return;
-    open_.go_on();
-    try {
-      store_slowed_predictions(connection_, open_.study.id, planned_.situation(profile_costs_),
-                               [this] { open_.go_on(); });
-    } catch (const db::Error& error) {
-      options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
-    }
-  }
-
   const StudyOptions& options_;
   Budget budget_{options_.budget_s};
   StudySituation planned_;
@@ -341,7 +323,6 @@ class StudyRun {
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
   StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_, budget_};
   std::vector<std::int64_t> profile_runs_;
-  CostModel profile_costs_;  ///< of these alone, without what refinements added
 };
 
 }  // namespace

@@ -304,9 +304,6 @@ class TrialTrainings {
     trial.tied_with.clear();  // it has other repeats now
     trial.least_speedup.reset();
     trial.most_speedup.reset();
-    trial.compute_slowdown.reset();
-    trial.predicted_slowed_s.reset();
-    trial.slowed_lower_bound_s.reset();
     if (!entry.turns.empty()) trial.measured_s = median_s(entry.turns);
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();

@@ -21,8 +21,8 @@ struct TrialRuns {
   double start_s = 0;  ///< what a training takes beside its iterations
 };
 
-/// How many typical iterations of each repeat are kept with their spans. A refinement, and how
-/// slowly a trial computed, come from these: one may have met others on the machine.
+/// How many typical iterations of each repeat are kept with their spans, to which a refinement is
+/// fitted: one may have met others on the machine.
 inline constexpr int kMostTimelines = 3;
 
 /// Trains the chosen trials of a study (chosen_trials.h) in rounds (rounds.h), and stores every

@@ -62,10 +62,6 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_TRUE(trial.least_speedup && trial.most_speedup);
     EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
     EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
-    EXPECT_GT(trial.compute_slowdown.value_or(0), 0);
-    EXPECT_GT(trial.predicted_slowed_s.value_or(0), 0);
-    EXPECT_GT(trial.slowed_lower_bound_s.value_or(0), 0);
-    EXPECT_LE(*trial.slowed_lower_bound_s, *trial.predicted_slowed_s);
     EXPECT_NE(trial.bounded_by, "");
     EXPECT_EQ(db::load_trial_repeats(connection, trial.id).size(), 2u);
     const auto timelines = db::load_timelines(connection, {0, trial.id, ""});
