@@ -58,7 +58,6 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.job.database = arguments.scenario.database;
   options.job.ranks = ranks_of_study(arguments);
   options.job.layout = arguments.scenario.layout;
-  options.memory_limit_bytes = options.job.memory_limit_bytes;
   options.planners = parse_planners(arguments.planners);
   options.argv.assign(argv, argv + argc);
   options.say = [](const std::string& text) { spdlog::info(text); };

@@ -40,10 +40,10 @@ class StudyRun {
  public:
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
-        planned_(options),
+        planned_(options_),
         connection_(options.dry_run ? db::copy_in_memory(options.job.database)
                                     : db::open_writer(options.job.database)),
-        open_(connection_, options, planned_.groups, planned_.given) {}
+        open_(connection_, options_, planned_.groups, planned_.given) {}
 
   StudyEnd run() {
     std::string failure;
@@ -94,7 +94,7 @@ class StudyRun {
     StudyEnd end{.id = open_.study.id, .failure = {}};
     if (trials.of_trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
-                                       options_.memory_limit_bytes);
+                                       options_.job.memory_limit_bytes);
       return end;
     }
     double seconds = trials.seconds;
@@ -136,7 +136,7 @@ class StudyRun {
     int missing = 0;
     for (const ProfileSchedule& one : schedules) {
       missing +=
-          std::max(0, *open_.options.profile_rounds - known[moe::decisions_json(one.schedule)]);
+          std::max(0, *options_.profile_rounds - known[moe::decisions_json(one.schedule)]);
     }
     return static_cast<std::size_t>(missing);
   }
@@ -165,7 +165,7 @@ class StudyRun {
   /// The runs of the first round are as long as trials (profile_runs.h).
   std::vector<PlannedTraining> planned_profile(std::size_t runs, std::size_t schedules,
                                                std::optional<double> iteration_s) const {
-    const std::size_t all = schedules * static_cast<std::size_t>(*open_.options.profile_rounds);
+    const std::size_t all = schedules * static_cast<std::size_t>(*options_.profile_rounds);
     const std::size_t later = std::min(runs, all - schedules);
     std::vector<PlannedTraining> plan;
     if (runs > later) {
@@ -185,7 +185,7 @@ class StudyRun {
     if (options_.micro_profile_steps > 0 && std::ranges::any_of(options_.planners, measures)) {
       text = "micro-profiles";
     }
-    if (*open_.options.refinements > 0) {
+    if (*options_.refinements > 0) {
       text += text.empty() ? "" : " and ";
       text += "trials that refinements add";
     }
@@ -227,7 +227,7 @@ class StudyRun {
       options_.say(line);
     }
     const std::vector<db::Trial> trials = db::load_trials(connection_, open_.study.id);
-    const std::string nothing_fits = where_nothing_fits(trials, options_.memory_limit_bytes);
+    const std::string nothing_fits = where_nothing_fits(trials, options_.job.memory_limit_bytes);
     if (!nothing_fits.empty()) options_.say(nothing_fits);
     const bool is_measured = std::ranges::count(trials, "done", &db::Trial::status) > 0;
     if (failure.empty() && (is_measured || !asked_to_end)) failure = why_nothing_compares(trials);
@@ -247,7 +247,7 @@ class StudyRun {
   }
 
   void profile() {
-    const ProfileRuns runs = run_profiles(connection_, open_.study, *open_.options.profile_rounds,
+    const ProfileRuns runs = run_profiles(connection_, open_.study, *options_.profile_rounds,
                                           schedules_of_profile(), trainings_);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
@@ -289,7 +289,7 @@ class StudyRun {
   /// is left, or it would change nothing.
   bool begin_refinement() {
     const auto number = static_cast<int>(refinements_of(open_.study).size()) + 1;
-    if (number > *open_.options.refinements) return false;
+    if (number > *options_.refinements) return false;
     const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, open_.study);
     if (runs.empty()) {
       options_.say("no further refinement: the best schedule stays the same");
@@ -304,19 +304,19 @@ class StudyRun {
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
         "before {}",
-        number, *open_.options.refinements, runs.size(),
+        number, *options_.refinements, runs.size(),
         predicted_within(db::load_trials(connection_, open_.study.id)), before));
     return true;
   }
 
-  const StudyOptions& options_;
+  StudyOptions options_;
   Budget budget_{options_.budget_s};
   StudySituation planned_;
   db::Connection connection_;
   OpenStudy open_;
   const StudyTrainings trainings_{
       options_.job,
-      *open_.options.most_of_others,
+      *options_.most_of_others,
       [this] { open_.check_owner(); },
       options_.say,
       [this](std::int64_t run) { open_.check_place(run); },

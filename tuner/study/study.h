@@ -28,8 +28,6 @@ struct StudyOptions {
   /// for the best of each planner. The trial that was measured fastest joins them.
   int top = 5;
   int repeats = 3;
-  /// Candidates that are predicted to need more memory are infeasible; 0 = no limit.
-  std::int64_t memory_limit_bytes = 0;
   /// Schedule files: every candidate is tried with the decisions of each too.
   std::vector<std::string> given;
   std::string routing;            ///< to predict with; empty = those of the profile

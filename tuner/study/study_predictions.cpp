@@ -78,7 +78,7 @@ std::int64_t StudyPredictions::store_candidate(const Situation& situation, const
   db::Transaction transaction(connection_, "store a prediction");
   trial.schedule_id = db::find_or_insert(connection_, moe::schedule_row(candidate.schedule));
   trial.id = db::find_or_insert(connection_, trial);
-  const std::int64_t limit_bytes = options_.memory_limit_bytes;
+  const std::int64_t limit_bytes = options_.job.memory_limit_bytes;
   if (limit_bytes > 0 && prediction.peak_bytes > limit_bytes) {
     trial.status = "infeasible";
     trial.error = fmt::format("{} predicted, the limit is {}",

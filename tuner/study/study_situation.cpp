@@ -41,8 +41,8 @@ void StudySituation::take(const Profile& profile) {
   machine = profile.machine;
   // Planners may use as much of a rank's memory as the study was asked to keep to.
   planned_cluster_ = machine.cluster;
-  if (options_.memory_limit_bytes > 0) {
-    planned_cluster_.memory_bytes = options_.memory_limit_bytes;
+  if (options_.job.memory_limit_bytes > 0) {
+    planned_cluster_.memory_bytes = options_.job.memory_limit_bytes;
   }
   routings_ = asked_routings_.empty() ? profile.routings : asked_routings_;
   const Planner& sequential = planner_named(db::kSequential);
