@@ -81,7 +81,7 @@ void OpenStudy::begin(const db::Machine& machine, bool exists) {
         fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
     if (options_.retry_failed) {
       options_.say(fmt::format("{} failed trials are tried again",
-                              db::retry_failed_trials(connection_, study.id)));
+                               db::retry_failed_trials(connection_, study.id)));
     }
   } else if (db::find_study(connection_, options_.name)) {
     throw moe::InputError(fmt::format(

@@ -36,11 +36,11 @@ bool gives_way(std::vector<ProfileSchedule>& schedules, std::size_t i) {
 
 class ProfileTrainings {
  public:
-  ProfileTrainings(db::Connection& connection, db::Study& study, int rounds,
+  ProfileTrainings(db::Connection& connection, db::Study& study,
                    std::vector<ProfileSchedule> schedules, const StudyTrainings& how)
       : connection_(connection),
         study_(study),
-        rounds_(rounds),
+        rounds_(*how.options.profile_rounds),
         how_(how),
         result_{std::move(schedules), {}, {}},
         stored_(db::profile_runs(study).value()) {
@@ -95,10 +95,12 @@ class ProfileTrainings {
       turns.push_back(result_.schedules[i].schedule);
       names.push_back(result_.schedules[i].what);
     }
-    how_.say(fmt::format("profile, round {} of {}{}: {}", result_.runs.size() / schedules() + 1,
-                         rounds_, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
+    how_.options.say(fmt::format("profile, round {} of {}{}: {}",
+                                 result_.runs.size() / schedules() + 1, rounds_,
+                                 count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
     // In the first round as long as a trial, so that its routings are those that trials will see.
-    const int steps = in_first_round() ? std::max(kProfileSteps, how_.job.steps) : kProfileSteps;
+    const int steps =
+        in_first_round() ? std::max(kProfileSteps, how_.options.job.steps) : kProfileSteps;
     const double limit_s = kTimeLimit_s * static_cast<double>(count);
     const auto [trained, share, host] =
         train(connection_, how_, {turns, steps, kProfileSteps, limit_s, {}});
@@ -109,11 +111,11 @@ class ProfileTrainings {
     } else if (is_no_verdict(status)) {
       throw_failure("the profile", trained.front());
     } else if (count > 1) {
-      how_.say(fmt::format("  {}: {}: each is trained alone", status, error));
+      how_.options.say(fmt::format("  {}: {}: each is trained alone", status, error));
       each_alone_ = true;
     } else if (status == "out_of_memory" && in_first_round() &&
                gives_way(result_.schedules, first)) {
-      how_.say("  " + error);
+      how_.options.say("  " + error);
     } else {
       throw_failure(fmt::format("profile \"{}\"", names.front()), trained.front());
     }
@@ -142,9 +144,9 @@ class ProfileTrainings {
 
 }  // namespace
 
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how) {
-  return ProfileTrainings(connection, study, rounds, std::move(schedules), how).run();
+  return ProfileTrainings(connection, study, std::move(schedules), how).run();
 }
 
 std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,

@@ -30,10 +30,10 @@ struct ProfileRuns {
 
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
 /// the runs of a round into the study's row when it is done. Runs that other processes disturb are
-/// repeated (undisturbed.h). A schedule that runs out of memory in the first round gives way to the
+/// repeated (study_trainings.h). A schedule that runs out of memory in the first round gives way to the
 /// next of ProfileSchedule::instead. It is left out where there is none and others are left. Throws
 /// as throw_failure (training_job.h).
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how);
 
 /// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /

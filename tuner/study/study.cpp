@@ -46,21 +46,12 @@ class StudyRun {
         open_(connection_, options_, planned_.groups, planned_.given) {}
 
   StudyEnd run() {
-    std::string failure;
-    bool ended_early = false, asked_to_end = false;
+    std::optional<EndedEarly> early;
     try {
-      try {
-        train_all();
-      } catch (const EndedEarly& early) {
-        options_.say(early.what());
-        ended_early = true;
-        if (early.is_failure) {
-          failure = early.what();
-        } else {
-          open_.add_warning(early.what());
-          asked_to_end = true;
-        }
-      }
+      train_all();
+    } catch (const EndedEarly& ended) {
+      options_.say(ended.what());
+      early = ended;
     } catch (const moe::Stopped& stopped) {
       open_.abandon("killed", stopped.what());
       throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
@@ -73,9 +64,7 @@ class StudyRun {
       open_.abandon("failed", error.what());
       throw;
     }
-    StudyEnd end = conclude(std::move(failure), asked_to_end);
-    end.ended_early = ended_early;
-    return end;
+    return conclude(early);
   }
 
   /// Nothing is trained; what is written is lost with the connection.
@@ -89,8 +78,7 @@ class StudyRun {
     }
     const double bytes_before = used_bytes(connection_);
     predictions_.predict_all();
-    const TrialRuns how = trial_runs();
-    const TrialsPlan trials = plan_trials(connection_, how);
+    const TrialsPlan trials = plan_trials(connection_, open_.study, trainings_);
     StudyEnd end{.id = open_.study.id, .failure = {}};
     if (trials.of_trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
@@ -103,7 +91,7 @@ class StudyRun {
       for (const PlannedTraining& one : end.plan) {
         seconds += one.runs * (one.iterations * *one.iteration_s +
                                // those of a round take turns
-                               how.start_s / static_cast<double>(schedules.size()));
+                               trials.start_s / static_cast<double>(schedules.size()));
       }
     }
     std::ranges::copy(trials.of_trials, std::back_inserter(end.plan));
@@ -135,8 +123,7 @@ class StudyRun {
     }
     int missing = 0;
     for (const ProfileSchedule& one : schedules) {
-      missing +=
-          std::max(0, *options_.profile_rounds - known[moe::decisions_json(one.schedule)]);
+      missing += std::max(0, *options_.profile_rounds - known[moe::decisions_json(one.schedule)]);
     }
     return static_cast<std::size_t>(missing);
   }
@@ -221,19 +208,23 @@ class StudyRun {
     return end;
   }
 
-  /// `asked_to_end`: before all was trained, so that nothing may be measured yet.
-  StudyEnd conclude(std::string failure, bool asked_to_end) {
+  StudyEnd conclude(const std::optional<EndedEarly>& early) {
     for (const std::string& line : store_conclusions(connection_, open_.study.id)) {
       options_.say(line);
     }
     const std::vector<db::Trial> trials = db::load_trials(connection_, open_.study.id);
     const std::string nothing_fits = where_nothing_fits(trials, options_.job.memory_limit_bytes);
     if (!nothing_fits.empty()) options_.say(nothing_fits);
-    const bool is_measured = std::ranges::count(trials, "done", &db::Trial::status) > 0;
-    if (failure.empty() && (is_measured || !asked_to_end)) failure = why_nothing_compares(trials);
-    open_.add_warning(failure);
-    open_.finish(failure.empty() ? "done" : "failed");
-    return {.id = open_.study.id, .failure = std::move(failure)};
+    StudyEnd end{.id = open_.study.id, .failure = {}, .ended_early = early.has_value()};
+    if (early) open_.add_warning(early->what());
+    if (early && early->is_failure) {
+      end.failure = early->what();
+    } else if (!early || std::ranges::count(trials, "done", &db::Trial::status) > 0) {
+      end.failure = why_nothing_compares(trials);  // one that was asked to end may have nothing yet
+      open_.add_warning(end.failure);
+    }
+    open_.finish(end.failure.empty() ? "done" : "failed");
+    return end;
   }
 
   // --- 1. profile ---------------------------------------------------------------------------
@@ -247,8 +238,8 @@ class StudyRun {
   }
 
   void profile() {
-    const ProfileRuns runs = run_profiles(connection_, open_.study, *options_.profile_rounds,
-                                          schedules_of_profile(), trainings_);
+    const ProfileRuns runs =
+        run_profiles(connection_, open_.study, schedules_of_profile(), trainings_);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
     std::vector<double> errors;
@@ -271,17 +262,7 @@ class StudyRun {
 
   // --- 2. measure ---------------------------------------------------------------------------
 
-  TrialRuns trial_runs() {
-    return {.trainings = trainings_,
-            .study_id = open_.study.id,
-            .top = options_.top,
-            .repeats = options_.repeats,
-            .time_limit_s =
-                [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
-            .start_s = seconds_beside_iterations(connection_, open_.study)};
-  }
-
-  void measure() { train_trials(connection_, trial_runs()); }
+  void measure() { train_trials(connection_, open_.study, trainings_); }
 
   // --- 3. refine ----------------------------------------------------------------------------
 
@@ -315,13 +296,10 @@ class StudyRun {
   db::Connection connection_;
   OpenStudy open_;
   const StudyTrainings trainings_{
-      options_.job,
-      *options_.most_of_others,
-      [this] { open_.check_owner(); },
-      options_.say,
+      options_, [this] { open_.check_owner(); },
       [this](std::int64_t run) { open_.check_place(run); },
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
-  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_, budget_};
+  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_};
   std::vector<std::int64_t> profile_runs_;
 };
 

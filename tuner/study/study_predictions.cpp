@@ -20,14 +20,9 @@
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
-#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
-
-constexpr double kLeastTrialLimit_s = 120;
-/// a trial that takes so many times its prediction counts as hanging
-constexpr double kSlack = 10;
 
 /// None where the study has none, or has them in another form.
 CostModel stored_costs(const db::Study& study) try {
@@ -133,7 +128,9 @@ void StudyPredictions::adopt_costs() {
 
 void StudyPredictions::predict_all() {
   Situation simulated = planned_.situation();
-  MicroProfiles micro_profiles = make_micro_profiles(simulated);
+  MicroProfiles micro_profiles(
+      connection_, open_.study, open_.run_id, trainings_,
+      [&](const moe::Schedule& schedule) { return simulated_s(simulated, schedule); });
   const Situation measured = measuring(simulated, micro_profiles);
   PlanMemory memory;
   simulated.memory = &memory;
@@ -148,7 +145,7 @@ void StudyPredictions::predict_all() {
   requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
   for (const PlannerRequest& request : requests) {
     const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
-    auto all = candidates(decides_from, request, options_.say);
+    auto all = candidates(decides_from, request);
     // Without micro-profiles it makes no choice: the fastest of its candidates are trained.
     if (chooses_by_micro_profiles(request) && !all.empty()) {
       options_.say(request.planner->remark(decides_from, planned_.planner_options(request),
@@ -194,38 +191,17 @@ Situation StudyPredictions::measuring(Situation situation, MicroProfiles& micro_
   return situation;
 }
 
-std::vector<Candidate> StudyPredictions::candidates(
-    const Situation& situation, const PlannerRequest& request,
-    const std::function<void(const std::string&)>& say) {
+std::vector<Candidate> StudyPredictions::candidates(const Situation& situation,
+                                                    const PlannerRequest& request) {
   try {
-    return planned_.candidates(situation, request, say);
+    auto [all, refused] = candidates_of(*request.planner, situation,
+                                        planned_.planner_options(request), planned_.given);
+    for (const std::string& reason : refused) options_.say("left out: " + reason);
+    return all;
   } catch (const std::exception&) {
     if (ended_measuring_) std::rethrow_exception(std::exchange(ended_measuring_, nullptr));
     throw;
   }
-}
-
-MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) {
-  MicroProfileOptions options;
-  options.study = options_.name;
-  options.run_id = open_.run_id;
-  options.trainings = trainings_;
-  options.iterations = options_.micro_profile_steps;
-  options.dtype = moe::name_of(options_.model.dtype);
-  options.time_limit_s = [&](const moe::Schedule& schedule) {
-    return trial_time_limit_s(simulated_s(situation, schedule));
-  };
-  options.before_training = [this, &situation](const moe::Schedule& schedule, int steps) {
-    budget_.expect_training(seconds_beside_iterations(connection_, open_.study) +
-                            steps * simulated_s(situation, schedule));
-  };
-  options.retry_failed = options_.retry_failed;
-  return {connection_, std::move(options)};
-}
-
-double StudyPredictions::trial_time_limit_s(double predicted_s) const {
-  if (options_.trial_time_limit_s > 0) return options_.trial_time_limit_s;
-  return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
 }
 
 }  // namespace tuner

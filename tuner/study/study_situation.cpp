@@ -65,12 +65,4 @@ PlannerOptions StudySituation::planner_options(const PlannerRequest& request) co
   return with;
 }
 
-std::vector<Candidate> StudySituation::candidates(
-    const Situation& situation, const PlannerRequest& request,
-    const std::function<void(const std::string&)>& say) const {
-  auto [all, refused] = candidates_of(*request.planner, situation, planner_options(request), given);
-  for (const std::string& reason : refused) say("left out: " + reason);
-  return all;
-}
-
 }  // namespace tuner

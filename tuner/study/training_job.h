@@ -30,7 +30,7 @@ struct TrainingJob {
   std::optional<std::int64_t> seed;
   /// Candidates that are predicted to need more are infeasible, too. 0 = moe-train's default.
   std::int64_t memory_limit_bytes = 0;
-  double copy_gbps = 0;                 ///< rate of copies to the host's memory; 0 = unlimited
+  double copy_gbps = 0;  ///< rate of copies to the host's memory; 0 = unlimited
   std::vector<std::string> data;
 };
 

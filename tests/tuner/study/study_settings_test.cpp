@@ -35,11 +35,12 @@ TEST(StudySettings, TheFirstThatDiffersIsNamed) {
 
 TEST(StudySettings, ThatNobodyWroteSoAreRefusedByWhatTheyAre) {
   for (const char* wrong : {"[]", "", "{", "7", R"({"profile_rounds": "three"})"}) {
-    EXPECT_THAT([&] {
-      StudyOptions asked = options();
-      keep_settings(asked, wrong);
-    },
-                ThrowsMessage<moe::InputError>(HasSubstr("expected an object of settings")))
+    EXPECT_THAT(
+        [&] {
+          StudyOptions asked = options();
+          keep_settings(asked, wrong);
+        },
+        ThrowsMessage<moe::InputError>(HasSubstr("expected an object of settings")))
         << wrong;
   }
   EXPECT_THAT([&] { other_setting("[]", settings_json(options(), {})); },
