@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "db/console/statistics.h"
 #include "db/store.h"
 #include "db/study_runs.h"
 #include "tuner/study/profile.h"
@@ -42,11 +41,9 @@ class ProfileTrainings {
         study_(study),
         rounds_(*how.options.profile_rounds),
         how_(how),
-        result_{std::move(schedules), {}, {}},
-        stored_(db::profile_runs(study).value()) {
-    result_.share_of_others.resize(result_.schedules.size());
-    earlier_ = stored_;
-  }
+        result_{std::move(schedules), {}},
+        stored_(db::profile_runs(study).value()),
+        earlier_(stored_) {}
 
   ProfileRuns run() {
     while (result_.runs.size() < static_cast<std::size_t>(rounds_) * schedules()) {
@@ -57,7 +54,6 @@ class ProfileTrainings {
         train_from(place());
       }
     }
-    result_.share_of_others.resize(schedules());  // one may have been left out
     return std::move(result_);
   }
 
@@ -107,7 +103,7 @@ class ProfileTrainings {
     const std::string& status = status_of(trained);
     const std::string& error = trained.front().error;
     if (status == "done") {
-      keep(first, trained, share);
+      keep(trained, share);
     } else if (is_no_verdict(status)) {
       throw_failure("the profile", trained.front());
     } else if (count > 1) {
@@ -121,12 +117,11 @@ class ProfileTrainings {
     }
   }
 
-  void keep(std::size_t first, const std::vector<JobResult>& trained, double share) {
-    for (std::size_t i = 0; i < trained.size(); ++i) {
-      std::optional<double>& most = result_.share_of_others[first + i];
-      most = std::max(most, std::optional(share));
-      result_.runs.push_back(trained[i].run_id);
-      stored_.push_back(trained[i].run_id);
+  void keep(const std::vector<JobResult>& trained, double share) {
+    result_.most_of_others = std::max(result_.most_of_others, std::optional(share));
+    for (const JobResult& one : trained) {
+      result_.runs.push_back(one.run_id);
+      stored_.push_back(one.run_id);
     }
     study_.profile_runs_json = nlohmann::json(stored_).dump();
     db::update_study(connection_, study_);
@@ -147,19 +142,6 @@ class ProfileTrainings {
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how) {
   return ProfileTrainings(connection, study, std::move(schedules), how).run();
-}
-
-std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,
-                                              const std::vector<std::vector<double>>& errors) {
-  std::vector<ProfileQuality> qualities;
-  for (std::size_t i = 0; i < runs.schedules.size(); ++i) {
-    std::vector<double> of_schedule;
-    for (std::size_t run = i; run < errors.size(); run += runs.schedules.size()) {
-      of_schedule.insert(of_schedule.end(), errors[run].begin(), errors[run].end());
-    }
-    qualities.push_back({runs.schedules[i].what, db::median(of_schedule), runs.share_of_others[i]});
-  }
-  return qualities;
 }
 
 }  // namespace tuner

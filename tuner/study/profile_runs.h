@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/records.h"
 #include "tuner/study/profile_schedules.h"
-#include "tuner/study/profile_warning.h"
 #include "tuner/study/study_trainings.h"
 
 namespace tuner {
@@ -23,9 +21,9 @@ inline constexpr int kProfileSteps = 6;
 struct ProfileRuns {
   std::vector<ProfileSchedule> schedules;  ///< the schedules that were trained
   std::vector<std::int64_t> runs;          ///< the runs by round, then by schedule
-  /// By schedule: the largest share of the processors that other processes took; none for schedules
-  /// that were profiled before.
-  std::vector<std::optional<double>> share_of_others;
+  /// The largest share of the processors that other processes took; none where all was profiled
+  /// before.
+  std::optional<double> most_of_others{};
 };
 
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
@@ -35,10 +33,5 @@ struct ProfileRuns {
 /// as throw_failure (training_job.h).
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how);
-
-/// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /
-/// measured, by run and iteration.
-std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,
-                                              const std::vector<std::vector<double>>& errors);
 
 }  // namespace tuner

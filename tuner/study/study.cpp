@@ -43,7 +43,11 @@ class StudyRun {
         planned_(options_),
         connection_(options.dry_run ? db::copy_in_memory(options.job.database)
                                     : db::open_writer(options.job.database)),
-        open_(connection_, options_, planned_.groups, planned_.given) {}
+        open_(connection_, options_, planned_.groups, planned_.given) {
+    for (PlannerRequest& request : options_.planners) {
+      request.options.most_chunks = options_.most_chunks;
+    }
+  }
 
   StudyEnd run() {
     std::optional<EndedEarly> early;
@@ -248,7 +252,7 @@ class StudyRun {
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
-    open_.warn(profile_warning(qualities));
+    open_.warn(profile_warning(qualities, runs.most_of_others));
     open_.warn(profile.remark);
     const std::vector<std::int64_t> refined = last_refinement(open_.study);
     planned_.take(refined.empty() ? profile : profile_with(refined));

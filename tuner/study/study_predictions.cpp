@@ -148,8 +148,7 @@ void StudyPredictions::predict_all() {
     auto all = candidates(decides_from, request);
     // Without micro-profiles it makes no choice: the fastest of its candidates are trained.
     if (chooses_by_micro_profiles(request) && !all.empty()) {
-      options_.say(request.planner->remark(decides_from, planned_.planner_options(request),
-                                           all.front().schedule));
+      options_.say(request.planner->remark(decides_from, request.options, all.front().schedule));
     }
     for (Candidate& candidate : all) {
       const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
@@ -194,8 +193,8 @@ Situation StudyPredictions::measuring(Situation situation, MicroProfiles& micro_
 std::vector<Candidate> StudyPredictions::candidates(const Situation& situation,
                                                     const PlannerRequest& request) {
   try {
-    auto [all, refused] = candidates_of(*request.planner, situation,
-                                        planned_.planner_options(request), planned_.given);
+    auto [all, refused] =
+        candidates_of(*request.planner, situation, request.options, planned_.given);
     for (const std::string& reason : refused) options_.say("left out: " + reason);
     return all;
   } catch (const std::exception&) {

@@ -53,16 +53,10 @@ void StudySituation::take(const Profile& profile) {
   typical_ = predict_times(any, sequential.plan(any, {})).routing;
 }
 
-Situation StudySituation::situation(const CostModel& costs) const {
-  Situation all{program, groups, typical_, costs, planned_cluster_};
+Situation StudySituation::situation() const {
+  Situation all{program, groups, typical_, machine.costs, planned_cluster_};
   all.routings = routings_;
   return all;
-}
-
-PlannerOptions StudySituation::planner_options(const PlannerRequest& request) const {
-  PlannerOptions with = request.options;
-  with.most_chunks = options_.most_chunks;
-  return with;
 }
 
 }  // namespace tuner

@@ -23,13 +23,10 @@ class StudySituation {
 
   void take(const Profile& profile);
 
-  Situation situation() const { return situation(machine.costs); }
-  /// With other costs, which have to live as long.
-  Situation situation(const CostModel& costs) const;
+  Situation situation() const;
 
   /// The routing by which schedules are measured against a memory limit before anything is trained.
   moe::Routing expected_routing() const;
-  PlannerOptions planner_options(const PlannerRequest& request) const;
 
   moe::Groups groups;
   moe::Program program;
