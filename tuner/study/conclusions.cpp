@@ -88,19 +88,11 @@ std::string fastest_in_words(const Finished& all) {
   return fmt::format("{}, tied with {}", text, tied.empty() ? "none" : tied);
 }
 
-db::PredictionQuality quality_of(const Finished& all, const std::vector<PredictedTrial>& first) {
-  const std::vector<double> errors = relative_errors(first);
-  db::PredictionQuality quality;
-  quality.trials = static_cast<int>(errors.size());
-  quality.mean_error = mean_size(errors);
-  quality.worst_error = worst_of(errors);
-  quality.common_error = common_error(errors);
-  quality.common_share = common_share(errors);
-  quality.kendall_tau = kendall_tau(first);
-  quality.kendall_tau_told_apart = kendall_tau(first, [&](std::size_t a, std::size_t b) {
+db::PredictionQuality quality_of_all(const Finished& all,
+                                     const std::vector<PredictedTrial>& first) {
+  db::PredictionQuality quality = quality_of(first, [&](std::size_t a, std::size_t b) {
     return told_apart(all.comparison, all.planned_first[a], all.planned_first[b]);
   });
-  quality.regret = regret(first);
   std::vector<PredictedTrial> newest;
   for (const db::Trial& trial : all.trials) {
     newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
@@ -154,7 +146,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   const Finished all = finished_trials(connection, study_id);
   if (all.trials.empty()) return {};
   const std::vector<PredictedTrial> first = first_predictions(all);
-  db::PredictionQuality quality = quality_of(all, first);
+  db::PredictionQuality quality = quality_of_all(all, first);
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {

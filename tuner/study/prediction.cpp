@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "db/records.h"
+#include "moe/memory/memory_rows.h"
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/simulate.h"
@@ -39,6 +41,17 @@ Prediction predict(const Situation& situation, const Planner& planner,
   prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
   prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   return prediction;
+}
+
+moe::TimelineRows predicted_rows(const Prediction& prediction, const moe::Groups& groups,
+                                 const std::string& label) {
+  moe::TimelineRows rows =
+      moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.memory =
+      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.timeline.kind = db::kPredicted;
+  rows.timeline.label = label;
+  return rows;
 }
 
 }  // namespace tuner

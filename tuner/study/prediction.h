@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
+#include "moe/program/timeline_rows.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
@@ -34,5 +36,9 @@ Prediction predict_times(const Situation& situation, const moe::Schedule& schedu
 /// The same with all figures.
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule);
+
+/// Its timeline as rows of the database, with what is in memory. Of no run and no trial yet.
+moe::TimelineRows predicted_rows(const Prediction& prediction, const moe::Groups& groups,
+                                 const std::string& label);
 
 }  // namespace tuner

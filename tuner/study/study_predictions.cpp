@@ -14,8 +14,6 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
-#include "moe/memory/memory_rows.h"
-#include "moe/program/timeline_rows.h"
 #include "tuner/costs/fit_records.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -48,15 +46,10 @@ void set_figures(const Prediction& prediction, db::Trial& trial) {
 }  // namespace
 
 void StudyPredictions::store_timeline(const Prediction& prediction, const db::Trial& trial) {
-  const moe::Groups& groups = planned_.groups;
-  moe::TimelineRows rows =
-      moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups);
-  rows.memory =
-      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  moe::TimelineRows rows = predicted_rows(
+      prediction, planned_.groups, fmt::format("{} {}", trial.planner, trial.parameters_json));
   rows.timeline.trial_id = trial.id;
   rows.timeline.run_id = open_.run_id;
-  rows.timeline.kind = db::kPredicted;
-  rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
   moe::insert(connection_, rows);
 }
 
