@@ -11,7 +11,8 @@
 
 namespace tuner {
 
-Prediction predict_times(const Situation& situation, const moe::Schedule& schedule) {
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule) {
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
   std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
@@ -30,12 +31,6 @@ Prediction predict_times(const Situation& situation, const moe::Schedule& schedu
   if (const auto& relative = situation.costs.deviation) {
     prediction.deviation_s = *relative * prediction.timeline.duration_s;
   }
-  return prediction;
-}
-
-Prediction predict(const Situation& situation, const Planner& planner,
-                   const moe::Schedule& schedule) {
-  Prediction prediction = predict_times(situation, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
   const PeakBytes peaks = planned_peaks(situation, prediction.program);
   prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];

@@ -30,10 +30,7 @@ struct Prediction {
 };
 
 /// Predicts each of judged_iterations(situation), as a training has them. Throws moe::Refusal where
-/// the schedule is not legal for the Program. Without paper_s and memory.
-Prediction predict_times(const Situation& situation, const moe::Schedule& schedule);
-
-/// The same with all figures.
+/// the schedule is not legal for the Program.
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule);
 

@@ -50,7 +50,7 @@ void StudySituation::take(const Profile& profile) {
   even.slowdowns.clear();
   Situation any{program, groups, routings_.front(), even, machine.cluster};
   any.routings = routings_;
-  typical_ = predict_times(any, sequential.plan(any, {})).routing;
+  typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
 }
 
 Situation StudySituation::situation() const {
