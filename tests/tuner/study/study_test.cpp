@@ -39,7 +39,6 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   run_study(o);
   EXPECT_THAT(said, HasSubstr("fastest: "));
   EXPECT_THAT(said, HasSubstr("predictions of 4 trials: mean error "));
-  EXPECT_THAT(said, HasSubstr(" times as long in the trials as in the profile, on the rank"));
   const auto rows = trials();
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
