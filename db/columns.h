@@ -240,10 +240,7 @@ struct Table<Trial> {
       Column{"tied_with", &Trial::tied_with},
       Column{"least_speedup", &Trial::least_speedup},
       Column{"most_speedup", &Trial::most_speedup},
-      Column{"compute_slowdown", &Trial::compute_slowdown},
-      Column{"predicted_slowed_s", &Trial::predicted_slowed_s},
       Column{"bounded_by", &Trial::bounded_by},
-      Column{"slowed_lower_bound_s", &Trial::slowed_lower_bound_s},
       Column{"failure", &Trial::failure}};
 };
 
@@ -268,10 +265,7 @@ struct Table<PredictionQuality> {
       Column{"kendall_tau", &PredictionQuality::kendall_tau},
       Column{"kendall_tau_told_apart", &PredictionQuality::kendall_tau_told_apart},
       Column{"regret", &PredictionQuality::regret},
-      Column{"within_deviation", &PredictionQuality::within_deviation},
-      Column{"compute_slowdown", &PredictionQuality::compute_slowdown},
-      Column{"mean_slowed_error", &PredictionQuality::mean_slowed_error},
-      Column{"worst_slowed_error", &PredictionQuality::worst_slowed_error}};
+      Column{"within_deviation", &PredictionQuality::within_deviation}};
 };
 
 template <>

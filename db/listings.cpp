@@ -59,15 +59,10 @@ Listing trials() {
       "fastest one: speedup_against in CSV and JSON. Trials are compared by the iterations in "
       "which "
       "they took turns; the interval of a speed-up is one of 95%.\n"
-      "pace: how much more slowly or faster speedup_against computed the same work, where that is "
-      "more than 10%. equal_speedup is the speed-up without that, as far as predictions tell. A "
-      "table has both where a row has a pace.\n"
-      "slowed_lower_bound_s (CSV and JSON): the lower bound at the pace of the trial.\n"
       "failure: why a trial was not measured. A table has it where one was not.\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
       {{"failure", "failure"},
-       {"pace", "equal_speedup, pace"},
        {"changes_results", "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
 }
 
@@ -78,8 +73,7 @@ Listing studies() {
           "study_view",
           "study, ranks, layout, trials, finished_trials, fastest, measured_s, tied_with, "
           "mean_prediction_error, worst_prediction_error, common_prediction_error, common_share, "
-          "kendall_tau, kendall_tau_told_apart, regret, within_deviation, compute_slowdown, "
-          "mean_slowed_prediction_error, worst_slowed_prediction_error",
+          "kendall_tau, kendall_tau_told_apart, regret, within_deviation",
           "study_id DESC",
           {kByStudy},
           "mean, worst and common_prediction_error: of the sizes of the errors of first "
@@ -90,10 +84,7 @@ Listing studies() {
           "regret: what the trial that is predicted to be best takes longer than the best, of the "
           "trials that no refinement planned.\n"
           "within_deviation: share of the trials measured within one predicted deviation; 68% is "
-          "expected.\n"
-          "compute_slowdown: how many times as long computation took alone in the trials as in the "
-          "profile, on the rank that was slowed most. mean_ and worst_slowed_prediction_error: of "
-          "predictions made again with computation so slow."};
+          "expected."};
 }
 
 Listing fits() {

@@ -1,7 +1,5 @@
 #include "db/load_views.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "db/statement.h"
@@ -69,8 +67,7 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
                       "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
                       "sequential_last_loss, loss_difference, coalesce(speedup_against, ''), "
                       "coalesce(tied_with, ''), own_prediction_error, repeats, min_repeat_s, "
-                      "max_repeat_s, compute_ratio, equal_speedup, min_iteration_s, "
-                      "coalesce(pace, ''), least_speedup, most_speedup FROM trial_view");
+                      "max_repeat_s, min_iteration_s, least_speedup, most_speedup FROM trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -85,19 +82,11 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.repeats = statement.value<int>(9);
     row.min_repeat_s = statement.value<std::optional<double>>(10);
     row.max_repeat_s = statement.value<std::optional<double>>(11);
-    row.compute_ratio = statement.value<std::optional<double>>(12);
-    row.equal_speedup = statement.value<std::optional<double>>(13);
-    row.min_iteration_s = statement.value<std::optional<double>>(14);
-    row.pace = statement.value<std::string>(15);
-    row.least_speedup = statement.value<std::optional<double>>(16);
-    row.most_speedup = statement.value<std::optional<double>>(17);
+    row.min_iteration_s = statement.value<std::optional<double>>(12);
+    row.least_speedup = statement.value<std::optional<double>>(13);
+    row.most_speedup = statement.value<std::optional<double>>(14);
   }
   return figures;
-}
-
-std::string pace_text(const TrialFigures& figures) {
-  if (figures.pace.empty() || !figures.equal_speedup) return figures.pace;
-  return fmt::format("{}: {:.2f}x on equal machines", figures.pace, *figures.equal_speedup);
 }
 
 std::map<std::int64_t, RunPlace> load_run_places(const Connection& connection) {

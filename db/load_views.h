@@ -73,19 +73,8 @@ struct TrialFigures {
   std::optional<double> loss_difference;             ///< the difference of the two last losses
   int repeats = 0;                                   ///< measured ones
   std::optional<double> min_repeat_s, max_repeat_s;  ///< the fastest and the slowest of them
-  /// How many times as long the same computation took in the trial of speedup_against as in this
-  /// one. None until the study has ended, or where no repeat of one of the two has spans.
-  std::optional<double> compute_ratio;
-  /// The speed-up if both had computed equally fast (views.md). None where compute_ratio is, or
-  /// where a refinement planned one of the two.
-  std::optional<double> equal_speedup;
-  std::optional<double> min_iteration_s;  ///< the shortest of all its iterations
-  /// "sequential computed 1.76 times as slowly", where the two differ by more than 10%; else empty.
-  std::string pace;
+  std::optional<double> min_iteration_s;             ///< the shortest of all its iterations
 };
-
-/// "sequential computed 1.76 times as slowly: 1.43x on equal machines". Empty where `pace` is.
-std::string pace_text(const TrialFigures& figures);
 
 /// On what a run ran.
 struct RunPlace {

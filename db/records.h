@@ -235,15 +235,8 @@ struct Trial {
   /// The 95% interval of its speed-up. None until the study has ended, and where fewer than two
   /// repeats tell.
   std::optional<double> least_speedup = {}, most_speedup = {};
-  /// How many times as long computation took alone in its repeats as in the study's profile, on the
-  /// rank that was slowed most.
-  std::optional<double> compute_slowdown = {};
-  /// What the profile predicts with computation so slow.
-  std::optional<double> predicted_slowed_s = {};
   /// What makes lower_bound_s so long: "rank 0 inter_node"; empty where that is not known.
   std::string bounded_by = {};
-  /// The lower bound with computation so slow.
-  std::optional<double> slowed_lower_bound_s = {};
   /// Why it was not measured: "not_started", "lost_node", or its status where that is no other;
   /// empty where it was measured, or was not tried yet.
   std::string failure = {};
@@ -279,10 +272,6 @@ struct PredictionQuality {
   std::optional<double> regret;
   /// The share of the trials that were measured within one deviation of their newest prediction.
   std::optional<double> within_deviation;
-  /// The median of the trials' compute_slowdown.
-  std::optional<double> compute_slowdown = {};
-  /// mean_error and worst_error of predictions with computation so slow.
-  std::optional<double> mean_slowed_error = {}, worst_slowed_error = {};
 };
 
 /// One measured repeat of a trial.

@@ -241,11 +241,8 @@ CREATE TABLE study (
 -- median of the iterations of all repeats; once the study has ended, that of the trial which all are
 -- compared with over the speed-up of this one. least_speedup, most_speedup: the 95% interval of the
 -- speed-up; NULL until the study has ended, and where fewer than two repeats tell.
--- compute_slowdown: how many times as long computation took alone in the trial's repeats as in the
--- study's profile, on the rank that was slowed most. predicted_slowed_s: what the profile predicts
--- with computation so slow, slowed_lower_bound_s the lower bound then. These three are NULL until
--- the study has ended, and where no repeat has spans. bounded_by: the stream or the chain of ops that
--- makes lower_bound_s so long, as `moe-tune simulate` prints it; '' where that is not known.
+-- bounded_by: the stream or the chain of ops that makes lower_bound_s so long, as `moe-tune simulate`
+-- prints it; '' where that is not known.
 -- failure: why it was not measured; '' where it was, or was not tried yet. A trial of which a launch
 -- started no rank is 'not_started', one during which a node went away 'lost_node'. Both stay planned:
 -- no schedule is to blame for that.
@@ -273,10 +270,7 @@ CREATE TABLE trial (
   tied_with TEXT NOT NULL DEFAULT '',
   least_speedup REAL,
   most_speedup REAL,
-  compute_slowdown REAL,
-  predicted_slowed_s REAL,
   bounded_by TEXT NOT NULL DEFAULT '',
-  slowed_lower_bound_s REAL,
   failure TEXT NOT NULL DEFAULT '' CHECK (failure IN ('', 'not_started', 'lost_node',
                                                       'infeasible', 'out_of_memory', 'hung',
                                                       'crashed', 'failed')),
@@ -303,9 +297,6 @@ CREATE TABLE study_costs (
 -- predicted and the measured order, of all pairs and of those that are told apart. regret: what the
 -- trial that is predicted to be best takes longer than the best, as a share. within_deviation: the
 -- share of the trials that were measured within one deviation of the newest prediction.
--- compute_slowdown: the median of the trials'. mean_slowed_error and worst_slowed_error: of the
--- predictions with computation so slow (trial.predicted_slowed_s). They are NULL where no trial has
--- them.
 CREATE TABLE prediction_quality (
   study_id INTEGER PRIMARY KEY REFERENCES study (id) ON DELETE CASCADE,
   trials INTEGER NOT NULL,
@@ -316,10 +307,7 @@ CREATE TABLE prediction_quality (
   kendall_tau REAL,
   kendall_tau_told_apart REAL,
   regret REAL,
-  within_deviation REAL,
-  compute_slowdown REAL,
-  mean_slowed_error REAL,
-  worst_slowed_error REAL
+  within_deviation REAL
 ) STRICT;
 
 -- One measured repeat of a trial.

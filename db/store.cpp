@@ -423,16 +423,6 @@ void set_comparison(Connection& connection, std::int64_t trial_id, double measur
               "trial", trial_id);
 }
 
-void set_slowdown(Connection& connection, std::int64_t trial_id, double compute_slowdown,
-                  double predicted_slowed_s, double slowed_lower_bound_s) {
-  require_row(connection,
-              update(connection, "store how slowly a trial computed",
-                     "UPDATE trial SET compute_slowdown = ?2, predicted_slowed_s = ?3, "
-                     "slowed_lower_bound_s = ?4 WHERE id = ?1",
-                     trial_id, compute_slowdown, predicted_slowed_s, slowed_lower_bound_s),
-              "trial", trial_id);
-}
-
 void insert(Connection& connection, const PredictionQuality& quality) {
   insert_all(connection, std::span(&quality, 1), or_replace<PredictionQuality>({"study_id"}));
 }

@@ -138,10 +138,6 @@ void set_comparison(Connection&, std::int64_t trial_id, double measured_s,
                     std::optional<double> least_speedup, std::optional<double> most_speedup,
                     const std::string& tied_with);
 
-/// Notes Trial::compute_slowdown, Trial::predicted_slowed_s and Trial::slowed_lower_bound_s.
-void set_slowdown(Connection&, std::int64_t trial_id, double compute_slowdown,
-                  double predicted_slowed_s, double slowed_lower_bound_s);
-
 /// Stores how good the predictions of a study were; replaces what was there of it.
 void insert(Connection&, const PredictionQuality&);
 

@@ -60,16 +60,7 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- Last losses compare schedules where changes_results is not NULL, since then all trials are trained
 -- alone. Trials in turns share one training, and their last losses are of different iterations of it.
--- equal_speedup: speedup over what the difference in pace is predicted to make of it. That is the
--- ratio of their predicted_slowed_s over the ratio of their first predictions, which are for one
--- pace. NULL where a refinement planned one of the two, which has no such prediction then.
 CREATE VIEW trial_view AS
-WITH pace AS (
-       SELECT id, compute_slowdown AS slowdown,
-              CASE WHEN json_extract(nullif(parameters_json, ''), '$.refinement') IS NULL
-                   THEN coalesce(first_predicted_s, predicted_s) END
-                / nullif(predicted_slowed_s, 0) AS predicted_gain
-       FROM trial)
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
@@ -83,20 +74,10 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
             THEN (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
               - (SELECT common_error FROM prediction_quality
                  WHERE prediction_quality.study_id = each.study_id) END AS own_prediction_error,
-       network, least_speedup, most_speedup, compute_slowdown, predicted_slowed_s,
-       against.slowdown / nullif(own.slowdown, 0) AS compute_ratio,
-       coalesce(sequential_s, fastest_s) / measured_s * against.predicted_gain
-         / nullif(own.predicted_gain, 0) AS equal_speedup,
-       bounded_by, slowed_lower_bound_s,
+       network, least_speedup, most_speedup, bounded_by,
        (SELECT min(iteration.duration_s) FROM trial_repeat
         JOIN iteration ON iteration.run_id = trial_repeat.run_id
         WHERE trial_repeat.trial_id = trial) AS min_iteration_s,
-       (SELECT planner FROM trial WHERE id = against_id)
-         || CASE WHEN against.slowdown > 1.1 * own.slowdown
-                 THEN printf(' computed %.2f times as slowly', against.slowdown / own.slowdown)
-                 WHEN own.slowdown > 1.1 * against.slowdown
-                 THEN printf(' computed %.2f times as fast', own.slowdown / against.slowdown)
-            END AS pace,
        failure, model,
        (SELECT nullif(revision, '') FROM run WHERE id = last_run) AS revision,
        (SELECT hosts FROM run_view WHERE run = last_run) AS hosts,
@@ -111,8 +92,8 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
       FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
                    trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
                    trial.predicted_s, trial.measured_s,
-                   trial.least_speedup, trial.most_speedup, trial.compute_slowdown, trial.predicted_slowed_s,
-                   nullif(trial.bounded_by, '') AS bounded_by, trial.slowed_lower_bound_s,
+                   trial.least_speedup, trial.most_speedup,
+                   nullif(trial.bounded_by, '') AS bounded_by,
                    trial.lower_bound_s, trial.predicted_peak_bytes,
                    trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
                    nullif(trial.also_planned_by, '') AS also_planned_by,
@@ -162,9 +143,7 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                     ORDER BY repeat DESC LIMIT 1) AS last_run
             FROM trial
             JOIN study ON study.id = trial.study_id
-            LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS figures) AS each
-LEFT JOIN pace AS own ON own.id = each.trial
-LEFT JOIN pace AS against ON against.id = each.against_id;
+            LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS figures) AS each;
 
 CREATE VIEW study_view AS
 WITH measured AS (  -- the runs of a study: its profile and its repeats
@@ -182,9 +161,7 @@ SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layo
        quality.worst_error AS worst_prediction_error,
        quality.common_error AS common_prediction_error, quality.common_share,
        quality.kendall_tau, quality.kendall_tau_told_apart, quality.regret,
-       quality.within_deviation, quality.compute_slowdown,
-       quality.mean_slowed_error AS mean_slowed_prediction_error,
-       quality.worst_slowed_error AS worst_slowed_prediction_error,
+       quality.within_deviation,
        nullif(study.model_json, '') ->> 'name' AS model,
        (SELECT group_concat(value, '; ') FROM
           (SELECT DISTINCT revision AS value FROM measured JOIN run ON run.id = measured.run

@@ -84,17 +84,5 @@ TEST(Listings, TablesOfTrialsHaveLossesWhereOneChangesResults) {
       << "of those that are listed";
 }
 
-TEST(Listings, TablesOfTrialsMarkSpeedUpsOfUnequalMachines) {
-  auto connection = open_writer(":memory:");
-  const Sample sample = store_sample(connection);
-  EXPECT_EQ(written(connection, "trials", Format::table).find("pace"), std::string::npos);
-  set_slowdown(connection, sample.trials[0], 3.85, 0.4, 0.3);
-  set_slowdown(connection, sample.trials[1], 2.19, 0.16, 0.1);
-  const std::string table = written(connection, "trials", Format::table);
-  EXPECT_NE(table.find("equal_speedup"), std::string::npos);
-  EXPECT_NE(table.find("1.53x"), std::string::npos);
-  EXPECT_NE(table.find("sequential computed 1.76 times as slowly"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace db::listings_test

@@ -104,43 +104,6 @@ TEST_F(LoadViews, SpeedUpIsOverTheFastestWhereSequentialIsInfeasible) {
   EXPECT_EQ(figures.at(sample.trials[0]).speedup, std::nullopt);
 }
 
-TEST_F(LoadViews, ASpeedUpOfUnequalMachinesIsMarkedWithThatOfEqualOnes) {
-  const auto pace_of = [&](std::size_t trial) {
-    return load_trial_figures(connection).at(sample.trials[trial]);
-  };
-  EXPECT_EQ(pace_of(1).compute_ratio, std::nullopt) << "no repeat tells";
-  EXPECT_EQ(pace_of(1).equal_speedup, std::nullopt);
-  EXPECT_EQ(pace_text(pace_of(1)), "");
-  // Predicted 0.21 and 0.11 s: at those paces 0.4 and 0.16 s. Of the measured 2.0 the pace made
-  // (0.4 / 0.16) / (0.21 / 0.11).
-  set_slowdown(connection, sample.trials[0], 3.85, 0.4, 0.3);
-  set_slowdown(connection, sample.trials[1], 2.19, 0.16, 0.1);
-  EXPECT_DOUBLE_EQ(pace_of(1).compute_ratio.value(), 3.85 / 2.19);
-  EXPECT_DOUBLE_EQ(pace_of(1).equal_speedup.value(), 2 / ((0.4 / 0.16) / (0.21 / 0.11)));
-  EXPECT_EQ(pace_of(1).pace, "sequential computed 1.76 times as slowly");
-  EXPECT_EQ(pace_text(pace_of(1)),
-            "sequential computed 1.76 times as slowly: 1.53x on equal machines");
-  EXPECT_EQ(pace_of(0).compute_ratio, 1);
-  EXPECT_EQ(pace_of(0).equal_speedup, 1);
-  EXPECT_EQ(pace_of(0).pace, "");
-
-  set_slowdown(connection, sample.trials[0], 2.3, 0.3, 0.2);
-  EXPECT_EQ(pace_of(1).pace, "") << "5% apart";
-  set_slowdown(connection, sample.trials[0], 1.46, 0.3, 0.2);
-  EXPECT_EQ(pace_of(1).pace, "sequential computed 1.50 times as fast");
-}
-
-TEST_F(LoadViews, WhatARefinementPlannedHasNoSpeedUpOfEqualMachines) {
-  set_slowdown(connection, sample.trials[0], 3.85, 0.4, 0.3);
-  set_slowdown(connection, sample.trials[1], 2.19, 0.16, 0.1);
-  Trial refined = load_trials(connection, sample.study)[1];
-  refined.parameters_json = R"({"refinement":1})";
-  finish_trial(connection, refined);
-  const TrialFigures figures = load_trial_figures(connection).at(refined.id);
-  EXPECT_EQ(figures.equal_speedup, std::nullopt) << "its prediction is of other costs";
-  EXPECT_EQ(pace_text(figures), "sequential computed 1.76 times as slowly");
-}
-
 TEST_F(LoadViews, TheShortestIterationOfATrialIsOfAllItsRepeats) {
   const std::int64_t other = insert(connection, sample_run(sample.machine));
   Iteration shortest;

@@ -7,6 +7,7 @@
 #include "db/connection.h"
 #include "db/load.h"
 #include "db/load_views.h"
+#include "db/store.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -59,6 +60,18 @@ TEST_F(SchemaFile, AColumnThatIsMissingIsAddedWithItsDefaultAndItsCheck) {
   EXPECT_THROW(connection.database().exec("UPDATE fit SET mood = 'blue'"), SQLite::Exception);
   EXPECT_EQ(load_runs(connection).size(), 1U);
   EXPECT_NO_THROW(open_reader(path)) << "an earlier program goes on reading";
+}
+
+TEST_F(SchemaFile, AColumnThatNothingReadsAnyMoreStays) {
+  const Schema former = with_column("  pace REAL,");
+  { open_writer(path, {.schema = &former}).database().exec("UPDATE fit SET pace = 1.5"); }
+  EXPECT_EQ(load_latest_fits(open_reader(path)).size(), 1U);
+  auto connection = open_writer(path);
+  Fit fit = load_latest_fits(connection).front();
+  fit.id = 0;
+  insert(connection, std::vector{fit});
+  EXPECT_EQ(text(connection, "SELECT count(*) || ' ' || count(pace) FROM fit"), "2 1");
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
 }
 
 TEST_F(SchemaFile, TablesAndIndicesThatAreMissingAreAdded) {

@@ -60,9 +60,9 @@ std::vector<Variant> variants(const std::vector<std::string>& without) {
 /// A study that can be judged, and what it is with all parts.
 struct Judged {
   JudgedStudy study;
-  Judgement whole;
+  JudgedTrials whole;
 
-  Judgement with(const CostParts& parts) const {
+  JudgedTrials with(const CostParts& parts) const {
     return parts.left_out.none() ? whole : study.judge(parts);
   }
 };
@@ -83,7 +83,7 @@ void add_studies(JudgedDatabase& database) {
     try {
       // What its runs do not tell is found here, before anything is printed.
       JudgedStudy judged(database.connection, study);
-      Judgement whole = judged.judge({});
+      JudgedTrials whole = judged.judge({});
       database.studies.push_back({std::move(judged), std::move(whole)});
     } catch (const moe::InputError& error) {
       leave_out(database, study, error);
@@ -98,10 +98,10 @@ struct Overall {
   std::vector<double> mean_error, own_error, kendall_tau, regret;
   double worst_error = 0;
 
-  void add(const Judgement& one) {
+  void add(const db::PredictionQuality& one, double own) {
     mean_error.push_back(one.mean_error);
-    own_error.push_back(one.own_error);
-    if (one.kendall_tau) kendall_tau.push_back(*one.kendall_tau);
+    own_error.push_back(own);
+    if (one.kendall_tau_told_apart) kendall_tau.push_back(*one.kendall_tau_told_apart);
     if (one.regret) regret.push_back(*one.regret);
     if (std::abs(one.worst_error) > std::abs(worst_error)) worst_error = one.worst_error;
   }
@@ -132,13 +132,15 @@ int judge(const Arguments& arguments) {
     std::int64_t trials = 0;
     for (const JudgedDatabase& database : databases) {
       for (const Judged& judged : database.studies) {
-        const Judgement one = judged.with(variant.parts);
-        overall.add(one);
-        trials += static_cast<std::int64_t>(one.trials.size());
+        const JudgedTrials one = judged.with(variant.parts);
+        const db::PredictionQuality& quality = one.quality;
+        const double own = own_error(one.trials);
+        overall.add(quality, own);
+        trials += quality.trials;
         writer.row({db::text_cell(variant.without), judged.study.name(),
-                    static_cast<std::int64_t>(one.trials.size()), one.mean_error, one.worst_error,
-                    one.own_error, db::optional_cell(one.kendall_tau),
-                    db::optional_cell(one.regret)});
+                    std::int64_t{quality.trials}, quality.mean_error, quality.worst_error, own,
+                    db::optional_cell(quality.kendall_tau_told_apart),
+                    db::optional_cell(quality.regret)});
       }
     }
     writer.row({db::text_cell(variant.without), "all", trials, mean_cell(overall.mean_error),

@@ -66,13 +66,8 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   run.cluster_json = to_json(scenario.cluster);
   const std::int64_t id =
       db::begin_run(connection, std::move(run), moe::this_machine(), moe::schedule_row(schedule));
-  moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
-                                              prediction.routing, scenario.groups);
-  rows.memory = moe::memory_rows(prediction.program, prediction.timeline, prediction.routing,
-                                 scenario.groups);
+  moe::TimelineRows rows = predicted_rows(prediction, scenario.groups, schedule.planner);
   rows.timeline.run_id = id;
-  rows.timeline.kind = db::kPredicted;
-  rows.timeline.label = schedule.planner;
   moe::insert(connection, rows);
   db::finish_run(connection, id, "done");
   transaction.commit();

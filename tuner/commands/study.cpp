@@ -32,7 +32,6 @@ void print_trials(const Arguments& arguments) {
       .rare = {{"failure", "status, failure"},
                {"least_speedup", "least_speedup, most_speedup"},
                {"first_predicted_s", "first_predicted_s"},
-               {"pace", "equal_speedup, pace"},
                {"also_planned_by", "also_planned_by"},
                {"changes_results",
                 "changes_results, last_loss, sequential_last_loss, loss_difference"}}};
@@ -59,7 +58,6 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.job.database = arguments.scenario.database;
   options.job.ranks = ranks_of_study(arguments);
   options.job.layout = arguments.scenario.layout;
-  options.memory_limit_bytes = options.job.memory_limit_bytes;
   options.planners = parse_planners(arguments.planners);
   options.argv.assign(argv, argv + argc);
   options.say = [](const std::string& text) { spdlog::info(text); };

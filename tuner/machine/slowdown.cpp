@@ -41,15 +41,6 @@ double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// Of a rank, over the iterations of the costs; 1 where they have no slowdowns of as many ranks.
-double mean_slowdown(const CostModel& costs, std::size_t rank, std::size_t ranks) {
-  const auto iterations = slowdowns_of_ranks(costs, static_cast<int>(ranks));
-  if (iterations.empty()) return 1;
-  double sum = 0;
-  for (const Slowdowns& iteration : iterations) sum += iteration[rank];
-  return sum / static_cast<double>(iterations.size());
-}
-
 }  // namespace
 
 std::optional<Slowdowns> slowdowns_in(const Observations& seen, const CostModel& costs, int ranks,
@@ -109,25 +100,6 @@ std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks)
   const bool are_of_ranks =
       !slowdowns.empty() && slowdowns.front().size() == static_cast<std::size_t>(ranks);
   return are_of_ranks ? slowdowns : std::span<const Slowdowns>{};
-}
-
-double compute_slowdown(const Slowdowns& moment, const CostModel& costs) {
-  double most = 0;
-  for (std::size_t rank = 0; rank < moment.size(); ++rank) {
-    most = std::max(most, moment[rank] / mean_slowdown(costs, rank, moment.size()));
-  }
-  return most;
-}
-
-void slow_to(const Slowdowns& moment, CostModel& costs) {
-  if (slowdowns_of_ranks(costs, static_cast<int>(moment.size())).empty()) {
-    costs.slowdowns = {moment};
-    return;
-  }
-  for (std::size_t rank = 0; rank < moment.size(); ++rank) {
-    const double factor = moment[rank] / mean_slowdown(costs, rank, moment.size());
-    for (Slowdowns& iteration : costs.slowdowns) iteration[rank] *= factor;
-  }
 }
 
 void set_slowdowns(const Slowdowns& slowdowns, ProgramCosts& costs) {

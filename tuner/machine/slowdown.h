@@ -41,15 +41,6 @@ std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iteration
 /// CostModel::slowdowns where they are of as many ranks, else none.
 std::span<const Slowdowns> slowdowns_of_ranks(const CostModel& costs, int ranks);
 
-/// How many times as long as in the costs' own iterations a rank computes at this moment: that of
-/// the rank that is slowed most, since the others wait for it.
-double compute_slowdown(const Slowdowns& moment, const CostModel& costs);
-
-/// Makes each rank as slow on the average of `costs.slowdowns` as in `moment`. How the iterations
-/// differ from each other stays. Where the costs have no slowdowns of as many ranks, `moment`
-/// becomes the only ones.
-void slow_to(const Slowdowns& moment, CostModel& costs);
-
 /// Multiplies the times of computation by the slowdowns of the ranks. A class of ranks has that of
 /// its slowest. Copies and collectives stay. Throws std::invalid_argument unless `slowdowns` are of
 /// as many ranks as the costs.

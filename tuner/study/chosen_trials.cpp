@@ -12,12 +12,17 @@
 #include "tuner/study/study.h"
 
 namespace tuner {
+namespace {
+
+/// The planner that a trial is named after, and those that came to its schedule too.
 std::vector<std::string> planners_of(const db::Trial& trial) {
   std::vector<std::string> names{trial.planner};
   std::istringstream others(trial.also_planned_by);
   for (std::string name; std::getline(others >> std::ws, name, ',');) names.push_back(name);
   return names;
 }
+
+}  // namespace
 
 std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top,
                                      std::optional<std::int64_t> fastest) {

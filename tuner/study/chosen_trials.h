@@ -2,15 +2,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "db/records.h"
 
 namespace tuner {
-
-/// The planner that a trial is named after, and those that came to its schedule too.
-std::vector<std::string> planners_of(const db::Trial& trial);
 
 /// The trials of a study that are to be trained: sequential, then the `top` best by prediction
 /// (StudyOptions::top) of those that have not failed. Trials that were measured before count among

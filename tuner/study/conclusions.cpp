@@ -10,7 +10,6 @@
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/load.h"
-#include "db/load_views.h"
 #include "db/planned_by_refinement.h"
 #include "db/store.h"
 #include "db/transaction.h"
@@ -89,41 +88,16 @@ std::string fastest_in_words(const Finished& all) {
   return fmt::format("{}, tied with {}", text, tied.empty() ? "none" : tied);
 }
 
-/// Of the trials whose slowdown is known.
-void judge_slowed(const Finished& all, db::PredictionQuality& quality) {
-  std::vector<double> slowdowns;
-  std::vector<PredictedTrial> slowed;
-  for (const db::Trial& trial : all.trials) {
-    if (!trial.compute_slowdown || !trial.predicted_slowed_s) continue;
-    slowdowns.push_back(*trial.compute_slowdown);
-    slowed.push_back({*trial.predicted_slowed_s, *trial.measured_s, {}});
-  }
-  if (slowed.empty()) return;
-  const std::vector<double> errors = relative_errors(slowed);
-  quality.compute_slowdown = db::median(slowdowns);
-  quality.mean_slowed_error = mean_size(errors);
-  quality.worst_slowed_error = worst_of(errors);
-}
-
-db::PredictionQuality quality_of(const Finished& all, const std::vector<PredictedTrial>& first) {
-  const std::vector<double> errors = relative_errors(first);
-  db::PredictionQuality quality;
-  quality.trials = static_cast<int>(errors.size());
-  quality.mean_error = mean_size(errors);
-  quality.worst_error = worst_of(errors);
-  quality.common_error = common_error(errors);
-  quality.common_share = common_share(errors);
-  quality.kendall_tau = kendall_tau(first);
-  quality.kendall_tau_told_apart = kendall_tau(first, [&](std::size_t a, std::size_t b) {
+db::PredictionQuality quality_of_all(const Finished& all,
+                                     const std::vector<PredictedTrial>& first) {
+  db::PredictionQuality quality = quality_of(first, [&](std::size_t a, std::size_t b) {
     return told_apart(all.comparison, all.planned_first[a], all.planned_first[b]);
   });
-  quality.regret = regret(first);
   std::vector<PredictedTrial> newest;
   for (const db::Trial& trial : all.trials) {
     newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
   }
   quality.within_deviation = share_within_deviation(newest);
-  judge_slowed(all, quality);
   return quality;
 }
 
@@ -166,44 +140,13 @@ std::string quality_in_words(const db::PredictionQuality& quality, bool regret_i
   return text;
 }
 
-/// Where it is known.
-std::string slowdown_in_words(const db::PredictionQuality& quality) {
-  return fmt::format(
-      "computation took {:.2f} times as long in the trials as in the profile, on the rank that was "
-      "slowed most; predicted again for ranks as fast as in the trials: mean error {}, worst {}",
-      *quality.compute_slowdown, percent(*quality.mean_slowed_error),
-      percent(*quality.worst_slowed_error));
-}
-
-/// Where the machine was not as fast in both trials of a speed-up: in words for the fastest trial,
-/// and how many others there are. Else empty.
-std::string paces_in_words(const Finished& all,
-                           const std::map<std::int64_t, db::TrialFigures>& figures) {
-  const auto pace = [&](std::size_t i) { return db::pace_text(figures.at(all.trials[i].id)); };
-  const std::size_t best = all.comparison.fastest;
-  std::size_t others = 0;
-  for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    if (i != best && !pace(i).empty()) ++others;
-  }
-  std::string text;
-  if (const std::string own = pace(best); !own.empty()) {
-    const double speedup = figures.at(all.trials[best].id).speedup.value_or(1);
-    text = fmt::format("speed-up of {}, {:.2f}x: {}", all.names[best], speedup, own);
-  }
-  if (others == 0) return text;
-  const std::string count =
-      fmt::format("{} {}speed-up{} {} of machines that were not equally fast (pace)", others,
-                  text.empty() ? "" : "other ", others == 1 ? "" : "s", others == 1 ? "is" : "are");
-  return text.empty() ? count : fmt::format("{}; {}", text, count);
-}
-
 }  // namespace
 
 std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
   const Finished all = finished_trials(connection, study_id);
   if (all.trials.empty()) return {};
   const std::vector<PredictedTrial> first = first_predictions(all);
-  db::PredictionQuality quality = quality_of(all, first);
+  db::PredictionQuality quality = quality_of_all(all, first);
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
@@ -219,10 +162,7 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   transaction.commit();
   std::vector<std::string> lines;
   if (all.trials.size() > 1) lines.push_back(fastest_in_words(all));
-  const std::string paces = paces_in_words(all, db::load_trial_figures(connection));
-  if (!paces.empty()) lines.push_back(paces);
   lines.push_back(quality_in_words(quality, regret_is_told(all, first)));
-  if (quality.compute_slowdown) lines.push_back(slowdown_in_words(quality));
   return lines;
 }
 

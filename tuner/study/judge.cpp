@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
-#include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/planned_by_refinement.h"
 #include "db/study_runs.h"
@@ -52,7 +50,7 @@ JudgedStudy::JudgedStudy(const db::Connection& connection, db::Study study)
       read_profiled_runs(connection, moe::model_from_json(study_.model_json), study_.layout, runs);
 }
 
-Judgement JudgedStudy::judge(const CostParts& parts) const {
+JudgedTrials JudgedStudy::judge(const CostParts& parts) const {
   const StudyOptions options = options_of(study_);
   StudySituation planned(options);
   planned.take(profile_of(profiled_, parts));
@@ -62,26 +60,9 @@ Judgement JudgedStudy::judge(const CostParts& parts) const {
     const moe::Schedule schedule = moe::schedule_from_json(schedules_[i]);
     predicted.push_back({simulated_s(situation, schedule), comparison_.seconds[i], {}});
   }
-  return judgement_of(std::move(predicted), [this](std::size_t a, std::size_t b) {
-    return told_apart(comparison_, a, b);
-  });
-}
-
-Judgement judgement_of(std::vector<PredictedTrial> trials,
-                       const std::function<bool(std::size_t, std::size_t)>& told_apart) {
-  Judgement judgement;
-  const std::vector<double> errors = relative_errors(trials);
-  judgement.mean_error = mean_size(errors);
-  judgement.worst_error = worst_of(errors);
-  std::vector<double> logarithms, own;
-  for (const double error : errors) logarithms.push_back(std::log1p(error));
-  const double common = db::mean(logarithms);
-  for (const double one : logarithms) own.push_back(std::expm1(one - common));
-  judgement.own_error = mean_size(own);
-  judgement.kendall_tau = kendall_tau(trials, told_apart);
-  judgement.regret = regret(trials);
-  judgement.trials = std::move(trials);
-  return judgement;
+  db::PredictionQuality quality = quality_of(
+      predicted, [this](std::size_t a, std::size_t b) { return told_apart(comparison_, a, b); });
+  return {std::move(predicted), std::move(quality)};
 }
 
 }  // namespace tuner

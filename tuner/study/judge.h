@@ -16,18 +16,10 @@
 /// stays only where it pays.
 namespace tuner {
 
-/// How good the predictions of a study's trials are, with some parts of its costs.
-struct Judgement {
+/// The predictions of a study's trials with some parts of its costs, and how good they are.
+struct JudgedTrials {
   std::vector<PredictedTrial> trials;
-  double mean_error = 0;   ///< of the errors' sizes
-  double worst_error = 0;  ///< with its sign
-  /// The mean size of the errors without the factor that is common to all trials, which changes no
-  /// order: of predicted_s / (measured_s exp(m)) - 1, where m is the mean logarithm of predicted
-  /// over measured.
-  double own_error = 0;
-  /// Of the pairs of trials that the repeats tell apart; none where there is no such pair.
-  std::optional<double> kendall_tau;
-  std::optional<double> regret;
+  db::PredictionQuality quality;
 };
 
 /// A stored study, with what its trials took.
@@ -40,7 +32,7 @@ class JudgedStudy {
   const std::string& name() const { return study_.name; }
 
   /// Predictions by costs of the study's own profile, worked out again.
-  Judgement judge(const CostParts& parts) const;
+  JudgedTrials judge(const CostParts& parts) const;
 
  private:
   db::Study study_;
@@ -48,10 +40,5 @@ class JudgedStudy {
   std::vector<std::string> schedules_;  ///< [trial]: JSON
   ComparedSchedules comparison_;        ///< of the trials
 };
-
-/// The figures of trials that were predicted and measured, at least one.
-/// `told_apart`: whether the repeats tell two trials apart, by index.
-Judgement judgement_of(std::vector<PredictedTrial> trials,
-                       const std::function<bool(std::size_t, std::size_t)>& told_apart);
 
 }  // namespace tuner

@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "moe/program/timeline.h"
 #include "tuner/planners/planners.h"
+#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
@@ -55,12 +56,18 @@ double seconds_measured(const db::Measurement& row) {
 
 }  // namespace
 
-MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions options)
-    : connection_(connection), options_(std::move(options)) {
-  for (const auto& [row, parameters] : micro_profiles_of(connection_, options_.study)) {
-    const bool is_too_short = row.samples > 0 && row.samples < options_.iterations;
-    const bool is_tried_again =
-        row.samples == 0 && options_.retry_failed && row.run_id != options_.run_id;
+MicroProfiles::MicroProfiles(db::Connection& connection, const db::Study& study,
+                             std::int64_t run_id, const StudyTrainings& trainings,
+                             std::function<double(const moe::Schedule&)> predicted_s)
+    : connection_(connection),
+      study_(study),
+      run_id_(run_id),
+      trainings_(trainings),
+      predicted_s_(std::move(predicted_s)) {
+  const StudyOptions& options = trainings_.options;
+  for (const auto& [row, parameters] : micro_profiles_of(connection_, study_.name)) {
+    const bool is_too_short = row.samples > 0 && row.samples < options.micro_profile_steps;
+    const bool is_tried_again = row.samples == 0 && options.retry_failed && row.run_id != run_id_;
     if (is_too_short || is_tried_again) continue;
     known_[parameters.at("schedule").get<std::int64_t>()] = seconds_measured(row);
   }
@@ -75,21 +82,26 @@ double MicroProfiles::seconds(const moe::Schedule& schedule) {
 double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedule_id) {
   moe::Schedule marked = schedule;
   marked.planner = kMicroProfilePlanner;
-  const int steps = moe::kWarmupIterations + options_.iterations;
-  StudyTrainings how = options_.trainings;
-  how.before_training = [&](auto) { options_.before_training(schedule, steps); };
+  const StudyOptions& options = trainings_.options;
+  const int steps = moe::kWarmupIterations + options.micro_profile_steps;
+  const double predicted_s = predicted_s_(schedule);
   const JobResult result =
-      train(connection_, how, {{&marked, 1}, steps, 1, options_.time_limit_s(schedule)})
+      train(connection_, trainings_,
+            {{&marked, 1},
+             steps,
+             1,
+             trial_time_limit_s(options, predicted_s),
+             seconds_beside_iterations(connection_, study_) + steps * predicted_s})
           .results.front();
   if (is_no_verdict(result.status)) throw_failure("a micro-profile", result);
 
   db::Measurement row;
-  row.run_id = options_.run_id;
+  row.run_id = run_id_;
   row.op = kMicroProfileOp;
-  row.device = options_.trainings.job.device;
-  row.dtype = options_.dtype;
-  row.ranks = options_.trainings.job.ranks;
-  nlohmann::json parameters{{"study", options_.study},
+  row.device = options.job.device;
+  row.dtype = moe::name_of(options.model.dtype);
+  row.ranks = options.job.ranks;
+  nlohmann::json parameters{{"study", study_.name},
                             {"schedule", schedule_id},
                             {"planner", schedule.planner},
                             {"status", result.status}};
@@ -109,10 +121,10 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   }
   row.parameters_json = parameters.dump();
   db::insert(connection_, std::span<const db::Measurement>(&row, 1));
-  options_.trainings.say(
-      fmt::format("  micro-profile of {} {}: {}", schedule.planner, of_schedule,
-                  row.samples > 0 ? db::format_cell("measured_s", row.time_s) + " an iteration"
-                                  : fmt::format("{}: {}", result.status, result.error)));
+  options.say(fmt::format("  micro-profile of {} {}: {}", schedule.planner, of_schedule,
+                          row.samples > 0
+                              ? db::format_cell("measured_s", row.time_s) + " an iteration"
+                              : fmt::format("{}: {}", result.status, result.error)));
   return seconds_measured(row);
 }
 

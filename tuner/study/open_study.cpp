@@ -46,10 +46,9 @@ void refuse_existing(const db::Connection& connection, const std::string& name,
       "study \"{}\" exists in {}: add --resume to continue it, or name another", name, database));
 }
 
-OpenStudy::OpenStudy(db::Connection& connection, const StudyOptions& asked,
-                     const moe::Groups& groups, const std::vector<Given>& given,
-                     const OwnerWatch& watch)
-    : options(asked), connection_(connection) {
+OpenStudy::OpenStudy(db::Connection& connection, StudyOptions& options, const moe::Groups& groups,
+                     const std::vector<Given>& given, const OwnerWatch& watch)
+    : connection_(connection), options_(options) {
   refuse_emulated_device(options);
   const db::Machine machine = moe::this_machine();
   hostname_ = machine.hostname;
@@ -69,37 +68,37 @@ OpenStudy::OpenStudy(db::Connection& connection, const StudyOptions& asked,
                 [&] { begin(machine, found.has_value()); });
     signs_.emplace(connection.path(), study, run_id, watch.sign_s);
   }
-  options = with_kept_settings(asked, study.settings_json);
+  keep_settings(options, study.settings_json);
 }
 
 /// In one transaction.
 void OpenStudy::begin(const db::Machine& machine, bool exists) {
   if (exists) {
-    study = db::find_study(connection_, options.name).value();  // its last owner may have gone on
-    db::bury_runs(connection_, options.name, hostname_);
+    study = db::find_study(connection_, options_.name).value();  // its last owner may have gone on
+    db::bury_runs(connection_, options_.name, hostname_);
     const int requeued = db::requeue_trials(connection_, study.id);
-    options.say(
-        fmt::format("study {} resumed, {} interrupted trials go on", options.name, requeued));
-    if (options.retry_failed) {
-      options.say(fmt::format("{} failed trials are tried again",
-                              db::retry_failed_trials(connection_, study.id)));
+    options_.say(
+        fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
+    if (options_.retry_failed) {
+      options_.say(fmt::format("{} failed trials are tried again",
+                               db::retry_failed_trials(connection_, study.id)));
     }
-  } else if (db::find_study(connection_, options.name)) {
+  } else if (db::find_study(connection_, options_.name)) {
     throw moe::InputError(fmt::format(
         "study \"{}\" was begun by another process just now: add --resume to continue it, or name "
         "another",
-        options.name));
+        options_.name));
   } else {
     study.id = db::insert(connection_, study);
   }
   std::vector<const char*> argv;
-  for (const std::string& argument : options.argv) argv.push_back(argument.c_str());
-  db::Run run = db::this_run("study", options.name, static_cast<int>(argv.size()), argv.data());
-  run.device = options.job.device;
-  run.ranks = options.job.ranks;
+  for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
+  db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
+  run.device = options_.job.device;
+  run.ranks = options_.job.ranks;
   run.layout = study.layout;
   run.model_json = study.model_json;
-  run.seed = options.model.seed;
+  run.seed = options_.model.seed;
   run_id = db::begin_run(connection_, run, machine);
 }
 
@@ -123,14 +122,14 @@ void OpenStudy::add_warning(const std::string& text) {
 }
 
 void OpenStudy::warn(const std::string& text) {
-  if (!text.empty()) options.say(text);
+  if (!text.empty()) options_.say(text);
   add_warning(text);
 }
 
 void OpenStudy::finish(const std::string& status) {
   signs_.reset();
   db::finish_run(connection_, run_id, status, warning_);
-  db::bury_runs(connection_, options.name, hostname_);
+  db::bury_runs(connection_, options_.name, hostname_);
 }
 
 void OpenStudy::abandon(const std::string& status, const std::string& error) {
@@ -141,7 +140,7 @@ void OpenStudy::abandon(const std::string& status, const std::string& error) {
     }
     db::finish_run(connection_, run_id, status, error);
   } catch (const db::Error& other) {
-    if (error != other.what()) options.say(other.what());
+    if (error != other.what()) options_.say(other.what());
   }
 }
 

@@ -26,9 +26,9 @@ void refuse_existing(const db::Connection& connection, const std::string& name,
 /// While it lives and has not ended, this process gives signs of life.
 class OpenStudy {
  public:
-  /// Begins the study, or goes on with it, as its only owner (study_owner.h). All arguments live as
-  /// long. Throws as run_study().
-  OpenStudy(db::Connection& connection, const StudyOptions& asked, const moe::Groups& groups,
+  /// Begins the study, or goes on with it, as its only owner (study_owner.h). Gives `options` its
+  /// kept settings (study_settings.h). All arguments live as long. Throws as run_study().
+  OpenStudy(db::Connection& connection, StudyOptions& options, const moe::Groups& groups,
             const std::vector<Given>& given, const OwnerWatch& watch = {});
 
   /// Throws TakenOver where the study is another's by now, and db::Error where no sign of life can
@@ -51,13 +51,13 @@ class OpenStudy {
   void abandon(const std::string& status, const std::string& error);
 
   db::Study study;
-  StudyOptions options;  ///< with its kept settings (study_settings.h)
   std::int64_t run_id = 0;
 
  private:
   void begin(const db::Machine& machine, bool exists);
 
   db::Connection& connection_;
+  const StudyOptions& options_;
   std::string hostname_;
   std::string warning_;
   StudyPlace place_{connection_, study};

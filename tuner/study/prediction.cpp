@@ -3,13 +3,16 @@
 #include <utility>
 #include <vector>
 
+#include "db/records.h"
+#include "moe/memory/memory_rows.h"
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
 
-Prediction predict_times(const Situation& situation, const moe::Schedule& schedule) {
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule) {
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
   std::vector<ProgramCosts> costs = judged_costs(situation, prediction.program);
@@ -28,17 +31,22 @@ Prediction predict_times(const Situation& situation, const moe::Schedule& schedu
   if (const auto& relative = situation.costs.deviation) {
     prediction.deviation_s = *relative * prediction.timeline.duration_s;
   }
-  return prediction;
-}
-
-Prediction predict(const Situation& situation, const Planner& planner,
-                   const moe::Schedule& schedule) {
-  Prediction prediction = predict_times(situation, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
   const PeakBytes peaks = planned_peaks(situation, prediction.program);
   prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
   prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   return prediction;
+}
+
+moe::TimelineRows predicted_rows(const Prediction& prediction, const moe::Groups& groups,
+                                 const std::string& label) {
+  moe::TimelineRows rows =
+      moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.memory =
+      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  rows.timeline.kind = db::kPredicted;
+  rows.timeline.label = label;
+  return rows;
 }
 
 }  // namespace tuner

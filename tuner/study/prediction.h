@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
+#include "moe/program/timeline_rows.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
@@ -28,11 +30,12 @@ struct Prediction {
 };
 
 /// Predicts each of judged_iterations(situation), as a training has them. Throws moe::Refusal where
-/// the schedule is not legal for the Program. Without paper_s and memory.
-Prediction predict_times(const Situation& situation, const moe::Schedule& schedule);
-
-/// The same with all figures.
+/// the schedule is not legal for the Program.
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule);
+
+/// Its timeline as rows of the database, with what is in memory. Of no run and no trial yet.
+moe::TimelineRows predicted_rows(const Prediction& prediction, const moe::Groups& groups,
+                                 const std::string& label);
 
 }  // namespace tuner

@@ -13,45 +13,10 @@ namespace {
 
 int sign_of(double value) { return (value > 0) - (value < 0); }
 
-}  // namespace
-
-std::vector<double> relative_errors(std::span<const PredictedTrial> trials) {
-  std::vector<double> errors;
-  for (const PredictedTrial& trial : trials) {
-    errors.push_back((trial.predicted_s - trial.measured_s) / trial.measured_s);
-  }
-  return errors;
-}
-
-double mean_size(std::span<const double> errors) {
+std::vector<double> sizes_of(std::span<const double> errors) {
   std::vector<double> sizes;
   for (const double error : errors) sizes.push_back(std::abs(error));
-  return sizes.empty() ? 0 : db::mean(sizes);
-}
-
-double worst_of(std::span<const double> errors) {
-  const auto worst =
-      std::ranges::max_element(errors, {}, [](double error) { return std::abs(error); });
-  return worst == errors.end() ? 0 : *worst;
-}
-
-std::string within_in_words(std::span<const double> errors) {
-  std::vector<double> sizes;
-  for (const double error : errors) sizes.push_back(std::abs(error));
-  return fmt::format("within {:.1f}% (median; worst {:.1f}%)", 100 * db::median(sizes),
-                     100 * std::ranges::max(sizes));
-}
-
-double common_error(std::span<const double> errors) {
-  return errors.empty() ? 0 : db::mean(errors);
-}
-
-std::optional<double> common_share(std::span<const double> errors) {
-  double squares = 0;
-  for (const double error : errors) squares += error * error;
-  if (squares == 0) return std::nullopt;
-  const double common = common_error(errors);
-  return common * common * static_cast<double>(errors.size()) / squares;
+  return sizes;
 }
 
 std::optional<double> kendall_tau(std::span<const PredictedTrial> trials,
@@ -69,11 +34,51 @@ std::optional<double> kendall_tau(std::span<const PredictedTrial> trials,
   return static_cast<double>(same) / all;
 }
 
-std::optional<double> regret(std::span<const PredictedTrial> trials) {
-  if (trials.empty()) return std::nullopt;
+}  // namespace
+
+std::vector<double> relative_errors(std::span<const PredictedTrial> trials) {
+  std::vector<double> errors;
+  for (const PredictedTrial& trial : trials) {
+    errors.push_back((trial.predicted_s - trial.measured_s) / trial.measured_s);
+  }
+  return errors;
+}
+
+std::string within_in_words(std::span<const double> errors) {
+  const std::vector<double> sizes = sizes_of(errors);
+  return fmt::format("within {:.1f}% (median; worst {:.1f}%)", 100 * db::median(sizes),
+                     100 * std::ranges::max(sizes));
+}
+
+db::PredictionQuality quality_of(std::span<const PredictedTrial> trials,
+                                 const std::function<bool(std::size_t, std::size_t)>& told_apart) {
+  db::PredictionQuality quality;
+  if (trials.empty()) return quality;
+  const std::vector<double> errors = relative_errors(trials);
+  const auto size = [](double error) { return std::abs(error); };
+  quality.trials = static_cast<int>(errors.size());
+  quality.mean_error = db::mean(sizes_of(errors));
+  quality.worst_error = *std::ranges::max_element(errors, {}, size);
+  quality.common_error = db::mean(errors);
+  double squares = 0;
+  for (const double error : errors) squares += error * error;
+  if (squares > 0) {
+    quality.common_share = quality.common_error * quality.common_error * quality.trials / squares;
+  }
+  quality.kendall_tau = kendall_tau(trials, [](auto...) { return true; });
+  quality.kendall_tau_told_apart = kendall_tau(trials, told_apart);
   const auto chosen = std::ranges::min_element(trials, {}, &PredictedTrial::predicted_s);
   const auto best = std::ranges::min_element(trials, {}, &PredictedTrial::measured_s);
-  return chosen->measured_s / best->measured_s - 1;
+  quality.regret = chosen->measured_s / best->measured_s - 1;
+  return quality;
+}
+
+double own_error(std::span<const PredictedTrial> trials) {
+  std::vector<double> logarithms;
+  for (const double error : relative_errors(trials)) logarithms.push_back(std::log1p(error));
+  const double common = db::mean(logarithms);
+  for (double& one : logarithms) one = std::expm1(one - common);
+  return db::mean(sizes_of(logarithms));
 }
 
 std::optional<double> share_within_deviation(std::span<const PredictedTrial> trials) {

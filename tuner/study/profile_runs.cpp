@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "db/console/statistics.h"
 #include "db/store.h"
 #include "db/study_runs.h"
 #include "tuner/study/profile.h"
@@ -36,17 +35,15 @@ bool gives_way(std::vector<ProfileSchedule>& schedules, std::size_t i) {
 
 class ProfileTrainings {
  public:
-  ProfileTrainings(db::Connection& connection, db::Study& study, int rounds,
+  ProfileTrainings(db::Connection& connection, db::Study& study,
                    std::vector<ProfileSchedule> schedules, const StudyTrainings& how)
       : connection_(connection),
         study_(study),
-        rounds_(rounds),
+        rounds_(*how.options.profile_rounds),
         how_(how),
-        result_{std::move(schedules), {}, {}},
-        stored_(db::profile_runs(study).value()) {
-    result_.share_of_others.resize(result_.schedules.size());
-    earlier_ = stored_;
-  }
+        result_{std::move(schedules), {}},
+        stored_(db::profile_runs(study).value()),
+        earlier_(stored_) {}
 
   ProfileRuns run() {
     while (result_.runs.size() < static_cast<std::size_t>(rounds_) * schedules()) {
@@ -57,7 +54,6 @@ class ProfileTrainings {
         train_from(place());
       }
     }
-    result_.share_of_others.resize(schedules());  // one may have been left out
     return std::move(result_);
   }
 
@@ -95,36 +91,37 @@ class ProfileTrainings {
       turns.push_back(result_.schedules[i].schedule);
       names.push_back(result_.schedules[i].what);
     }
-    how_.say(fmt::format("profile, round {} of {}{}: {}", result_.runs.size() / schedules() + 1,
-                         rounds_, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
+    how_.options.say(fmt::format("profile, round {} of {}{}: {}",
+                                 result_.runs.size() / schedules() + 1, rounds_,
+                                 count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
     // In the first round as long as a trial, so that its routings are those that trials will see.
-    const int steps = in_first_round() ? std::max(kProfileSteps, how_.job.steps) : kProfileSteps;
+    const int steps =
+        in_first_round() ? std::max(kProfileSteps, how_.options.job.steps) : kProfileSteps;
     const double limit_s = kTimeLimit_s * static_cast<double>(count);
     const auto [trained, share, host] =
         train(connection_, how_, {turns, steps, kProfileSteps, limit_s, {}});
     const std::string& status = status_of(trained);
     const std::string& error = trained.front().error;
     if (status == "done") {
-      keep(first, trained, share);
+      keep(trained, share);
     } else if (is_no_verdict(status)) {
       throw_failure("the profile", trained.front());
     } else if (count > 1) {
-      how_.say(fmt::format("  {}: {}: each is trained alone", status, error));
+      how_.options.say(fmt::format("  {}: {}: each is trained alone", status, error));
       each_alone_ = true;
     } else if (status == "out_of_memory" && in_first_round() &&
                gives_way(result_.schedules, first)) {
-      how_.say("  " + error);
+      how_.options.say("  " + error);
     } else {
       throw_failure(fmt::format("profile \"{}\"", names.front()), trained.front());
     }
   }
 
-  void keep(std::size_t first, const std::vector<JobResult>& trained, double share) {
-    for (std::size_t i = 0; i < trained.size(); ++i) {
-      std::optional<double>& most = result_.share_of_others[first + i];
-      most = std::max(most, std::optional(share));
-      result_.runs.push_back(trained[i].run_id);
-      stored_.push_back(trained[i].run_id);
+  void keep(const std::vector<JobResult>& trained, double share) {
+    result_.most_of_others = std::max(result_.most_of_others, std::optional(share));
+    for (const JobResult& one : trained) {
+      result_.runs.push_back(one.run_id);
+      stored_.push_back(one.run_id);
     }
     study_.profile_runs_json = nlohmann::json(stored_).dump();
     db::update_study(connection_, study_);
@@ -142,22 +139,9 @@ class ProfileTrainings {
 
 }  // namespace
 
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how) {
-  return ProfileTrainings(connection, study, rounds, std::move(schedules), how).run();
-}
-
-std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,
-                                              const std::vector<std::vector<double>>& errors) {
-  std::vector<ProfileQuality> qualities;
-  for (std::size_t i = 0; i < runs.schedules.size(); ++i) {
-    std::vector<double> of_schedule;
-    for (std::size_t run = i; run < errors.size(); run += runs.schedules.size()) {
-      of_schedule.insert(of_schedule.end(), errors[run].begin(), errors[run].end());
-    }
-    qualities.push_back({runs.schedules[i].what, db::median(of_schedule), runs.share_of_others[i]});
-  }
-  return qualities;
+  return ProfileTrainings(connection, study, std::move(schedules), how).run();
 }
 
 }  // namespace tuner

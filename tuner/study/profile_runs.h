@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/records.h"
 #include "tuner/study/profile_schedules.h"
-#include "tuner/study/profile_warning.h"
 #include "tuner/study/study_trainings.h"
 
 namespace tuner {
@@ -23,22 +21,17 @@ inline constexpr int kProfileSteps = 6;
 struct ProfileRuns {
   std::vector<ProfileSchedule> schedules;  ///< the schedules that were trained
   std::vector<std::int64_t> runs;          ///< the runs by round, then by schedule
-  /// By schedule: the largest share of the processors that other processes took; none for schedules
-  /// that were profiled before.
-  std::vector<std::optional<double>> share_of_others;
+  /// The largest share of the processors that other processes took; none where all was profiled
+  /// before.
+  std::optional<double> most_of_others{};
 };
 
 /// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
 /// the runs of a round into the study's row when it is done. Runs that other processes disturb are
-/// repeated (undisturbed.h). A schedule that runs out of memory in the first round gives way to the
+/// repeated (study_trainings.h). A schedule that runs out of memory in the first round gives way to the
 /// next of ProfileSchedule::instead. It is left out where there is none and others are left. Throws
 /// as throw_failure (training_job.h).
-ProfileRuns run_profiles(db::Connection& connection, db::Study& study, int rounds,
+ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how);
-
-/// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /
-/// measured, by run and iteration.
-std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,
-                                              const std::vector<std::vector<double>>& errors);
 
 }  // namespace tuner

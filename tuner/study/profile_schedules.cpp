@@ -24,6 +24,14 @@ constexpr int kSmallestChunks = 4, kMostSmallestChunks = 16;
 constexpr int kOverlappedChunks = 2;
 constexpr int kBatchParts = 2;
 
+/// Without assignments to streams.
+moe::Schedule on_one_stream(moe::Schedule schedule) {
+  std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
+    return std::holds_alternative<moe::StreamAssignment>(decision);
+  });
+  return schedule;
+}
+
 }  // namespace
 
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program, int most_chunks) {
@@ -31,13 +39,9 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program, int 
   const auto overlapped = [&](int chunks) {
     return pipeline_schedule(program, "profile", {chunks, chunks}, InNode::beside);
   };
-  moe::Schedule cut = overlapped(smallest);
-  std::erase_if(cut.decisions, [](const moe::Decision& decision) {
-    return std::holds_alternative<moe::StreamAssignment>(decision);
-  });
   return {
       {db::kSequential, {"profile", {}}},
-      {fmt::format("{} chunks on one stream", smallest), std::move(cut)},
+      {fmt::format("{} chunks on one stream", smallest), on_one_stream(overlapped(smallest))},
       {fmt::format("{} chunks overlapped", kOverlappedChunks), overlapped(kOverlappedChunks)},
       {fmt::format("{} chunks overlapped", smallest), overlapped(smallest)},
   };
@@ -53,10 +57,7 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
     }
     return schedule;
   };
-  moe::Schedule alone = offloading(kSmallestChunks);
-  std::erase_if(alone.decisions, [](const moe::Decision& decision) {
-    return std::holds_alternative<moe::StreamAssignment>(decision);
-  });
+  moe::Schedule alone = on_one_stream(offloading(kSmallestChunks));
   for (const char* kind : {"offload_rows", "fetch_rows"}) {
     alone.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::compute});
   }

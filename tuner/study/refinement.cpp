@@ -18,13 +18,6 @@ std::vector<std::int64_t> last_refinement(const db::Study& study) {
   return all.empty() ? std::vector<std::int64_t>{} : all.back();
 }
 
-bool has_run_of(const std::vector<db::TrialRepeat>& repeats,
-                const std::vector<std::int64_t>& runs) {
-  return std::ranges::any_of(repeats, [&](const db::TrialRepeat& repeat) {
-    return repeat.run_id && std::ranges::count(runs, *repeat.run_id) > 0;
-  });
-}
-
 void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs) {
   Refinements all = refinements_of(study);
   all.push_back(runs);
@@ -38,14 +31,15 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
   std::vector<bool> is_new;  // to a refinement: since the last one
   const ComparedTrials measured = compared_trials(connection, study.id);
   for (const db::Trial& trial : measured.trials) {
-    const std::vector<db::TrialRepeat> stored = db::load_trial_repeats(connection, trial.id);
-    bool has_spans = false;
-    for (const db::TrialRepeat& repeat : stored) {
-      if (!repeat.run_id || !has_measured_timeline(connection, *repeat.run_id)) continue;
+    bool has_spans = false, was_fitted = false;
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      if (!repeat.run_id) continue;
+      was_fitted |= std::ranges::count(last, *repeat.run_id) > 0;
+      if (!has_measured_timeline(connection, *repeat.run_id)) continue;
       all.push_back(*repeat.run_id);
       has_spans = true;
     }
-    is_new.push_back(has_spans && !has_run_of(stored, last));
+    is_new.push_back(has_spans && !was_fitted);
   }
   std::ranges::sort(all);
   return !all.empty() && is_new[measured.comparison.fastest] ? all : std::vector<std::int64_t>{};

@@ -17,8 +17,6 @@ using Refinements = std::vector<std::vector<std::int64_t>>;
 Refinements refinements_of(const db::Study& study);
 /// The runs of the newest refinement; none where there was none.
 std::vector<std::int64_t> last_refinement(const db::Study& study);
-/// Whether one of the repeats is one of these runs.
-bool has_run_of(const std::vector<db::TrialRepeat>& repeats, const std::vector<std::int64_t>& runs);
 void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs);
 
 /// The measured runs of all finished trials, to which the next refinement is fitted, without those

@@ -26,7 +26,6 @@
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
-#include "tuner/study/slowed_predictions.h"
 #include "tuner/study/stored_trainings.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/study_predictions.h"
@@ -41,28 +40,22 @@ class StudyRun {
  public:
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
-        planned_(options),
+        planned_(options_),
         connection_(options.dry_run ? db::copy_in_memory(options.job.database)
                                     : db::open_writer(options.job.database)),
-        open_(connection_, options, planned_.groups, planned_.given) {}
+        open_(connection_, options_, planned_.groups, planned_.given) {
+    for (PlannerRequest& request : options_.planners) {
+      request.options.most_chunks = options_.most_chunks;
+    }
+  }
 
   StudyEnd run() {
-    std::string failure;
-    bool ended_early = false, asked_to_end = false;
+    std::optional<EndedEarly> early;
     try {
-      try {
-        train_all();
-      } catch (const EndedEarly& early) {
-        options_.say(early.what());
-        ended_early = true;
-        if (early.is_failure) {
-          failure = early.what();
-        } else {
-          open_.add_warning(early.what());
-          asked_to_end = true;
-        }
-      }
-      judge_slowdown();
+      train_all();
+    } catch (const EndedEarly& ended) {
+      options_.say(ended.what());
+      early = ended;
     } catch (const moe::Stopped& stopped) {
       open_.abandon("killed", stopped.what());
       throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
@@ -75,9 +68,7 @@ class StudyRun {
       open_.abandon("failed", error.what());
       throw;
     }
-    StudyEnd end = conclude(std::move(failure), asked_to_end);
-    end.ended_early = ended_early;
-    return end;
+    return conclude(early);
   }
 
   /// Nothing is trained; what is written is lost with the connection.
@@ -91,12 +82,11 @@ class StudyRun {
     }
     const double bytes_before = used_bytes(connection_);
     predictions_.predict_all();
-    const TrialRuns how = trial_runs();
-    const TrialsPlan trials = plan_trials(connection_, how);
+    const TrialsPlan trials = plan_trials(connection_, open_.study, trainings_);
     StudyEnd end{.id = open_.study.id, .failure = {}};
     if (trials.of_trials.empty()) {
       end.failure = where_nothing_fits(db::load_trials(connection_, open_.study.id),
-                                       options_.memory_limit_bytes);
+                                       options_.job.memory_limit_bytes);
       return end;
     }
     double seconds = trials.seconds;
@@ -105,7 +95,7 @@ class StudyRun {
       for (const PlannedTraining& one : end.plan) {
         seconds += one.runs * (one.iterations * *one.iteration_s +
                                // those of a round take turns
-                               how.start_s / static_cast<double>(schedules.size()));
+                               trials.start_s / static_cast<double>(schedules.size()));
       }
     }
     std::ranges::copy(trials.of_trials, std::back_inserter(end.plan));
@@ -137,8 +127,7 @@ class StudyRun {
     }
     int missing = 0;
     for (const ProfileSchedule& one : schedules) {
-      missing +=
-          std::max(0, *open_.options.profile_rounds - known[moe::decisions_json(one.schedule)]);
+      missing += std::max(0, *options_.profile_rounds - known[moe::decisions_json(one.schedule)]);
     }
     return static_cast<std::size_t>(missing);
   }
@@ -167,7 +156,7 @@ class StudyRun {
   /// The runs of the first round are as long as trials (profile_runs.h).
   std::vector<PlannedTraining> planned_profile(std::size_t runs, std::size_t schedules,
                                                std::optional<double> iteration_s) const {
-    const std::size_t all = schedules * static_cast<std::size_t>(*open_.options.profile_rounds);
+    const std::size_t all = schedules * static_cast<std::size_t>(*options_.profile_rounds);
     const std::size_t later = std::min(runs, all - schedules);
     std::vector<PlannedTraining> plan;
     if (runs > later) {
@@ -187,7 +176,7 @@ class StudyRun {
     if (options_.micro_profile_steps > 0 && std::ranges::any_of(options_.planners, measures)) {
       text = "micro-profiles";
     }
-    if (*open_.options.refinements > 0) {
+    if (*options_.refinements > 0) {
       text += text.empty() ? "" : " and ";
       text += "trials that refinements add";
     }
@@ -223,19 +212,23 @@ class StudyRun {
     return end;
   }
 
-  /// `asked_to_end`: before all was trained, so that nothing may be measured yet.
-  StudyEnd conclude(std::string failure, bool asked_to_end) {
+  StudyEnd conclude(const std::optional<EndedEarly>& early) {
     for (const std::string& line : store_conclusions(connection_, open_.study.id)) {
       options_.say(line);
     }
     const std::vector<db::Trial> trials = db::load_trials(connection_, open_.study.id);
-    const std::string nothing_fits = where_nothing_fits(trials, options_.memory_limit_bytes);
+    const std::string nothing_fits = where_nothing_fits(trials, options_.job.memory_limit_bytes);
     if (!nothing_fits.empty()) options_.say(nothing_fits);
-    const bool is_measured = std::ranges::count(trials, "done", &db::Trial::status) > 0;
-    if (failure.empty() && (is_measured || !asked_to_end)) failure = why_nothing_compares(trials);
-    open_.add_warning(failure);
-    open_.finish(failure.empty() ? "done" : "failed");
-    return {.id = open_.study.id, .failure = std::move(failure)};
+    StudyEnd end{.id = open_.study.id, .failure = {}, .ended_early = early.has_value()};
+    if (early) open_.add_warning(early->what());
+    if (early && early->is_failure) {
+      end.failure = early->what();
+    } else if (!early || std::ranges::count(trials, "done", &db::Trial::status) > 0) {
+      end.failure = why_nothing_compares(trials);  // one that was asked to end may have nothing yet
+      open_.add_warning(end.failure);
+    }
+    open_.finish(end.failure.empty() ? "done" : "failed");
+    return end;
   }
 
   // --- 1. profile ---------------------------------------------------------------------------
@@ -249,18 +242,17 @@ class StudyRun {
   }
 
   void profile() {
-    const ProfileRuns runs = run_profiles(connection_, open_.study, *open_.options.profile_rounds,
-                                          schedules_of_profile(), trainings_);
+    const ProfileRuns runs =
+        run_profiles(connection_, open_.study, schedules_of_profile(), trainings_);
     profile_runs_ = runs.runs;
     const Profile profile = profile_with({});
-    profile_costs_ = profile.machine.costs;
     std::vector<double> errors;
     for (const auto& of_run : profile.errors) std::ranges::copy(of_run, std::back_inserter(errors));
     const std::vector<ProfileQuality> qualities = profile_qualities(runs, profile.errors);
     options_.say(
         fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
                     errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
-    open_.warn(profile_warning(qualities));
+    open_.warn(profile_warning(qualities, runs.most_of_others));
     open_.warn(profile.remark);
     const std::vector<std::int64_t> refined = last_refinement(open_.study);
     planned_.take(refined.empty() ? profile : profile_with(refined));
@@ -274,17 +266,7 @@ class StudyRun {
 
   // --- 2. measure ---------------------------------------------------------------------------
 
-  TrialRuns trial_runs() {
-    return {.trainings = trainings_,
-            .study_id = open_.study.id,
-            .top = options_.top,
-            .repeats = options_.repeats,
-            .time_limit_s =
-                [this](double predicted_s) { return predictions_.trial_time_limit_s(predicted_s); },
-            .start_s = seconds_beside_iterations(connection_, open_.study)};
-  }
-
-  void measure() { train_trials(connection_, trial_runs()); }
+  void measure() { train_trials(connection_, open_.study, trainings_); }
 
   // --- 3. refine ----------------------------------------------------------------------------
 
@@ -292,7 +274,7 @@ class StudyRun {
   /// is left, or it would change nothing.
   bool begin_refinement() {
     const auto number = static_cast<int>(refinements_of(open_.study).size()) + 1;
-    if (number > *open_.options.refinements) return false;
+    if (number > *options_.refinements) return false;
     const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, open_.study);
     if (runs.empty()) {
       options_.say("no further refinement: the best schedule stays the same");
@@ -307,41 +289,22 @@ class StudyRun {
     options_.say(fmt::format(
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
         "before {}",
-        number, *open_.options.refinements, runs.size(),
+        number, *options_.refinements, runs.size(),
         predicted_within(db::load_trials(connection_, open_.study.id)), before));
     return true;
   }
 
-  // --- 4. conclude --------------------------------------------------------------------------
-
-  /// Compares how fast trials computed with the profile, without what refinements added to it. A
-  /// study whose stored runs do not tell ends without this figure.
-  void judge_slowdown() {
-    if (profile_runs_.empty()) return;
-    open_.go_on();
-    try {
-      store_slowed_predictions(connection_, open_.study.id, planned_.situation(profile_costs_),
-                               [this] { open_.go_on(); });
-    } catch (const db::Error& error) {
-      options_.say(fmt::format("how slowly the trials computed is not known: {}", error.what()));
-    }
-  }
-
-  const StudyOptions& options_;
+  StudyOptions options_;
   Budget budget_{options_.budget_s};
   StudySituation planned_;
   db::Connection connection_;
   OpenStudy open_;
   const StudyTrainings trainings_{
-      options_.job,
-      *open_.options.most_of_others,
-      [this] { open_.check_owner(); },
-      options_.say,
+      options_, [this] { open_.check_owner(); },
       [this](std::int64_t run) { open_.check_place(run); },
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
-  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_, budget_};
+  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_};
   std::vector<std::int64_t> profile_runs_;
-  CostModel profile_costs_;  ///< of these alone, without what refinements added
 };
 
 }  // namespace

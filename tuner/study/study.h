@@ -9,7 +9,6 @@
 #include "moe/model/model.h"
 #include "tuner/planners/planners.h"
 #include "tuner/study/training_job.h"
-#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 
@@ -17,6 +16,9 @@ namespace tuner {
 inline constexpr int kTopAll = 0;
 inline constexpr int kTopOfEachPlanner = -1;
 inline constexpr int kProfileRounds = 3;
+/// The usual share that others have on a machine that nobody else uses: threads of the kernel, and
+/// work of the host.
+inline constexpr double kUsualOthers = 0.1;
 
 struct StudyOptions {
   std::string name;
@@ -28,8 +30,6 @@ struct StudyOptions {
   /// for the best of each planner. The trial that was measured fastest joins them.
   int top = 5;
   int repeats = 3;
-  /// Candidates that are predicted to need more memory are infeasible; 0 = no limit.
-  std::int64_t memory_limit_bytes = 0;
   /// Schedule files: every candidate is tried with the decisions of each too.
   std::vector<std::string> given;
   std::string routing;            ///< to predict with; empty = those of the profile
@@ -41,7 +41,7 @@ struct StudyOptions {
   /// the study was begun, or kProfileRounds.
   std::optional<int> profile_rounds;
   /// A share of the processors, 0 to 1: a run during which other processes use more is repeated
-  /// (undisturbed.h); with 1 none is. None: as the study was begun, or kUsualOthers.
+  /// (study_trainings.h); with 1 none is. None: as the study was begun, or kUsualOthers.
   std::optional<double> most_of_others;
   /// The most times that costs are fitted again to measured trials and everything is planned again.
   /// None: as the study was begun, or never.

@@ -14,20 +14,13 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
-#include "moe/memory/memory_rows.h"
-#include "moe/program/timeline_rows.h"
 #include "tuner/costs/fit_records.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/study/refinement.h"
-#include "tuner/study/stored_trainings.h"
 
 namespace tuner {
 namespace {
-
-constexpr double kLeastTrialLimit_s = 120;
-/// a trial that takes so many times its prediction counts as hanging
-constexpr double kSlack = 10;
 
 /// None where the study has none, or has them in another form.
 CostModel stored_costs(const db::Study& study) try {
@@ -53,15 +46,10 @@ void set_figures(const Prediction& prediction, db::Trial& trial) {
 }  // namespace
 
 void StudyPredictions::store_timeline(const Prediction& prediction, const db::Trial& trial) {
-  const moe::Groups& groups = planned_.groups;
-  moe::TimelineRows rows =
-      moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups);
-  rows.memory =
-      moe::memory_rows(prediction.program, prediction.timeline, prediction.routing, groups);
+  moe::TimelineRows rows = predicted_rows(
+      prediction, planned_.groups, fmt::format("{} {}", trial.planner, trial.parameters_json));
   rows.timeline.trial_id = trial.id;
   rows.timeline.run_id = open_.run_id;
-  rows.timeline.kind = db::kPredicted;
-  rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
   moe::insert(connection_, rows);
 }
 
@@ -78,7 +66,7 @@ std::int64_t StudyPredictions::store_candidate(const Situation& situation, const
   db::Transaction transaction(connection_, "store a prediction");
   trial.schedule_id = db::find_or_insert(connection_, moe::schedule_row(candidate.schedule));
   trial.id = db::find_or_insert(connection_, trial);
-  const std::int64_t limit_bytes = options_.memory_limit_bytes;
+  const std::int64_t limit_bytes = options_.job.memory_limit_bytes;
   if (limit_bytes > 0 && prediction.peak_bytes > limit_bytes) {
     trial.status = "infeasible";
     trial.error = fmt::format("{} predicted, the limit is {}",
@@ -133,7 +121,9 @@ void StudyPredictions::adopt_costs() {
 
 void StudyPredictions::predict_all() {
   Situation simulated = planned_.situation();
-  MicroProfiles micro_profiles = make_micro_profiles(simulated);
+  MicroProfiles micro_profiles(
+      connection_, open_.study, open_.run_id, trainings_,
+      [&](const moe::Schedule& schedule) { return simulated_s(simulated, schedule); });
   const Situation measured = measuring(simulated, micro_profiles);
   PlanMemory memory;
   simulated.memory = &memory;
@@ -148,11 +138,10 @@ void StudyPredictions::predict_all() {
   requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
   for (const PlannerRequest& request : requests) {
     const Situation& decides_from = chooses_by_micro_profiles(request) ? measured : simulated;
-    auto all = candidates(decides_from, request, options_.say);
+    auto all = candidates(decides_from, request);
     // Without micro-profiles it makes no choice: the fastest of its candidates are trained.
     if (chooses_by_micro_profiles(request) && !all.empty()) {
-      options_.say(request.planner->remark(decides_from, planned_.planner_options(request),
-                                           all.front().schedule));
+      options_.say(request.planner->remark(decides_from, request.options, all.front().schedule));
     }
     for (Candidate& candidate : all) {
       const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
@@ -194,38 +183,17 @@ Situation StudyPredictions::measuring(Situation situation, MicroProfiles& micro_
   return situation;
 }
 
-std::vector<Candidate> StudyPredictions::candidates(
-    const Situation& situation, const PlannerRequest& request,
-    const std::function<void(const std::string&)>& say) {
+std::vector<Candidate> StudyPredictions::candidates(const Situation& situation,
+                                                    const PlannerRequest& request) {
   try {
-    return planned_.candidates(situation, request, say);
+    auto [all, refused] =
+        candidates_of(*request.planner, situation, request.options, planned_.given);
+    for (const std::string& reason : refused) options_.say("left out: " + reason);
+    return all;
   } catch (const std::exception&) {
     if (ended_measuring_) std::rethrow_exception(std::exchange(ended_measuring_, nullptr));
     throw;
   }
-}
-
-MicroProfiles StudyPredictions::make_micro_profiles(const Situation& situation) {
-  MicroProfileOptions options;
-  options.study = options_.name;
-  options.run_id = open_.run_id;
-  options.trainings = trainings_;
-  options.iterations = options_.micro_profile_steps;
-  options.dtype = moe::name_of(options_.model.dtype);
-  options.time_limit_s = [&](const moe::Schedule& schedule) {
-    return trial_time_limit_s(simulated_s(situation, schedule));
-  };
-  options.before_training = [this, &situation](const moe::Schedule& schedule, int steps) {
-    budget_.expect_training(seconds_beside_iterations(connection_, open_.study) +
-                            steps * simulated_s(situation, schedule));
-  };
-  options.retry_failed = options_.retry_failed;
-  return {connection_, std::move(options)};
-}
-
-double StudyPredictions::trial_time_limit_s(double predicted_s) const {
-  if (options_.trial_time_limit_s > 0) return options_.trial_time_limit_s;
-  return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
 }
 
 }  // namespace tuner

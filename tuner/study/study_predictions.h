@@ -2,12 +2,10 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "db/connection.h"
-#include "tuner/study/budget.h"
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/open_study.h"
 #include "tuner/study/prediction.h"
@@ -21,14 +19,12 @@ class StudyPredictions {
  public:
   /// All live as long.
   StudyPredictions(db::Connection& connection, const StudyOptions& options,
-                   const StudySituation& planned, const StudyTrainings& trainings, OpenStudy& open,
-                   Budget& budget)
+                   const StudySituation& planned, const StudyTrainings& trainings, OpenStudy& open)
       : connection_(connection),
         options_(options),
         planned_(planned),
         trainings_(trainings),
-        open_(open),
-        budget_(budget) {}
+        open_(open) {}
 
   /// Predicts the known trials of a resumed study again where costs have changed: it may have
   /// profiled more (copies, given files), and predictions by different costs cannot be ranked.
@@ -38,9 +34,6 @@ class StudyPredictions {
 
   /// Predicts and stores every candidate that is not known yet.
   void predict_all();
-
-  /// Of a training, in seconds.
-  double trial_time_limit_s(double predicted_s) const;
 
  private:
   /// Predicts a candidate and stores it in one transaction: a planned trial, its schedule, its
@@ -56,18 +49,15 @@ class StudyPredictions {
   bool chooses_by_micro_profiles(const PlannerRequest& request) const;
   /// The same situation, in which planners can measure. `micro_profiles` has to live as long.
   Situation measuring(Situation situation, MicroProfiles& micro_profiles);
-  /// Those of a planner. What ends a micro-profile is thrown as it is, and not as the planner's.
-  std::vector<Candidate> candidates(const Situation& situation, const PlannerRequest& request,
-                                    const std::function<void(const std::string&)>& say);
-  /// `situation` has to live as long.
-  MicroProfiles make_micro_profiles(const Situation& situation);
+  /// Those of a planner, without and with the given decisions. Says what is left out, and why. What
+  /// ends a micro-profile is thrown as it is, and not as the planner's.
+  std::vector<Candidate> candidates(const Situation& situation, const PlannerRequest& request);
 
   db::Connection& connection_;
   const StudyOptions& options_;
   const StudySituation& planned_;
   const StudyTrainings& trainings_;
   OpenStudy& open_;
-  Budget& budget_;
   std::exception_ptr ended_measuring_;
 };
 

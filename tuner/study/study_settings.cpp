@@ -222,12 +222,11 @@ std::string other_setting_than(const json& before, const json& now) {
 
 }  // namespace
 
-StudyOptions with_kept_settings(StudyOptions options, const std::string& begun_json) {
-  return read_stored(begun_json, [&](const json& begun) {
+void keep_settings(StudyOptions& options, const std::string& begun_json) {
+  read_stored(begun_json, [&](const json& begun) {
     for (const StudySetting& one : study_settings()) {
       if (one.on_resume.rule == OnResume::Rule::kept) keep(one, begun, options);
     }
-    return std::move(options);
   });
 }
 

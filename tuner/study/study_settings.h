@@ -78,9 +78,9 @@ std::string help_of(const StudySetting& setting);
 /// ..., "in_common": ["steps", ...]}.
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given);
 
-/// With a value for each setting that is kept: as asked for now, else as the study was begun, else
-/// the usual one. `begun_json`: settings_json of a study that goes on; "{}" of one that begins.
-StudyOptions with_kept_settings(StudyOptions options, const std::string& begun_json);
+/// Gives each setting that is kept a value: as asked for now, else as the study was begun, else the
+/// usual one. `begun_json`: settings_json of a study that goes on; "{}" of one that begins.
+void keep_settings(StudyOptions& options, const std::string& begun_json);
 
 /// StudyOptions::routing of a stored study. Throws moe::InputError where the text is no settings.
 std::string stored_routing(const std::string& settings_json);

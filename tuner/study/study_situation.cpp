@@ -41,8 +41,8 @@ void StudySituation::take(const Profile& profile) {
   machine = profile.machine;
   // Planners may use as much of a rank's memory as the study was asked to keep to.
   planned_cluster_ = machine.cluster;
-  if (options_.memory_limit_bytes > 0) {
-    planned_cluster_.memory_bytes = options_.memory_limit_bytes;
+  if (options_.job.memory_limit_bytes > 0) {
+    planned_cluster_.memory_bytes = options_.job.memory_limit_bytes;
   }
   routings_ = asked_routings_.empty() ? profile.routings : asked_routings_;
   const Planner& sequential = planner_named(db::kSequential);
@@ -50,26 +50,12 @@ void StudySituation::take(const Profile& profile) {
   even.slowdowns.clear();
   Situation any{program, groups, routings_.front(), even, machine.cluster};
   any.routings = routings_;
-  typical_ = predict_times(any, sequential.plan(any, {})).routing;
+  typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
 }
 
-Situation StudySituation::situation(const CostModel& costs) const {
-  Situation all{program, groups, typical_, costs, planned_cluster_};
+Situation StudySituation::situation() const {
+  Situation all{program, groups, typical_, machine.costs, planned_cluster_};
   all.routings = routings_;
-  return all;
-}
-
-PlannerOptions StudySituation::planner_options(const PlannerRequest& request) const {
-  PlannerOptions with = request.options;
-  with.most_chunks = options_.most_chunks;
-  return with;
-}
-
-std::vector<Candidate> StudySituation::candidates(
-    const Situation& situation, const PlannerRequest& request,
-    const std::function<void(const std::string&)>& say) const {
-  auto [all, refused] = candidates_of(*request.planner, situation, planner_options(request), given);
-  for (const std::string& reason : refused) say("left out: " + reason);
   return all;
 }
 

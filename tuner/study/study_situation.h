@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -25,17 +23,10 @@ class StudySituation {
 
   void take(const Profile& profile);
 
-  Situation situation() const { return situation(machine.costs); }
-  /// With other costs, which have to live as long.
-  Situation situation(const CostModel& costs) const;
+  Situation situation() const;
 
   /// The routing by which schedules are measured against a memory limit before anything is trained.
   moe::Routing expected_routing() const;
-  PlannerOptions planner_options(const PlannerRequest& request) const;
-  /// A planner's candidates, without and with the given decisions. `say` is told what is left out,
-  /// and why.
-  std::vector<Candidate> candidates(const Situation& situation, const PlannerRequest& request,
-                                    const std::function<void(const std::string&)>& say) const;
 
   moe::Groups groups;
   moe::Program program;

@@ -28,8 +28,9 @@ struct TrainingJob {
   int steps = 20;
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
-  std::int64_t memory_limit_bytes = 0;  ///< 0 = moe-train's default
-  double copy_gbps = 0;                 ///< rate of copies to the host's memory; 0 = unlimited
+  /// Candidates that are predicted to need more are infeasible, too. 0 = moe-train's default.
+  std::int64_t memory_limit_bytes = 0;
+  double copy_gbps = 0;  ///< rate of copies to the host's memory; 0 = unlimited
   std::vector<std::string> data;
 };
 

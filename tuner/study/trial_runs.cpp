@@ -19,6 +19,7 @@
 #include "tuner/study/budget.h"
 #include "tuner/study/chosen_trials.h"
 #include "tuner/study/rounds.h"
+#include "tuner/study/stored_trainings.h"
 #include "tuner/study/training_plan.h"
 
 namespace tuner {
@@ -40,13 +41,13 @@ std::string named(const db::Trial& trial) {
   return trial.planner + (trial.parameters_json == "{}" ? "" : " " + trial.parameters_json);
 }
 
-std::vector<TrainedTrial> load_chosen(const db::Connection& connection, const TrialRuns& how) {
-  const ComparedTrials measured = compared_trials(connection, how.study_id);
+std::vector<TrainedTrial> load_chosen(const db::Connection& connection, std::int64_t study_id,
+                                      int top) {
+  const ComparedTrials measured = compared_trials(connection, study_id);
   std::optional<std::int64_t> fastest;
   if (!measured.trials.empty()) fastest = measured.trials[measured.comparison.fastest].id;
   std::vector<TrainedTrial> entries;
-  for (db::Trial& trial :
-       chosen_trials(db::load_trials(connection, how.study_id), how.top, fastest)) {
+  for (db::Trial& trial : chosen_trials(db::load_trials(connection, study_id), top, fastest)) {
     TrainedTrial& entry = entries.emplace_back();
     entry.schedule = moe::schedule_from_json(db::load_schedule(connection, trial.schedule_id).json);
     // The schedule's row may be another planner's, of equal decisions.
@@ -83,10 +84,6 @@ bool may_take_turns(const std::vector<TrainedTrial>& trials) {
   });
 }
 
-TrainingTimes times_of(const std::vector<TrainedTrial>& trials, const TrialRuns& how) {
-  return {expected_seconds(trials), how.trainings.job.steps, how.start_s, may_take_turns(trials)};
-}
-
 std::vector<Turns> turns_of(const std::vector<TrainedTrial>& trials) {
   std::vector<Turns> turns;
   for (const TrainedTrial& entry : trials) turns.push_back(entry.turns);
@@ -98,10 +95,6 @@ std::optional<std::size_t> sequential_of(const std::vector<TrainedTrial>& trials
     if (trials[i].trial.planner == db::kSequential) return i;
   }
   return std::nullopt;
-}
-
-PlannedRuns planned(const std::vector<TrainedTrial>& trials, const TrialRuns& how) {
-  return planned_runs(turns_of(trials), sequential_of(trials), how.repeats, times_of(trials, how));
 }
 
 /// The largest number of a repeat that the study has, of trials too that are not among the best any
@@ -118,11 +111,12 @@ int newest_repeat(const db::Connection& connection, std::int64_t study_id) {
 
 class TrialTrainings {
  public:
-  TrialTrainings(db::Connection& connection, const TrialRuns& how)
+  TrialTrainings(db::Connection& connection, const db::Study& study, const StudyTrainings& how)
       : connection_(connection),
         how_(how),
-        trials_(load_chosen(connection, how)),
-        newest_repeat_(newest_repeat(connection, how.study_id)) {}
+        trials_(load_chosen(connection, study.id, how.options.top)),
+        start_s_(seconds_beside_iterations(connection, study)),
+        newest_repeat_(newest_repeat(connection, study.id)) {}
 
   void run() {
     claim();
@@ -131,7 +125,7 @@ class TrialTrainings {
       while (true) {
         const Round round = next();
         if (round.trials.empty()) break;
-        for (const auto& together : trainings_of(round, times_of(trials_, how_))) {
+        for (const auto& together : trainings_of(round, times())) {
           run_repeat(together, round.repeat);
         }
         std::erase_if(trials_, [](const TrainedTrial& entry) { return !is_live(entry); });
@@ -144,8 +138,29 @@ class TrialTrainings {
     settle();
   }
 
+  TrialsPlan plan() const {
+    const PlannedRuns left = runs_left();
+    const std::vector<double> seconds = expected_seconds(trials_);
+    TrialsPlan result{{}, left.trainings, left.seconds, start_s_};
+    for (std::size_t i = 0; i < trials_.size(); ++i) {
+      const db::Trial& trial = trials_[i].trial;
+      result.of_trials.push_back(
+          {"trial", trial.planner, trial.parameters_json, left.of_trial[i], steps(), seconds[i]});
+    }
+    return result;
+  }
+
  private:
-  int steps() const { return how_.trainings.job.steps; }
+  int steps() const { return how_.options.job.steps; }
+  int repeats() const { return how_.options.repeats; }
+  void say(const std::string& text) const { how_.options.say(text); }
+  TrainingTimes times() const {
+    return {expected_seconds(trials_), steps(), start_s_, may_take_turns(trials_)};
+  }
+  PlannedRuns runs_left() const {
+    return planned_runs(turns_of(trials_), sequential_of(trials_), repeats(), times());
+  }
+
   /// Those that were not trained yet.
   void claim() {
     std::erase_if(trials_, [&](TrainedTrial& entry) {
@@ -172,18 +187,18 @@ class TrialTrainings {
   }
 
   Round next() const {
-    Round round = next_round(turns_of(trials_), sequential_of(trials_), how_.repeats);
+    Round round = next_round(turns_of(trials_), sequential_of(trials_), repeats());
     round.repeat = std::max(round.repeat, newest_repeat_ + 1);
     return round;
   }
 
   /// Says what will be trained, and how long it takes.
   void announce() const {
-    const PlannedRuns plan = planned(trials_, how_);
+    const PlannedRuns plan = runs_left();
     if (plan.runs == 0) return;
-    how_.trainings.say(fmt::format("{} run{} of {} iterations to train in {} training{}, about {}",
-                                   plan.runs, plan.runs == 1 ? "" : "s", steps(), plan.trainings,
-                                   plan.trainings == 1 ? "" : "s", about_so_long(plan.seconds)));
+    say(fmt::format("{} run{} of {} iterations to train in {} training{}, about {}", plan.runs,
+                    plan.runs == 1 ? "" : "s", steps(), plan.trainings,
+                    plan.trainings == 1 ? "" : "s", about_so_long(plan.seconds)));
   }
 
   /// After a round.
@@ -198,12 +213,12 @@ class TrialTrainings {
     if (sequential == so_far.reference && so_far.fastest != so_far.reference) {
       text += fmt::format(", {:.2f}x {}", so_far.speedups[so_far.fastest], db::kSequential);
     }
-    const PlannedRuns left = planned(trials_, how_);
+    const PlannedRuns left = runs_left();
     if (left.runs > 0) {
       text += fmt::format("; {} run{} left, about {}", left.runs, left.runs == 1 ? "" : "s",
                           about_so_long(left.seconds));
     }
-    how_.trainings.say(text);
+    say(text);
   }
 
   /// No warm-up among them, where there are other iterations.
@@ -219,11 +234,10 @@ class TrialTrainings {
       entry.changes = true;
       if (!entry.trial.started_at) entry.trial.started_at = db::now();
       schedules.push_back(entry.schedule);
-      limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
+      limit_s += trial_time_limit_s(how_.options, entry.trial.predicted_s.value_or(1));
     }
-    return train(connection_, how_.trainings,
-                 {schedules, steps(), timelines_of_repeat(), limit_s,
-                  training_s(ids, times_of(trials_, how_))})
+    return train(connection_, how_,
+                 {schedules, steps(), timelines_of_repeat(), limit_s, training_s(ids, times())})
         .results;
   }
 
@@ -231,7 +245,7 @@ class TrialTrainings {
   void run_repeat(const std::vector<std::size_t>& ids, int repeat) {
     std::vector<std::string> names;
     for (const std::size_t id : ids) names.push_back(named(trials_[id].trial));
-    how_.trainings.say(fmt::format(
+    say(fmt::format(
         "repeat {}, {}: {}", repeat,
         ids.size() == 1 ? "1 schedule" : fmt::format("{} schedules in turns", ids.size()),
         fmt::join(names, "; ")));
@@ -252,10 +266,9 @@ class TrialTrainings {
           true);
     } else if (ids.size() == 1) {
       finish(trials_[ids.front()], status, results.front().error);
-      how_.trainings.say(fmt::format("  {}: {}", status, results.front().error));
+      say(fmt::format("  {}: {}", status, results.front().error));
     } else {
-      how_.trainings.say(
-          fmt::format("  {}: {}: each is trained alone", status, results.front().error));
+      say(fmt::format("  {}: {}: each is trained alone", status, results.front().error));
       for (const std::size_t id : ids) run_repeat({id}, repeat);
     }
   }
@@ -294,7 +307,7 @@ class TrialTrainings {
       text += fmt::format("; {:.2f}x {}", speedup_over(trials_[*sequential].turns, now),
                           db::kSequential);
     }
-    how_.trainings.say(text);
+    say(text);
   }
 
   void finish(TrainedTrial& entry, const std::string& status, const std::string& error) {
@@ -304,9 +317,6 @@ class TrialTrainings {
     trial.tied_with.clear();  // it has other repeats now
     trial.least_speedup.reset();
     trial.most_speedup.reset();
-    trial.compute_slowdown.reset();
-    trial.predicted_slowed_s.reset();
-    trial.slowed_lower_bound_s.reset();
     if (!entry.turns.empty()) trial.measured_s = median_s(entry.turns);
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();
@@ -326,28 +336,21 @@ class TrialTrainings {
   }
 
   db::Connection& connection_;
-  const TrialRuns& how_;
+  const StudyTrainings& how_;
   std::vector<TrainedTrial> trials_;
+  const double start_s_;
   int newest_repeat_ = 0;
 };
 
 }  // namespace
 
-void train_trials(db::Connection& connection, const TrialRuns& how) {
-  TrialTrainings(connection, how).run();
+void train_trials(db::Connection& connection, const db::Study& study, const StudyTrainings& how) {
+  TrialTrainings(connection, study, how).run();
 }
 
-TrialsPlan plan_trials(const db::Connection& connection, const TrialRuns& how) {
-  const std::vector<TrainedTrial> trials = load_chosen(connection, how);
-  const PlannedRuns plan = planned(trials, how);
-  const std::vector<double> seconds = expected_seconds(trials);
-  TrialsPlan result{{}, plan.trainings, plan.seconds};
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const db::Trial& trial = trials[i].trial;
-    result.of_trials.push_back({"trial", trial.planner, trial.parameters_json, plan.of_trial[i],
-                                how.trainings.job.steps, seconds[i]});
-  }
-  return result;
+TrialsPlan plan_trials(db::Connection& connection, const db::Study& study,
+                       const StudyTrainings& how) {
+  return TrialTrainings(connection, study, how).plan();
 }
 
 }  // namespace tuner

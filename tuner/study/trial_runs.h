@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "db/connection.h"
@@ -11,18 +9,8 @@
 
 namespace tuner {
 
-/// The trials to train, and how to train them.
-struct TrialRuns {
-  const StudyTrainings& trainings;
-  std::int64_t study_id = 0;
-  int top = 0;      ///< StudyOptions::top
-  int repeats = 1;  ///< trainings of each trial, on average (rounds.h)
-  std::function<double(double predicted_s)> time_limit_s;
-  double start_s = 0;  ///< what a training takes beside its iterations
-};
-
-/// How many typical iterations of each repeat are kept with their spans. A refinement, and how
-/// slowly a trial computed, come from these: one may have met others on the machine.
+/// How many typical iterations of each repeat are kept with their spans, to which a refinement is
+/// fitted: one may have met others on the machine.
 inline constexpr int kMostTimelines = 3;
 
 /// Trains the chosen trials of a study (chosen_trials.h) in rounds (rounds.h), and stores every
@@ -31,16 +19,18 @@ inline constexpr int kMostTimelines = 3;
 /// its rounds is done: it has the median of the iterations of all its repeats, and its peak. One
 /// that fails is recorded so at once. Says how each training went, which trial is fastest so far,
 /// and how long the rest takes. Throws moe::Stopped as train(), and EndedEarly as
-/// StudyTrainings::before_training, or where no rank was started (undisturbed.h). Then the trials
+/// StudyTrainings::before_training, or where no rank was started (study_trainings.h). Then the trials
 /// that were trained count, and those that were not are planned.
-void train_trials(db::Connection& connection, const TrialRuns& how);
+void train_trials(db::Connection& connection, const db::Study& study, const StudyTrainings& how);
 
 /// What train_trials would train.
 struct TrialsPlan {
   std::vector<PlannedTraining> of_trials;
   int trainings = 0;
   double seconds = 0;  ///< of all of them
+  double start_s = 0;  ///< of a training, beside its iterations
 };
-TrialsPlan plan_trials(const db::Connection& connection, const TrialRuns& how);
+TrialsPlan plan_trials(db::Connection& connection, const db::Study& study,
+                       const StudyTrainings& how);
 
 }  // namespace tuner

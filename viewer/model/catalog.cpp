@@ -371,10 +371,8 @@ std::string comparison_text(const Catalog& catalog, const db::TimelineInfo& time
   if (!trial->figures.speedup) return text;
   const std::string loss = loss_change_text(trial->figures);
   const std::string& against = trial->figures.speedup_against;
-  const std::string pace = db::pace_text(trial->figures);
-  return text + fmt::format(", speed-up {:.2f}x{}{}{}", *trial->figures.speedup,
+  return text + fmt::format(", speed-up {:.2f}x{}{}", *trial->figures.speedup,
                             against == db::kSequential ? "" : fmt::format(" against {}", against),
-                            pace.empty() ? "" : fmt::format(" ({})", pace),
                             loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
 }
 

@@ -18,8 +18,7 @@ std::string three_digits(double seconds) { return duration_text(seconds, 3); }
 std::optional<TrialBound> bound_of(const TrialRow& row) {
   const db::Trial& trial = row.trial;
   TrialBound bound;
-  bound.at_own_pace = trial.slowed_lower_bound_s.value_or(0) > 0;
-  bound.seconds = bound.at_own_pace ? *trial.slowed_lower_bound_s : trial.lower_bound_s.value_or(0);
+  bound.seconds = trial.lower_bound_s.value_or(0);
   if (!(bound.seconds > 0)) return std::nullopt;
   const double least_s = std::min(row.figures.min_iteration_s.value_or(bound.seconds),
                                   trial.measured_s.value_or(bound.seconds));
@@ -64,10 +63,9 @@ std::string bound_text(const TrialRow& row) {
 std::string bound_explanation(const TrialRow& row) {
   const auto bound = bound_of(row);
   if (!bound) return "";
-  std::string text = bound->at_own_pace ? "for computation as slow as in the trial's repeats"
-                                        : "at the pace that was predicted";
+  std::string text = "as predicted";
   if (!row.trial.bounded_by.empty()) {
-    text += fmt::format("\nas predicted, what bounds is {}", bounding_text(row.trial.bounded_by));
+    text += fmt::format(", what bounds is {}", bounding_text(row.trial.bounded_by));
   }
   if (bound->is_broken) text += fmt::format("\n{}: the costs are too slow", bound_text(row));
   return text;
@@ -85,23 +83,7 @@ std::string speedup_explanation(const TrialRow& row) {
       least && most) {
     add(fmt::format("95% interval: {:.2f}x to {:.2f}x", *least, *most));
   }
-  add(db::pace_text(row.figures));
   return text;
-}
-
-std::string unequal_text(const std::vector<const TrialRow*>& trials) {
-  const TrialRow* fastest = nullptr;
-  int others = 0;
-  for (const TrialRow* row : trials) {
-    if (row->figures.pace.empty() || !row->trial.measured_s) continue;
-    if (fastest != nullptr) ++others;
-    if (fastest == nullptr || *row->trial.measured_s < *fastest->trial.measured_s) fastest = row;
-  }
-  if (fastest == nullptr) return "";
-  std::string text = fmt::format("Unequal machines: for {}, {}.", fastest->trial.planner,
-                                 db::pace_text(fastest->figures));
-  if (others == 0) return text;
-  return text + fmt::format(" {} other speed-up{} too.", others, others == 1 ? "" : "s");
 }
 
 }  // namespace viewer

@@ -20,7 +20,7 @@ namespace viewer {
 
 namespace {
 
-void explained_cell(const std::string& figure, const std::string& explanation, bool warns) {
+void explained_cell(const std::string& figure, const std::string& explanation, bool warns = false) {
   if (warns) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
   figure_cell(figure);
   if (warns) ImGui::PopStyleColor();
@@ -177,7 +177,7 @@ void bound_cell(const TrialRow& row) {
 void speedup_cell(const TrialRow& row) {
   const db::TrialFigures& figures = row.figures;
   explained_cell(figures.speedup ? fmt::format("{:.2f}x", *figures.speedup) : "",
-                 figures.speedup ? speedup_explanation(row) : "", !figures.pace.empty());
+                 figures.speedup ? speedup_explanation(row) : "");
 }
 
 void draw_no_runs() {

@@ -26,9 +26,8 @@ void draw_filter(RunFilter& filter);
 /// A cell with the error of a trial's first prediction; the tooltip says what it is of.
 void error_cell(const db::Trial& trial);
 
-/// The bound of a trial at its own pace, and its speed-up. Both are in the colour of warnings where
-/// they do not say what they seem to: an iteration broke the bound, or the two sides of the speed-up
-/// met unequal machines. The tooltip says what they rest on.
+/// The bound of a trial, in the colour of warnings where an iteration broke it, and its speed-up. The
+/// tooltip says what they rest on.
 void bound_cell(const TrialRow& trial);
 void speedup_cell(const TrialRow& trial);
 

@@ -355,7 +355,6 @@ void draw_trial_dashboard(PanelContext& context, Rect area) {
       draw_dashboard_table(panel, rows, session, std::min(needed, room * 0.55F));
   if (rows.empty()) ImGui::TextDisabled("No trial is listed.");
   draw_sentence(verdict_text(session.catalog, listed));
-  draw_sentence(unequal_text(listed), theme::kWarning);
   draw_hidden(panel, hidden_planned(session.catalog, panel.filter));
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();
   const float top = corner.y + fonts.text->FontSize * 0.6F;

@@ -65,16 +65,6 @@ Finding speed_up(const StudyFacts& facts) {
     }
     finding.paragraphs.push_back(spread + ".");
   }
-  const std::string pace = db::pace_text(row.figures);
-  if (!pace.empty()) {
-    finding.paragraphs.push_back(fmt::format(
-        "The two did not meet the same machine: {}. {}", pace,
-        row.figures.equal_speedup
-            ? "That is the measured speed-up over what the difference in pace is predicted to make "
-              "of it."
-            : "A refinement planned one of them, so nothing predicts what that made of the "
-              "speed-up."));
-  }
   if (!row.figures.tied_with.empty()) {
     finding.paragraphs.push_back(
         fmt::format("The repeats do not tell it from {}: any of them may be the fastest.",
@@ -101,20 +91,19 @@ Finding bound(const StudyFacts& facts) {
   const TrialRow& row = *facts.best->row;
   const TrialBound bound = *bound_of(row);
   const double measured = *row.trial.measured_s;
-  const char* pace = bound.at_own_pace ? ", for computation as slow as in its repeats," : "";
   if (bound.is_broken) {
     finding.paragraphs.push_back(fmt::format(
-        "By the fitted costs no execution of this schedule can take less than {}{} but it has {}. "
+        "By the fitted costs no execution of this schedule can take less than {}, but it has {}. "
         "So the costs are too slow for what those iterations met, and how much is left to gain is "
         "not "
         "known.",
-        time_text(bound.seconds), pace, bound_text(row)));
+        time_text(bound.seconds), bound_text(row)));
   } else {
     finding.paragraphs.push_back(fmt::format(
-        "By the fitted costs{} no execution of this schedule can take less than {}. It was "
+        "By the fitted costs no execution of this schedule can take less than {}. It was "
         "measured at {}, which is {:.2f} times as long: at most {} of the iteration is left to "
         "gain.",
-        pace, time_text(bound.seconds), time_text(measured), measured / bound.seconds,
+        time_text(bound.seconds), time_text(measured), measured / bound.seconds,
         percent_text(1 - bound.seconds / measured)));
   }
   if (!row.trial.bounded_by.empty()) {
@@ -187,14 +176,6 @@ Finding predictions(const StudyFacts& facts) {
                           "prediction.",
                           percent_text(*quality.within_deviation))
             : ""));
-  }
-  if (quality.compute_slowdown) {
-    finding.paragraphs.push_back(fmt::format(
-        "Computation took {:.2f} times as long in the trials as in the profile, on the rank that "
-        "was slowed most. Predictions made again for ranks as fast as in the trials are off by "
-        "{} on average, and by {:+.1f}% at worst.",
-        *quality.compute_slowdown, percent_text(*quality.mean_slowed_error),
-        *quality.worst_slowed_error * 100));
   }
   return finding;
 }
@@ -356,8 +337,7 @@ std::string headline(const StudyFacts& facts) {
     text += fmt::format(", {:.2f} times as fast as {} ({})", *facts.best->row->figures.speedup,
                         facts.against->row->trial.planner, time_text(measured_s(*facts.against)));
   }
-  const std::string pace = db::pace_text(facts.best->row->figures);
-  return pace.empty() ? text + "." : fmt::format("{}. But {}.", text, pace);
+  return text + ".";
 }
 
 std::vector<Finding> findings(const StudyFacts& facts) {

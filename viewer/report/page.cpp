@@ -70,12 +70,6 @@ std::string key_figures(const StudyFacts& facts) {
   if (row.figures.speedup && facts.against != nullptr) {
     cards += figure_card(fmt::format("{:.2f}x", *row.figures.speedup),
                          "as fast as " + facts.against->row->trial.planner);
-    if (!row.figures.pace.empty()) {
-      cards +=
-          figure_card(row.figures.equal_speedup ? fmt::format("{:.2f}x", *row.figures.equal_speedup)
-                                                : "not known",
-                      "on equal machines: " + row.figures.pace, true);
-    }
   }
   if (const auto bound = bound_of(row)) {
     cards +=
@@ -157,15 +151,6 @@ constexpr std::array kTrialColumns = {"schedule",  "status",     "paper",    "fi
                                       "its error", "predicted",  "measured", "bound",
                                       "speed-up",  "peak memory"};
 
-// With the one on equal machines where the two sides met unequal ones.
-std::string speedup_text(const db::TrialFigures& figures) {
-  if (!figures.speedup) return "";
-  const std::string text = fmt::format("{:.2f}x", *figures.speedup);
-  if (figures.pace.empty()) return text;
-  return figures.equal_speedup ? fmt::format("{} (equal: {:.2f}x)", text, *figures.equal_speedup)
-                               : text + " (unequal)";
-}
-
 // A cell says its column too: on a phone a row is a block, without a head above it.
 std::string trial_table_row(const TrialFacts& facts, bool best) {
   const db::Trial& trial = facts.row->trial;
@@ -173,6 +158,7 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
   std::string status = trial.status;
   std::replace(status.begin(), status.end(), '_', ' ');
   const auto bound = bound_of(*facts.row);
+  const std::optional<double> speedup = facts.row->figures.speedup;
   std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
   const std::array<std::string, kTrialColumns.size() - 1> texts = {
       status,
@@ -182,7 +168,7 @@ std::string trial_table_row(const TrialFacts& facts, bool best) {
       short_time(trial.predicted_s),
       short_time(trial.measured_s),
       bound ? short_time(bound->seconds) : "",
-      speedup_text(facts.row->figures),
+      speedup ? fmt::format("{:.2f}x", *speedup) : "",
       short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
                                             : trial.predicted_peak_bytes)};
   for (std::size_t i = 0; i < texts.size(); ++i) {

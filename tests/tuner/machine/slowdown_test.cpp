@@ -152,25 +152,6 @@ TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
   EXPECT_TRUE(slowdowns_of(std::vector{iteration}, one, costs, {}).empty());
 }
 
-TEST_F(SlowdownsTest, AreMovedToAnotherMeanAsTheyAre) {
-  costs.slowdowns = {{1.5, 1}, {0.5, 1}};
-  slow_to({2, 3}, costs);
-  ASSERT_EQ(costs.slowdowns.size(), 2u);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[0][0], 3);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[1][0], 1);
-  EXPECT_DOUBLE_EQ(costs.slowdowns[1][1], 3);
-  costs.slowdowns = {};
-  slow_to({2, 3}, costs);
-  EXPECT_EQ(costs.slowdowns, (std::vector<Slowdowns>{{2, 3}}));
-}
-
-TEST_F(SlowdownsTest, AtAMomentAreOfTheRankThatIsSlowedMost) {
-  EXPECT_DOUBLE_EQ(compute_slowdown({1.1, 1.4}, costs), 1.4);
-  // The one that is always slower has not been slowed.
-  costs.slowdowns = {{1, 1.3}, {1, 1.5}};
-  EXPECT_DOUBLE_EQ(compute_slowdown({1.1, 1.4}, costs), 1.1);
-}
-
 TEST_F(SlowdownsTest, OfOtherRanksThanTheCostsAreABug) {
   ProgramCosts of_ranks = program_costs(layer.program, groups, routing, costs, cluster);
   for (const std::size_t ranks : {0u, 1u, 3u}) {

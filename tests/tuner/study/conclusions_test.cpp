@@ -112,42 +112,6 @@ TEST_F(ConclusionsTest, OneRepeatTellsNoRegret) {
               HasSubstr("which the repeats do not tell from none"));
 }
 
-TEST_F(ConclusionsTest, SayHowMuchSlowerTrialsComputedThanTheProfile) {
-  const auto sequential = add("sequential", 1.6, 1.6, {2.0, 2.0});
-  const auto fsmoe = add("fsmoe", 0.8, 0.8, {1.0, 1.0});
-  add("joint", 0.7, 0.7, {1.0, 1.0});
-  db::set_slowdown(connection, sequential, 1.3, 2.02, 1.5);
-  db::set_slowdown(connection, fsmoe, 1.2, 0.97, 0.7);
-  EXPECT_THAT(store_conclusions(connection, study).back(),
-              testing::StartsWith("computation took 1.25 times as long in the trials as in the "
-                                  "profile, on the rank that was slowed most; predicted again "
-                                  "for ranks as fast as in the trials: mean error 2"));
-  db::Query rows(connection,
-                 "SELECT compute_slowdown, mean_slowed_prediction_error, "
-                 "worst_slowed_prediction_error FROM study_view");
-  const auto row = rows.next().value();
-  EXPECT_NEAR(std::get<double>(row[0]), 1.25, 1e-12);
-  EXPECT_NEAR(std::get<double>(row[1]), 0.02, 1e-12);
-  EXPECT_NEAR(std::get<double>(row[2]), -0.03, 1e-12);
-}
-
-TEST_F(ConclusionsTest, SayWhereTheTwoSidesOfASpeedUpMetUnequalMachines) {
-  const auto sequential = add("sequential", 1.6, 1.6, {2.0, 2.0});
-  const auto fsmoe = add("fsmoe", 0.8, 0.8, {1.0, 1.0});
-  const auto joint = add("joint", 0.7, 0.7, {1.1, 1.1});
-  db::set_slowdown(connection, sequential, 1.8, 2.4, 2.0);
-  db::set_slowdown(connection, fsmoe, 1.2, 0.9, 0.7);
-  EXPECT_THAT(store_conclusions(connection, study),
-              testing::Contains("speed-up of fsmoe, 2.00x: sequential computed 1.50 times as "
-                                "slowly: 1.50x on equal machines"));
-  db::set_slowdown(connection, joint, 1.2, 0.9, 0.7);
-  EXPECT_THAT(store_conclusions(connection, study),
-              testing::Contains(HasSubstr("on equal machines; 1 other speed-up is of machines")));
-  db::set_slowdown(connection, sequential, 1.2, 1.7, 1.5);
-  EXPECT_THAT(store_conclusions(connection, study),
-              testing::Not(testing::Contains(HasSubstr("equal machines"))));
-}
-
 TEST_F(ConclusionsTest, SpeedUpsAreOfRepeatsInCommon) {
   const auto sequential = add("sequential", 2.0, 2.0, {2.0, 2.0, 2.4, 2.4});
   const auto fsmoe = add("fsmoe", 1.0, 1.0, {1.0, 1.0});

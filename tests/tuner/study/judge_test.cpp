@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "db/load.h"
 #include "moe/errors.h"
 #include "tests/tuner/study/study_fixture.h"
@@ -14,31 +12,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Judgement, TakesTheCommonFactorOutOfErrorsAndCountsPairsToldApart) {
-  // Predicted 10% and 21% too long: 1.1 is common to both, but for 4.9% up and 4.7% down.
-  const std::vector<PredictedTrial> trials{{1.1, 1, {}}, {2.42, 2, {}}};
-  const Judgement one = judgement_of(trials, [](std::size_t, std::size_t) { return true; });
-  EXPECT_NEAR(one.mean_error, 0.155, 1e-9);
-  EXPECT_NEAR(one.worst_error, 0.21, 1e-9);
-  EXPECT_NEAR(one.own_error, (std::sqrt(1.1) - 1 / std::sqrt(1.1)) / 2, 1e-9);
-  EXPECT_EQ(one.kendall_tau, 1);
-  EXPECT_EQ(one.regret, 0);
-  EXPECT_EQ(judgement_of(trials, [](std::size_t, std::size_t) { return false; }).kendall_tau,
-            std::nullopt);
-}
-
 TEST_F(StudyTest, JudgesByThePredictionsThatTheStudyMade) {
   run_study(options());
   const auto connection = db::open_reader(database);
   const JudgedStudy judged(connection, *db::find_study(connection, "s"));
-  const Judgement all = judged.judge({});
+  const JudgedTrials all = judged.judge({});
   const std::vector<db::Trial> stored = trials();
   ASSERT_EQ(all.trials.size(), stored.size());
   for (std::size_t i = 0; i < stored.size(); ++i) {
     EXPECT_NEAR(all.trials[i].predicted_s, *stored[i].predicted_s, 1e-9 * *stored[i].predicted_s);
     EXPECT_EQ(all.trials[i].measured_s, *stored[i].measured_s);
   }
-  const Judgement by_kinds = judged.judge(CostParts{}.without(CostPart::shapes));
+  const JudgedTrials by_kinds = judged.judge(CostParts{}.without(CostPart::shapes));
   EXPECT_NE(by_kinds.trials.front().predicted_s, all.trials.front().predicted_s);
 }
 

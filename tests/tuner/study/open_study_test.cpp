@@ -12,7 +12,7 @@ namespace {
 using OpenStudyTest = StudyTest;
 
 TEST_F(OpenStudyTest, LeavesRunsOfOtherStudiesOnOtherComputersAlone) {
-  const StudyOptions o = options(), another = options("another");
+  StudyOptions o = options(), another = options("another");
   const StudySituation planned(o);
   db::Connection connection = db::open_writer(database);
   { OpenStudy(connection, o, planned.groups, planned.given).finish("done"); }

@@ -3,42 +3,52 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tuner::prediction_quality_test {
 namespace {
 
+bool always(std::size_t, std::size_t) { return true; }
+
 TEST(PredictionQuality, ErrorsHaveACommonPartAndTheirOwn) {
   const std::vector<PredictedTrial> trials{{1.1, 1, {}}, {1.9, 2, {}}, {3.3, 3, {}}};
-  const std::vector<double> errors = relative_errors(trials);
-  EXPECT_THAT(errors, testing::ElementsAre(testing::DoubleNear(0.1, 1e-12),
-                                           testing::DoubleNear(-0.05, 1e-12),
-                                           testing::DoubleNear(0.1, 1e-12)));
-  EXPECT_NEAR(mean_size(errors), 0.25 / 3, 1e-12);
-  EXPECT_NEAR(common_error(errors), 0.05, 1e-12);
-  EXPECT_NEAR(common_share(errors).value(), 3 * 0.0025 / 0.0225, 1e-12);
-  EXPECT_EQ(worst_of(std::vector{0.1, -0.3, 0.2}), -0.3);
-  EXPECT_NEAR(common_share(std::vector{-0.07, -0.07}).value(), 1, 1e-12);
-  EXPECT_NEAR(common_share(std::vector{-0.07, 0.07}).value(), 0, 1e-12);
-  EXPECT_FALSE(common_share(std::vector{0.0, 0.0}));
-  EXPECT_EQ(mean_size({}), 0);
-  EXPECT_EQ(worst_of({}), 0);
-  EXPECT_EQ(common_error({}), 0);
+  EXPECT_THAT(relative_errors(trials), testing::ElementsAre(testing::DoubleNear(0.1, 1e-12),
+                                                            testing::DoubleNear(-0.05, 1e-12),
+                                                            testing::DoubleNear(0.1, 1e-12)));
+  const db::PredictionQuality quality = quality_of(trials, always);
+  EXPECT_EQ(quality.trials, 3);
+  EXPECT_NEAR(quality.mean_error, 0.25 / 3, 1e-12);
+  EXPECT_NEAR(quality.common_error, 0.05, 1e-12);
+  EXPECT_NEAR(quality.common_share.value(), 3 * 0.0025 / 0.0225, 1e-12);
+  EXPECT_NEAR(
+      quality_of(std::vector<PredictedTrial>{{1.1, 1, {}}, {0.7, 1, {}}}, always).worst_error, -0.3,
+      1e-12);
+  EXPECT_FALSE(quality_of(std::vector<PredictedTrial>{{1, 1, {}}}, always).common_share);
+  EXPECT_EQ(quality_of({}, always).trials, 0);
+}
+
+TEST(PredictionQuality, TheCommonFactorIsInNoErrorOfItsOwn) {
+  // Predicted 10% and 21% too long: 1.1 is common to both, but for 4.9% up and 4.7% down.
+  const std::vector<PredictedTrial> trials{{1.1, 1, {}}, {2.42, 2, {}}};
+  EXPECT_NEAR(own_error(trials), (std::sqrt(1.1) - 1 / std::sqrt(1.1)) / 2, 1e-9);
 }
 
 TEST(PredictionQuality, TauCountsPairsInTheSameOrder) {
   const std::vector<PredictedTrial> trials{{2, 1, {}}, {1, 2, {}}, {3, 3, {}}};
-  EXPECT_NEAR(kendall_tau(trials).value(), (2 - 1) / 3.0, 1e-12);
-  EXPECT_EQ(kendall_tau(trials, [](std::size_t a, std::size_t b) { return a == 2 || b == 2; }), 1)
-      << "the swapped pair is tied and does not count";
+  const db::PredictionQuality quality =
+      quality_of(trials, [](std::size_t a, std::size_t b) { return a == 2 || b == 2; });
+  EXPECT_NEAR(quality.kendall_tau.value(), (2 - 1) / 3.0, 1e-12);
+  EXPECT_EQ(quality.kendall_tau_told_apart, 1) << "the swapped pair is tied and does not count";
   const std::vector<PredictedTrial> equal{{1, 1, {}}, {1, 2, {}}, {2, 3, {}}};
-  EXPECT_NEAR(kendall_tau(equal).value(), 2 / 3.0, 1e-12);
-  EXPECT_FALSE(kendall_tau(std::span(trials).first(1)));
+  EXPECT_NEAR(quality_of(equal, always).kendall_tau.value(), 2 / 3.0, 1e-12);
+  EXPECT_FALSE(quality_of(std::span(trials).first(1), always).kendall_tau);
 }
 
 TEST(PredictionQuality, RegretIsWhatTheChosenTrialTakesLonger) {
-  EXPECT_NEAR(regret(std::vector<PredictedTrial>{{2, 1, {}}, {1, 1.25, {}}, {3, 3, {}}}).value(),
-              0.25, 1e-12);
-  EXPECT_EQ(regret(std::vector<PredictedTrial>{{1, 1.25, {}}, {2, 1.5, {}}}), 0);
-  EXPECT_FALSE(regret({}));
+  const std::vector<PredictedTrial> other{{2, 1, {}}, {1, 1.25, {}}, {3, 3, {}}};
+  EXPECT_NEAR(quality_of(other, always).regret.value(), 0.25, 1e-12);
+  EXPECT_EQ(quality_of(std::vector<PredictedTrial>{{1, 1.25, {}}, {2, 1.5, {}}}, always).regret, 0);
+  EXPECT_FALSE(quality_of({}, always).regret);
 }
 
 TEST(PredictionQuality, SharesOfTrialsAreOfThoseThatHaveADeviation) {

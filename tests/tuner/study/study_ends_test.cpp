@@ -195,25 +195,21 @@ TEST_F(StudyEnds, AmidItsTrialsThoseThatWereTrainedCount) {
   StudyOptions o = two_trials();
   run_study(o);
   auto connection = db::open_writer(database);
-  const std::int64_t study = db::find_study(connection, "s")->id;
+  const db::Study study = *db::find_study(connection, "s");
+  o.repeats = 3;
   int trainings_made = 0, most = 1;
-  StudyTrainings trainings{.job = o.job};
+  StudyTrainings trainings{o};
   trainings.before_training = [&](auto) {
     if (trainings_made++ >= most) throw EndedEarly("enough", false);
   };
-  const TrialRuns how{.trainings = trainings,
-                      .study_id = study,
-                      .top = kTopAll,
-                      .repeats = 3,
-                      .time_limit_s = [](double) { return 60; }};
-  EXPECT_THROW(train_trials(connection, how), EndedEarly);
+  EXPECT_THROW(train_trials(connection, study, trainings), EndedEarly);
   EXPECT_THAT(repeats_of(0), ElementsAre(1, 2));
   for (const db::Trial& trial : trials()) EXPECT_EQ(trial.status, "done");
   connection.database().exec(
       "DELETE FROM trial_repeat; UPDATE trial SET status = 'planned', measured_s = NULL");
   most = 0;
   trainings_made = 0;
-  EXPECT_THROW(train_trials(connection, how), EndedEarly);
+  EXPECT_THROW(train_trials(connection, study, trainings), EndedEarly);
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status, "planned");
     EXPECT_EQ(trial.failure, "") << "nobody has tried it";

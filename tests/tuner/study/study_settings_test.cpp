@@ -35,8 +35,12 @@ TEST(StudySettings, TheFirstThatDiffersIsNamed) {
 
 TEST(StudySettings, ThatNobodyWroteSoAreRefusedByWhatTheyAre) {
   for (const char* wrong : {"[]", "", "{", "7", R"({"profile_rounds": "three"})"}) {
-    EXPECT_THAT([&] { with_kept_settings(options(), wrong); },
-                ThrowsMessage<moe::InputError>(HasSubstr("expected an object of settings")))
+    EXPECT_THAT(
+        [&] {
+          StudyOptions asked = options();
+          keep_settings(asked, wrong);
+        },
+        ThrowsMessage<moe::InputError>(HasSubstr("expected an object of settings")))
         << wrong;
   }
   EXPECT_THAT([&] { other_setting("[]", settings_json(options(), {})); },
@@ -44,7 +48,8 @@ TEST(StudySettings, ThatNobodyWroteSoAreRefusedByWhatTheyAre) {
 }
 
 TEST(StudySettings, ThatAreKeptAreThoseItWasBegunWithUnlessAskedFor) {
-  const StudyOptions usual = with_kept_settings(StudyOptions(), "{}");
+  StudyOptions usual;
+  keep_settings(usual, "{}");
   EXPECT_EQ(usual.profile_rounds, kProfileRounds);
   EXPECT_EQ(usual.most_of_others, kUsualOthers);
   EXPECT_EQ(usual.refinements, 0);
@@ -54,7 +59,7 @@ TEST(StudySettings, ThatAreKeptAreThoseItWasBegunWithUnlessAskedFor) {
   begun.most_of_others = 1;
   StudyOptions resumed;
   resumed.profile_rounds = 4;
-  resumed = with_kept_settings(resumed, settings_json(begun, {}));
+  keep_settings(resumed, settings_json(begun, {}));
   EXPECT_EQ(resumed.profile_rounds, 4);
   EXPECT_EQ(resumed.most_of_others, 1);
   EXPECT_EQ(resumed.refinements, 3);

@@ -39,7 +39,6 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   run_study(o);
   EXPECT_THAT(said, HasSubstr("fastest: "));
   EXPECT_THAT(said, HasSubstr("predictions of 4 trials: mean error "));
-  EXPECT_THAT(said, HasSubstr(" times as long in the trials as in the profile, on the rank"));
   const auto rows = trials();
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
@@ -62,10 +61,6 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_TRUE(trial.least_speedup && trial.most_speedup);
     EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
     EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
-    EXPECT_GT(trial.compute_slowdown.value_or(0), 0);
-    EXPECT_GT(trial.predicted_slowed_s.value_or(0), 0);
-    EXPECT_GT(trial.slowed_lower_bound_s.value_or(0), 0);
-    EXPECT_LE(*trial.slowed_lower_bound_s, *trial.predicted_slowed_s);
     EXPECT_NE(trial.bounded_by, "");
     EXPECT_EQ(db::load_trial_repeats(connection, trial.id).size(), 2u);
     const auto timelines = db::load_timelines(connection, {0, trial.id, ""});
@@ -386,12 +381,19 @@ TEST_F(StudyTest, AProfileThatFailsEndsTheStudyAsItEnded) {
   }
 }
 
+/// What the sequential schedule of a model needs on one rank.
+std::int64_t sequential_peak_bytes(const moe::Model& model) {
+  const auto groups = moe::make_groups(1, 1);
+  const auto program = moe::build_iteration(model, groups, 0);
+  return planned_peak_bytes(program, groups, make_routing("uniform", program, groups, 0));
+}
+
 TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
   auto o = options();
   const auto groups = moe::make_groups(1, 1);
   const auto program = moe::build_iteration(o.model, groups, 0);
   const auto routing = make_routing("uniform", program, groups, 0);
-  const std::int64_t sequential = planned_peak_bytes(program, groups, routing);
+  const std::int64_t sequential = sequential_peak_bytes(o.model);
   std::vector<std::int64_t> lean;
   for (const mpmoe::Strategy& strategy : mpmoe::kStrategies) {
     const auto schedule = mpmoe::reuse_schedule(program, "", 2, strategy);
@@ -399,7 +401,7 @@ TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
   }
   const std::int64_t least = *std::ranges::min_element(lean);
   ASSERT_LT(least, sequential);
-  o.memory_limit_bytes = o.job.memory_limit_bytes = sequential - 1;
+  o.job.memory_limit_bytes = sequential - 1;
   o.planners = parse_planners("tutel:1,mpmoe_pb");
   o.micro_profile_steps = 0;
   o.repeats = 1;
@@ -412,7 +414,7 @@ TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
   int done = 0;
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status,
-              *trial.predicted_peak_bytes <= o.memory_limit_bytes ? "done" : "infeasible");
+              *trial.predicted_peak_bytes <= o.job.memory_limit_bytes ? "done" : "infeasible");
     if (trial.planner == "sequential") {
       EXPECT_EQ(trial.status, "infeasible");
     }
@@ -424,22 +426,23 @@ TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
   }
   EXPECT_GT(done, 0);
   o.name = "too little";
-  o.memory_limit_bytes = o.job.memory_limit_bytes = 1000;
+  o.job.memory_limit_bytes = 1000;
   EXPECT_THROW(run_study(o), moe::OutOfMemory);
 }
 
 TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
   auto o = options();
-  o.repeats = 1;
-  o.memory_limit_bytes = 1;
+  o.planners = parse_planners("sequential");  // a leaner schedule is profiled
+  o.job.memory_limit_bytes = sequential_peak_bytes(o.model) - 1;
   std::string said;
   o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
-  EXPECT_THAT(said, HasSubstr("no candidate fits the memory limit of 1 B: the leanest, "));
+  EXPECT_THAT(said, HasSubstr("no candidate fits the memory limit of "));
+  ASSERT_EQ(trials().size(), 1u);
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status, "infeasible");
     EXPECT_FALSE(trial.measured_s);
-    EXPECT_THAT(trial.error, HasSubstr("the limit is 1 B"));
+    EXPECT_THAT(trial.error, HasSubstr("the limit is "));
   }
 }
 

@@ -15,17 +15,12 @@ TrialRow measured_trial() {
   return row;
 }
 
-TEST(TrialFigures, TheBoundIsThatAtThePaceOfTheTrial) {
+TEST(TrialFigures, ATrialIsMeasuredByItsBound) {
   TrialRow row = measured_trial();
   EXPECT_EQ(bound_of(row)->seconds, 0.638);
-  EXPECT_FALSE(bound_of(row)->at_own_pace);
-  row.trial.slowed_lower_bound_s = 0.56;
-  EXPECT_EQ(bound_of(row)->seconds, 0.56);
-  EXPECT_TRUE(bound_of(row)->at_own_pace);
   EXPECT_FALSE(bound_of(row)->is_broken);
-  EXPECT_EQ(bound_text(row), "1.25x its lower bound");
+  EXPECT_EQ(bound_text(row), "1.10x its lower bound");
   row.trial.lower_bound_s.reset();
-  row.trial.slowed_lower_bound_s.reset();
   EXPECT_FALSE(bound_of(row));
   EXPECT_EQ(bound_text(row), "");
 }
@@ -55,20 +50,10 @@ TEST(TrialFigures, ASpeedUpSaysWhatItRestsOn) {
   row.figures.speedup = 2.08;
   row.figures.speedup_against = "sequential";
   EXPECT_EQ(speedup_explanation(row), "over the time of sequential");
-  EXPECT_EQ(unequal_text({&row}), "");
-  row.figures.pace = "sequential computed 1.76 times as slowly";
-  row.figures.equal_speedup = 1.43;
   row.figures.least_speedup = 1.9, row.figures.most_speedup = 2.2;
   EXPECT_EQ(speedup_explanation(row),
             "over the time of sequential\n"
-            "95% interval: 1.90x to 2.20x\n"
-            "sequential computed 1.76 times as slowly: 1.43x on equal machines");
-  TrialRow slower = row;
-  slower.trial.planner = "tutel";
-  slower.trial.measured_s = *row.trial.measured_s + 0.1;
-  EXPECT_EQ(unequal_text({&slower, &row}),
-            "Unequal machines: for joint, sequential computed 1.76 times as slowly: 1.43x on equal "
-            "machines. 1 other speed-up too.");
+            "95% interval: 1.90x to 2.20x");
 }
 
 }  // namespace
