@@ -18,8 +18,7 @@
 #include "db/console/output_file.h"
 #include "db/export.h"
 #include "db/file_commands.h"
-#include "db/identity.h"
-#include "db/import_figures.h"
+#include "db/import_commands.h"
 #include "db/listings.h"
 #include "db/load.h"
 #include "db/query.h"
@@ -44,7 +43,6 @@ struct Arguments {
   std::vector<std::int64_t> timelines;
   std::optional<int> iteration;
   std::string file;
-  std::vector<std::string> command_line;
   std::string folder;
   double stale_after_s = 60;
   bool fix = false;
@@ -142,17 +140,6 @@ int export_loads(const Arguments& arguments) {
   const int iteration = arguments.iteration.value_or(last);
   export_routing(connection, arguments.run, iteration, arguments.file);
   spdlog::info("the routing of run {}, iteration {}", arguments.run, iteration);
-  return kExitDone;
-}
-
-int import_file(const Arguments& arguments) {
-  std::vector<const char*> words;
-  for (const std::string& word : arguments.command_line) words.push_back(word.c_str());
-  auto connection = open_writer(arguments.path);
-  const auto run = import_figures(
-      connection, this_run("figures", "reproduce", static_cast<int>(words.size()), words.data()),
-      arguments.file);
-  spdlog::info("run {}: the figures of {}", run, arguments.file);
   return kExitDone;
 }
 
@@ -316,24 +303,6 @@ void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& ac
                       "moe-db export schedule --db results.db --trial 7 -o s.json");
 }
 
-void add_import(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
-  CLI::App* formats = app.add_subcommand("import", "store what other programs wrote");
-  formats->require_subcommand(1);
-  CLI::App& command = add_command(*formats, "figures",
-                                  "store figures of the papers beside ours, as a run", arguments);
-  command.get_option("--db")->description("the database to write; made where there is none");
-  command.add_option("FILE", arguments->file, "CSV of experiments/reproduce")
-      ->required()
-      ->type_name("");
-  options::set_footer(command,
-                      "moe-db import figures build/reproduce/all.csv --db results.db\n"
-                      "moe-db figures --db results.db --paper FSMoE",
-                      "All figures of the file are stored, or none.");
-  options::set_footer(*formats, "moe-db import figures build/reproduce/all.csv --db results.db");
-  command.callback(
-      [arguments, &action] { action = [arguments] { return import_file(*arguments); }; });
-}
-
 void add_check(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
   CLI::App& command = add_command(
       app, "check", "look for damage, lost rows, and runs and trials that were killed", arguments);
@@ -353,16 +322,15 @@ void add_check(CLI::App& app, const Shared& arguments, std::function<int()>& act
 
 }  // namespace
 
-void add_commands(CLI::App& app, std::vector<std::string> command_line,
+void add_commands(CLI::App& app, const std::vector<std::string>& command_line,
                   std::function<int()>& action) {
   const auto arguments = std::make_shared<Arguments>();
-  arguments->command_line = std::move(command_line);
   app.require_subcommand(1);
   for (const Listing& listing : all_listings()) add_listing(app, listing, arguments, action);
   add_columns(app, arguments, action);
   add_query(app, arguments, action);
   add_export(app, arguments, action);
-  add_import(app, arguments, action);
+  add_import_commands(app, command_line, action);
   add_check(app, arguments, action);
   add_study_commands(app, action);
   add_timeline_commands(app, action);

@@ -51,7 +51,7 @@ for format in table json; do
     failures=$((failures + 1))
   fi
 done
-for help in "" runs studies trials fits measurements loads balance iterations timelines spans why figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" check; do
+for help in "" runs studies trials fits measurements loads balance iterations timelines spans why figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" "import nccl-tests" "import osu" check; do
   # shellcheck disable=SC2086
   wide=$("$moe_db" $help --help | awk 'length > 80')
   [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }

@@ -1,0 +1,396 @@
+#include "db/import_sweeps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <istream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "db/error.h"
+#include "db/store.h"
+#include "db/transaction.h"
+
+namespace db {
+namespace {
+
+constexpr double kMicro = 1e-6, kGiga = 1e9;
+constexpr double kRounded = 0.02;    ///< figures of two digits and more agree to this
+constexpr double kTwoDigits = 0.01;  ///< half of what the last of two digits behind the point is
+constexpr std::size_t kNcclHead = 3,
+                      kNcclTimes = 4;  ///< size, count, type; time, algbw, busbw, #wrong
+
+/// A collective, as logs call it.
+struct Collective {
+  std::string_view name;                 ///< of moe-bench
+  std::vector<std::string_view> called;  ///< in logs and names of files, in small letters
+  double (*bus_factor)(double ranks);    ///< bus over algorithm bandwidth [nccl-tests]
+  bool is_of_parts = false;              ///< OSU's size is that of a rank's part
+};
+double the_others(double n) { return (n - 1) / n; }
+double twice_the_others(double n) { return 2 * (n - 1) / n; }
+double everything(double) { return 1; }
+const std::array kCollectives{
+    Collective{"all_reduce", {"all_reduce", "allreduce"}, twice_the_others},
+    Collective{"all_gather", {"all_gather", "allgather"}, the_others, true},
+    Collective{"reduce_scatter", {"reduce_scatter", "reducescatter"}, the_others},
+    Collective{"all_to_all", {"alltoall", "all_to_all", "all-to-all"}, the_others, true},
+    Collective{"broadcast", {"broadcast", "bcast"}, everything},
+    Collective{"reduce", {"reduce_perf", "osu_reduce", "reduce latency"}, everything}};
+
+/// Where a line stands.
+struct LineOfLog {
+  std::string file;
+  int number = 0;
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorKind::invalid, fmt::format("{}, line {}: {}", file, number, why));
+  }
+};
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
+
+/// The collective that a text names; of several the one that is named first.
+const Collective* named_in(std::string_view text) {
+  const std::string small = in_small_letters(text);
+  const Collective* found = nullptr;
+  std::size_t first = std::string::npos;
+  for (const Collective& one : kCollectives) {
+    for (const std::string_view called : one.called) {
+      if (const std::size_t at = small.find(called); at < first) first = at, found = &one;
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream text(line);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<double> number_in(std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool read = error == std::errc() && end == word.data() + word.size();
+  return read && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+bool begins_with_size(const std::vector<std::string>& words) {
+  return !words.empty() && number_in(words[0]) && std::isdigit(words[0][0]) != 0;
+}
+
+/// Printed figures that agree but for their rounding.
+bool agree(double printed, double expected) {
+  return std::abs(printed - expected) <= kTwoDigits + kRounded * std::abs(expected);
+}
+
+/// The ranks of a sweep on `nodes` equal nodes of this name.
+std::vector<std::string> equal_nodes(const std::string& machine, int ranks, int nodes) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < ranks; ++rank) {
+    hosts.push_back(nodes == 1 ? machine : fmt::format("{}-{}", machine, rank / (ranks / nodes)));
+  }
+  return hosts;
+}
+
+[[noreturn]] void refuse_log(const std::string& name, const std::string& why) {
+  throw Error(ErrorKind::invalid, fmt::format("{}: {}", name, why));
+}
+
+void expect_nodes(const std::string& name, int ranks, int nodes) {
+  if (nodes >= 1 && nodes <= ranks && ranks % nodes == 0) return;
+  refuse_log(name, fmt::format("--nodes {}: expected a divisor of {} ranks", nodes, ranks));
+}
+
+Measurement measured(const Collective& collective, const std::string& device, int ranks,
+                     double bytes, double time_s) {
+  Measurement row;
+  row.op = collective.name;
+  row.device = device;
+  row.dtype = "f32";
+  row.ranks = ranks;
+  row.parameters_json = "{}";
+  row.bytes = static_cast<std::int64_t>(bytes);
+  row.time_s = row.min_s = row.max_s = time_s;
+  row.samples = 1;
+  row.algorithm_bandwidth_bytes_per_s = bytes / time_s;
+  row.bus_bandwidth_bytes_per_s = collective.bus_factor(ranks) * bytes / time_s;
+  return row;
+}
+
+/// Reads a log of nccl-tests line by line.
+class NcclLog {
+ public:
+  NcclLog(const std::string& name, const SweepFacts& facts) : facts_(facts), at_{name, 0} {}
+
+  ImportedSweeps read(std::istream& log) {
+    for (std::string line; std::getline(log, line);) {
+      ++at_.number;
+      const std::vector<std::string> words = words_of(line);
+      if (line.find("_perf") != std::string::npos) named_ = named_in(line);
+      if (line.starts_with("# nThread")) begin_table();
+      if (line.starts_with("#")) {
+        read_rank(line, words);
+      } else if (begins_with_size(words)) {
+        read_row(words);
+      } else if (!words.empty()) {
+        ++others_;
+      }
+    }
+    end_table();
+    if (found_.sweeps.empty()) {
+      refuse_log(at_.file,
+                 "has no table of nccl-tests: expected lines of size, count, type, redop, "
+                 "root, and twice time, algbw, busbw and #wrong");
+    }
+    remark(others_, "line{} of other programs");
+    remark(wrong_, "row{} with wrong values");
+    remark(not_measured_, "row{} without a time (N/A)");
+    found_.remarks.push_back("times out of place; those in place are left out");
+    return std::move(found_);
+  }
+
+ private:
+  void remark(int count, const char* what) {
+    if (count == 0) return;
+    const std::string text = fmt::format(fmt::runtime(what), count == 1 ? "" : "s");
+    found_.remarks.push_back(fmt::format("{} {} left out", count, text));
+  }
+
+  void begin_table() {
+    end_table();
+    ranks_.clear();
+  }
+
+  /// "#  Rank  0 Group  0 Pid   4000 on   node-00 device  0 [0x10] NVIDIA H200"
+  void read_rank(const std::string& line, const std::vector<std::string>& words) {
+    const auto on = std::ranges::find(words, "on");
+    const auto close = line.find("] ");
+    if (words.size() < 4 || words[1] != "Rank" || on == words.end() || on + 1 == words.end())
+      return;
+    const std::string gpu = close == std::string::npos ? "" : line.substr(close + 2);
+    ranks_.push_back({*(on + 1), gpu.substr(0, gpu.find_last_not_of(" \r") + 1)});
+  }
+
+  const Collective& collective() const {
+    const Collective* of_file = named_in(at_.file.substr(at_.file.rfind('/') + 1));
+    const Collective* asked = facts_.collective.empty() ? nullptr : named_in(facts_.collective);
+    if (!facts_.collective.empty() && asked == nullptr) {
+      refuse_log(at_.file, fmt::format("--collective {}: expected all_reduce, all_gather, "
+                                       "reduce_scatter, all_to_all, broadcast or reduce",
+                                       facts_.collective));
+    }
+    for (const Collective* one : {asked, named_, of_file}) {
+      if (one != nullptr) return *one;
+    }
+    refuse_log(at_.file,
+               "neither the log nor the file's name says which collective: expected "
+               "--collective NAME");
+  }
+
+  /// Of the table that is read.
+  std::vector<std::string> hosts() const {
+    std::vector<std::string> hosts;
+    for (const auto& [host, gpu] : ranks_) hosts.push_back(host);
+    if (hosts.empty() && facts_.ranks == 0) {
+      refuse_log(at_.file, "has no lines \"# Rank 0 ... on HOST\": expected --ranks and --nodes");
+    }
+    if (hosts.empty()) {
+      expect_nodes(at_.file, facts_.ranks, std::max(facts_.nodes, 1));
+      return equal_nodes(facts_.machine.empty() ? "host" : facts_.machine, facts_.ranks,
+                         std::max(facts_.nodes, 1));
+    }
+    const std::set<std::string> nodes(hosts.begin(), hosts.end());
+    const auto contradicts = [&](const char* option, int asked, std::size_t said) {
+      if (asked == 0 || asked == static_cast<int>(said)) return;
+      refuse_log(at_.file, fmt::format("{} {}, but the log has {}", option, asked, said));
+    };
+    contradicts("--ranks", facts_.ranks, hosts.size());
+    contradicts("--nodes", facts_.nodes, nodes.size());
+    return hosts;
+  }
+
+  void read_row(const std::vector<std::string>& words) {
+    if (table_.hosts.empty()) {
+      table_.hosts = hosts();
+      if (!ranks_.empty()) table_.gpu = ranks_.front().second;
+      of_table_ = &collective();
+    }
+    // After the type come redop and root, or one of them, or none, as in older versions.
+    const std::size_t told = words.size() > kNcclHead ? words.size() - kNcclHead : 0;
+    const std::size_t between = told % kNcclTimes;
+    if (between > 2 || told < kNcclTimes) {
+      at_.refuse(
+          fmt::format("{} words: expected size, count, type, redop, root, and twice time, "
+                      "algbw, busbw and #wrong (is the line cut off?)",
+                      words.size()));
+    }
+    const std::size_t first = kNcclHead + between;
+    if (words[first] == "N/A") {
+      ++not_measured_;
+      return;
+    }
+    const auto figure = [&](std::size_t place, const char* column) {
+      const auto value = number_in(words[place]);
+      if (value && *value >= 0) return *value;
+      at_.refuse(fmt::format("{} is \"{}\": expected a number", column, words[place]));
+    };
+    const double bytes = figure(0, "size"), time_us = figure(first, "time");
+    const double algbw = figure(first + 1, "algbw"), busbw = figure(first + 2, "busbw");
+    if (const auto wrong = number_in(words[first + 3]); wrong && *wrong > 0 && *wrong >= 1) {
+      ++wrong_;
+      return;
+    }
+    const auto ranks = static_cast<int>(table_.hosts.size());
+    if (!(time_us > 0) || !(bytes > 0)) {
+      ++not_measured_;
+      return;
+    }
+    const double time_s = time_us * kMicro;
+    if (!agree(algbw, bytes / time_s / kGiga)) {
+      at_.refuse(fmt::format("{} bytes in {} us are {:.2f} GB/s, and algbw is {}", words[0],
+                             words[first], bytes / time_s / kGiga, words[first + 1]));
+    }
+    const double expected = of_table_->bus_factor(ranks) * bytes / time_s / kGiga;
+    if (!agree(busbw, expected)) {
+      at_.refuse(
+          fmt::format("busbw is {}, and that of {} among {} ranks {:.2f}: is it another "
+                      "collective (--collective NAME), or another number of ranks?",
+                      words[first + 2], of_table_->name, ranks, expected));
+    }
+    table_.rows.push_back(measured(*of_table_, "cuda", ranks, bytes, time_s));
+    table_.rows.back().dtype = words[2];
+  }
+
+  void end_table() {
+    if (!table_.rows.empty()) found_.sweeps.push_back(std::move(table_));
+    table_ = {};
+  }
+
+  const SweepFacts& facts_;
+  LineOfLog at_;
+  ImportedSweeps found_;
+  const Collective* named_ = nullptr;  ///< by the log
+  const Collective* of_table_ = nullptr;
+  std::vector<std::pair<std::string, std::string>> ranks_;  ///< host and GPU
+  ImportedSweep table_;                                     ///< that is read
+  int others_ = 0, wrong_ = 0, not_measured_ = 0;
+};
+
+}  // namespace
+
+ImportedSweeps read_nccl_tests(std::istream& log, const std::string& name,
+                               const SweepFacts& facts) {
+  return NcclLog(name, facts).read(log);
+}
+
+ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepFacts& facts) {
+  if (facts.ranks < 2 || facts.nodes < 1 || facts.device.empty()) {
+    refuse_log(name,
+               "OSU's logs do not say where they are from: expected --ranks, --nodes and "
+               "--device");
+  }
+  expect_nodes(name, facts.ranks, facts.nodes);
+  ImportedSweeps found;
+  LineOfLog at{name, 0};
+  const Collective* collective = facts.collective.empty() ? nullptr : named_in(facts.collective);
+  int others = 0;
+  ImportedSweep sweep;
+  const auto end = [&] {
+    if (!sweep.rows.empty()) found.sweeps.push_back(std::move(sweep));
+    sweep = {{},
+             equal_nodes(facts.machine.empty() ? "host" : facts.machine, facts.ranks, facts.nodes),
+             ""};
+  };
+  end();
+  for (std::string line; std::getline(log, line);) {
+    ++at.number;
+    const std::vector<std::string> words = words_of(line);
+    if (line.starts_with("# OSU")) {
+      end();
+      if (const Collective* named = named_in(line); named != nullptr && facts.collective.empty()) {
+        collective = named;
+      }
+      if (in_small_letters(line).find("latency") == std::string::npos) {
+        at.refuse("is no table of latencies: expected one of a collective");
+      }
+    }
+    if (words.empty() || line.starts_with("#")) continue;
+    if (!begins_with_size(words)) {
+      ++others;
+      continue;
+    }
+    if (collective == nullptr)
+      at.refuse("nothing says which collective: expected --collective NAME");
+    const auto bytes = number_in(words[0]);
+    const auto time_us = words.size() > 1 ? number_in(words[1]) : std::nullopt;
+    if (!time_us || !(*time_us > 0)) {
+      at.refuse("expected a size in bytes and its time in microseconds (is the line cut off?)");
+    }
+    const double whole = *bytes * (collective->is_of_parts ? facts.ranks : 1);
+    sweep.rows.push_back(
+        measured(*collective, facts.device, facts.ranks, whole, *time_us * kMicro));
+  }
+  end();
+  if (found.sweeps.empty()) refuse_log(name, "has no table of OSU's benchmarks");
+  if (others > 0) {
+    found.remarks.push_back(
+        fmt::format("{} line{} of other programs left out", others, others == 1 ? "" : "s"));
+  }
+  return found;
+}
+
+std::vector<std::int64_t> store_sweeps(Connection& connection, const Run& run,
+                                       const ImportedSweeps& imported) {
+  std::vector<std::int64_t> ids;
+  Transaction transaction(connection, "store measurements of another program");
+  for (const ImportedSweep& sweep : imported.sweeps) {
+    Machine machine;
+    machine.hostname = sweep.hosts.front();
+    machine.cpu = "known by a log alone";
+    machine.gpu = sweep.gpu;
+    machine.gpu_count = static_cast<int>(std::ranges::count(sweep.hosts, sweep.hosts.front()));
+    machine.libraries_json = "{}";
+    machine.fingerprint = content_hash(fmt::format("{}\n{}\n{}\n{}", machine.cpu, machine.hostname,
+                                                   machine.gpu, machine.gpu_count));
+    Run of_sweep = run;
+    of_sweep.device = sweep.rows.front().device;
+    of_sweep.ranks = static_cast<int>(sweep.hosts.size());
+    of_sweep.revision.clear();  // of another program
+    of_sweep.network.clear();
+    const std::int64_t id = begin_run(connection, std::move(of_sweep), machine);
+    std::vector<RunRank> ranks;
+    std::map<std::string, int> nodes;
+    for (const std::string& host : sweep.hosts) {
+      RunRank& rank = ranks.emplace_back();
+      rank.run_id = id;
+      rank.rank = static_cast<int>(ranks.size()) - 1;
+      rank.hostname = host;
+      rank.node = nodes.try_emplace(host, static_cast<int>(nodes.size())).first->second;
+    }
+    insert(connection, ranks);
+    std::vector<Measurement> rows = sweep.rows;
+    for (Measurement& row : rows) row.run_id = id;
+    insert(connection, rows);
+    finish_run(connection, id, "done");
+    ids.push_back(id);
+  }
+  transaction.commit();
+  return ids;
+}
+
+}  // namespace db
