@@ -197,7 +197,7 @@ PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups
       moe::MemoryPlan& plan = *plans[moe::stage_of(groups, rank)];
       plan.restart();
       plan.advance({});
-      if (!plan.is_complete()) plan.advance_layer_by_layer(routed.bind(groups, rank));
+      if (!plan.is_complete()) plan.advance(routed.bind(groups, rank));
       for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
         peaks[pool] = std::max(peaks[pool], plan.peak_bytes(static_cast<moe::Pool>(pool)));
       }
