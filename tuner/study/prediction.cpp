@@ -35,7 +35,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule) {
   Prediction prediction = predict_times(situation, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
-  const PeakBytes peaks = planned_peaks(situation, prediction.program);
+  const PeakBytes peaks = planned_peaks(situation, schedule, &prediction.program);
   prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
   prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   return prediction;
