@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "moe/memory/free_memory.h"
@@ -35,7 +36,12 @@ struct Users {
   StreamProgress known = progress_of(std::numeric_limits<int>::max());
 };
 
-/// The ops whose sizes become known with the routing of a layer, or at the beginning where there is
+/// True where only its routing tells how many rows the tensor has.
+bool is_late(const Tensor& tensor) {
+  return lives_within_iteration(tensor.role) && tensor.rows_are != Rows::fixed && tensor.rows == 0;
+}
+
+/// The ops that are placed once the routing of a layer is known, or at the beginning where there is
 /// no layer.
 struct Wave {
   std::optional<RoutedLayer> layer;
@@ -65,7 +71,7 @@ struct MemoryPlan::State {
 
   void add_users(const Program& program, const StartRule& rule);
   void place_persistent();
-  void find_waves(const Program& program);
+  void find_waves(const Program& program, const StartRule& rule);
 
   void visit(int op, const Binding& binding) {
     for (const TensorId t : activations[op]) {
@@ -132,7 +138,13 @@ void MemoryPlan::State::place_persistent() {
   }
 }
 
-void MemoryPlan::State::find_waves(const Program& program) {
+void MemoryPlan::State::find_waves(const Program& program, const StartRule& rule) {
+  std::set<RoutedLayer> late;
+  for (const auto& of_op : activations) {
+    for (const TensorId t : of_op) {
+      if (is_late(tensors[t])) late.insert(routed_layer(tensors[t]));
+    }
+  }
   waves.push_back({});
   std::map<RoutedLayer, std::size_t> wave_of;
   const auto wave = [&](RoutedLayer layer) {
@@ -140,17 +152,19 @@ void MemoryPlan::State::find_waves(const Program& program) {
     if (added) waves.push_back({layer, {}});
     return found->second;
   };
-  for (const RoutedLayer layer : routed_layers(program)) wave(layer);
+  std::vector<std::size_t> known_after{0};  // [ops of the host that have ended]
+  for (const int op : rule.queues[static_cast<std::size_t>(Stream::host)]) {
+    const RoutedLayer layer = routed_layer(program.ops[op]);
+    const bool tells = binds_routing(program.ops[op]) && late.contains(layer);
+    known_after.push_back(tells ? wave(layer) : known_after.back());
+  }
   for (std::size_t op = 0; op < activations.size(); ++op) {
-    std::size_t last = 0;
+    std::size_t last = known_after[rule.progress[op][static_cast<std::size_t>(Stream::host)]];
     for (const TensorId t : activations[op]) {
-      const Tensor& tensor = tensors[t];
-      if (tensor.rows_are == Rows::fixed || tensor.rows > 0) continue;
-      last = std::max(last, wave(routed_layer(tensor)));
+      if (is_late(tensors[t])) last = std::max(last, wave(routed_layer(tensors[t])));
     }
     waves[last].ops.push_back(static_cast<int>(op));
   }
-  std::erase_if(waves, [](const Wave& one) { return one.ops.empty(); });
 }
 
 MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
@@ -158,7 +172,7 @@ MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
   state_->tensors = program.tensors;
   state_->add_users(program, rule);
   state_->place_persistent();
-  state_->find_waves(program);
+  state_->find_waves(program, rule);
   restart();
 }
 
@@ -170,20 +184,10 @@ std::vector<int> MemoryPlan::advance(const Binding& binding) {
   for (; s.visited < s.waves.size(); ++s.visited) {
     const Wave& wave = s.waves[s.visited];
     if (wave.layer && !binding.layouts.contains(*wave.layer)) break;
+    for (const int op : wave.ops) s.visit(op, binding);
     ops.insert(ops.end(), wave.ops.begin(), wave.ops.end());
   }
-  std::sort(ops.begin(), ops.end());
-  for (const int op : ops) s.visit(op, binding);
   return ops;
-}
-
-void MemoryPlan::advance_layer_by_layer(const Binding& binding) {
-  State& s = *state_;
-  for (; s.visited < s.waves.size(); ++s.visited) {
-    const Wave& wave = s.waves[s.visited];
-    if (wave.layer && !binding.layouts.contains(*wave.layer)) break;
-    for (const int op : wave.ops) s.visit(op, binding);
-  }
 }
 
 bool MemoryPlan::is_complete() const { return state_->visited == state_->waves.size(); }
@@ -222,7 +226,7 @@ int MemoryPlan::peak_op(Pool pool) const { return state_->arena(pool).peak_op; }
 
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, Pool pool) {
   MemoryPlan plan(program, start_rule(program));
-  plan.advance_layer_by_layer(binding);
+  plan.advance(binding);
   if (!plan.is_complete()) {
     throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
   }

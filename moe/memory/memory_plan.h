@@ -13,22 +13,22 @@ namespace moe {
 /// Offsets of all tensors, in one arena for each pool. Tensors that live over iterations come
 /// first, then activations by lifetime.
 ///
-/// Ops are visited in list order. An op with tensors of unknown size (rows of a dropless layer
-/// before its routing) is left out and visited once the sizes are known. An activation is placed
-/// when its first op is visited, at the lowest free offset. Its memory is given out again only to
-/// an op that starts after every user of it has ended (start_rule.h), so the plan never adds a wait
-/// and never costs overlap. Takes n log n time for n ops (free_memory.h).
+/// Ops are visited wave by wave. The first wave is known before anything runs. Each layer whose
+/// rows only its routing tells (a dropless one) begins a wave: the ops that start after its
+/// exchange of counts has ended for certain, and before that of the next. So what is known early
+/// and what is known late are placed in the order in which they run, and micro-batches one after
+/// the other share memory. A wave's ops are visited in list order. An activation is placed when its
+/// first op is visited, at the lowest free offset. Its memory is given out again only to an op that
+/// starts after every user of it has ended (start_rule.h), so the plan never adds a wait and never
+/// costs overlap. Takes n log n time for n ops (free_memory.h).
 class MemoryPlan {
  public:
   MemoryPlan(const Program& program, const StartRule& rule);
   ~MemoryPlan();
 
-  /// Visits the ops whose sizes `binding` tells and that no earlier call visited; returns them,
-  /// ascending. Layers must become known in the order of routed_layers(): layers after the first
-  /// that `binding` lacks are not looked for.
+  /// Visits the waves that no earlier call visited, up to the first whose layer `binding` lacks;
+  /// returns their ops. Which calls visit them changes no offset.
   std::vector<int> advance(const Binding& binding);
-  /// Visits all ops as they are when the layers of `binding` become known one after the other.
-  void advance_layer_by_layer(const Binding& binding);
   /// True once every op has been visited.
   bool is_complete() const;
   /// Forgets the activations, for the next iteration.
@@ -50,8 +50,8 @@ class MemoryPlan {
   std::unique_ptr<State> state_;
 };
 
-/// The peak of a whole iteration under one binding. Layers become known in the order in which they
-/// do when it runs. Throws std::invalid_argument where the routing of a dropless layer is missing.
+/// The peak of a whole iteration under one binding. Throws std::invalid_argument where the routing
+/// of a dropless layer is missing.
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding,
                                 Pool pool = Pool::device);
 

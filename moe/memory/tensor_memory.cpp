@@ -43,7 +43,7 @@ std::vector<TensorMemory> StageTensorMemory::of_rank(const Binding& binding,
                                                      const std::vector<OpSpan>& spans) {
   if (depends_on_routing_ || !plan_.is_complete()) {
     plan_.restart();
-    plan_.advance_layer_by_layer(binding);
+    plan_.advance(binding);
   }
   std::vector<TensorMemory> memory;
   for (std::size_t t = 0; t < stage_.tensors.size(); ++t) {

@@ -6,8 +6,10 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,16 +35,67 @@ bool is_dense(const Op& op) {
                     op.kind);
 }
 
-bool uses(const std::vector<Use>& some, TensorId tensor) {
-  return std::any_of(some.begin(), some.end(),
-                     [&](const Use& use) { return use.tensor == tensor; });
-}
+/// [tensor]: the places of the ops that write or read it, ascending. A scan of the Program for all
+/// micro-batches, in flat lists.
+class Places {
+ public:
+  Places(const Program& program, std::vector<Use> Op::*uses) : begin_(program.tensors.size() + 1) {
+    for (const Op& op : program.ops) {
+      for (const Use& use : op.*uses) ++begin_[static_cast<std::size_t>(use.tensor) + 1];
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    places_.resize(begin_.back());
+    std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      for (const Use& use : program.ops[i].*uses) places_[next[use.tensor]++] = i;
+    }
+  }
+  std::span<const std::size_t> of(TensorId tensor) const {
+    return std::span(places_).subspan(begin_[tensor], begin_[tensor + 1] - begin_[tensor]);
+  }
+
+ private:
+  std::vector<std::size_t> begin_, places_;
+};
+
+/// The Program that blocks are restored in, as it was before any of it. What is added is kept apart
+/// until all micro-batches are done, so that places of ops hold.
+struct Restored {
+  Program& program;
+  Places writers{program, &Op::writes}, readers{program, &Op::reads};
+  std::vector<std::vector<std::size_t>> of_micro_batch;  ///< ops of it, ascending
+  std::map<std::size_t, std::vector<Op>> before, after;  ///< ops to be added, by the op at a place
+
+  explicit Restored(Program& of) : program(of), of_micro_batch(of.micro_batches) {
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      of_micro_batch.at(program.ops[i].micro_batch).push_back(i);
+    }
+  }
+
+  void add_ops() {
+    std::vector<Op> ops;
+    const auto add = [&](std::vector<Op>& some) {
+      ops.insert(ops.end(), std::make_move_iterator(some.begin()),
+                 std::make_move_iterator(some.end()));
+    };
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      if (const auto found = before.find(i); found != before.end()) add(found->second);
+      ops.push_back(std::move(program.ops[i]));
+      if (const auto found = after.find(i); found != after.end()) add(found->second);
+    }
+    program.ops = std::move(ops);
+  }
+};
 
 /// What is restored of one micro-batch of a block, and how the Program is rewritten for it.
 class BlockRestoring {
  public:
-  BlockRestoring(Program& program, const RestoreBlock& restoring, int micro_batch)
-      : program_(program), layer_(restoring.layer), micro_batch_(micro_batch) {
+  BlockRestoring(Restored& all, const RestoreBlock& restoring, int micro_batch)
+      : all_(all),
+        program_(all.program),
+        own_(all.of_micro_batch.at(micro_batch)),
+        layer_(restoring.layer),
+        micro_batch_(micro_batch) {
     find_restorable();
     if (restoring.dense == RestoreDense::recompute) {
       std::erase_if(restored_, [&](TensorId tensor) {
@@ -66,7 +119,7 @@ class BlockRestoring {
       again.push_back(std::move(op));
     }
     read_copies();
-    insert(first_reader_, std::move(again));
+    add(std::move(again), all_.before[first_reader_]);
   }
 
   void offload() {
@@ -74,7 +127,6 @@ class BlockRestoring {
     const std::size_t fetched_at = next.value_or(first_reader_);
     const TensorId after = arriving_gradient(fetched_at);
     std::vector<Op> fetches;
-    std::map<std::size_t, std::vector<Op>> offloads;  // by the op that writes
     Op await = copy_op(AwaitCopies{}, "await offloaded activations", Phase::forward);
     await.stream = Stream::compute;
     for (const TensorId tensor : restored_) {
@@ -82,7 +134,7 @@ class BlockRestoring {
       Op out = copy_op(OffloadRows{}, "offload " + program_.tensors[tensor].name, Phase::forward);
       out.reads = {{tensor}};
       out.writes = {{host}};
-      offloads[writers_.at(tensor).back()].push_back(std::move(out));
+      all_.after[writers(tensor).back()].push_back(std::move(out));
       await.reads.push_back({host});
       Op in = copy_op(FetchRows{}, "fetch " + program_.tensors[tensor].name, Phase::backward);
       in.reads = {{host}, {after}};
@@ -90,51 +142,52 @@ class BlockRestoring {
       fetches.push_back(std::move(in));
     }
     read_copies();
-    const std::size_t awaited_at = end_of_next_forward();
-    insert(fetched_at, std::move(fetches));
-    insert(awaited_at, {std::move(await)});
-    for (auto it = offloads.rbegin(); it != offloads.rend(); ++it) {
-      insert(it->first + 1, std::move(it->second));
-    }
+    add(std::move(fetches), all_.before[fetched_at]);
+    all_.after[last_of_next_forward()].push_back(std::move(await));
   }
 
  private:
+  std::span<const std::size_t> writers(TensorId tensor) const { return all_.writers.of(tensor); }
+  std::span<const std::size_t> readers(TensorId tensor) const { return all_.readers.of(tensor); }
   bool is_of(const Op& op, int layer, Phase phase) const {
     return op.layer == layer && op.micro_batch == micro_batch_ && op.phase == phase;
   }
 
-  /// Tensors by the ops that use them; `restored_` are those that only this block uses.
+  /// `restored_` are tensors that dense kernels of this block's forward write, and only this block
+  /// reads, its backward among others.
   void find_restorable() {
-    std::set<TensorId> read_by_backward, kept;
-    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      const Op& op = program_.ops[i];
-      const bool forward = is_of(op, layer_, Phase::forward);
-      const bool backward = is_of(op, layer_, Phase::backward);
-      for (const Use& use : op.writes) {
-        writers_[use.tensor].push_back(i);
-        if (!forward || !is_dense(op) || !is_whole(use.slice)) kept.insert(use.tensor);
-      }
-      for (const Use& use : op.reads) {
-        if (backward) read_by_backward.insert(use.tensor);
-        if (!forward && !backward) kept.insert(use.tensor);
+    for (const std::size_t place : own_) {
+      if (!is_of(program_.ops[place], layer_, Phase::backward)) continue;
+      for (const Use& use : program_.ops[place].reads) {
+        const Tensor& t = program_.tensors[use.tensor];
+        if (t.role != Role::activation || t.rows_are != Rows::fixed || t.windows > 1) continue;
+        if (!writers(use.tensor).empty() && !is_kept(use.tensor)) restored_.insert(use.tensor);
       }
     }
-    for (const TensorId tensor : read_by_backward) {
-      const Tensor& t = program_.tensors[tensor];
-      if (t.role != Role::activation || t.rows_are != Rows::fixed || t.windows > 1) continue;
-      if (!kept.contains(tensor) && writers_.contains(tensor)) restored_.insert(tensor);
-    }
+  }
+
+  bool is_kept(TensorId tensor) const {
+    const auto keeps = [&](std::size_t writer) {
+      const Op& op = program_.ops[writer];
+      return !is_of(op, layer_, Phase::forward) || !is_dense(op) ||
+             std::ranges::any_of(op.writes, [&](const Use& use) {
+               return use.tensor == tensor && !is_whole(use.slice);
+             });
+    };
+    const auto is_elsewhere = [&](std::size_t reader) {
+      const Op& op = program_.ops[reader];
+      return !is_of(op, layer_, Phase::forward) && !is_of(op, layer_, Phase::backward);
+    };
+    return std::ranges::any_of(writers(tensor), keeps) ||
+           std::ranges::any_of(readers(tensor), is_elsewhere);
   }
 
   void find_first_reader() {
     for (const TensorId tensor : restored_) {
-      for (std::size_t i = writers_.at(tensor).back(); i < program_.ops.size(); ++i) {
-        if (is_of(program_.ops[i], layer_, Phase::backward) &&
-            uses(program_.ops[i].reads, tensor)) {
-          first_reader_ = std::min(first_reader_, i);
-          break;
-        }
-      }
+      const auto reader = std::ranges::find_if(readers(tensor), [&](std::size_t i) {
+        return i >= writers(tensor).back() && is_of(program_.ops[i], layer_, Phase::backward);
+      });
+      if (reader != readers(tensor).end()) first_reader_ = std::min(first_reader_, *reader);
     }
   }
 
@@ -142,7 +195,7 @@ class BlockRestoring {
   /// could not read that any more.
   void repeat_writers(TensorId tensor, std::set<std::size_t>& repeated) {
     copy_of(tensor);
-    for (const std::size_t i : writers_.at(tensor)) {
+    for (const std::size_t i : writers(tensor)) {
       if (!repeated.insert(i).second) continue;
       for (const Use& use : program_.ops[i].writes) {
         if (!copies_.contains(use.tensor)) repeat_writers(use.tensor, repeated);
@@ -159,12 +212,12 @@ class BlockRestoring {
   /// they have read it.
   bool is_repeatable(TensorId tensor, std::set<TensorId>& seen) const {
     if (!seen.insert(tensor).second) return true;
-    for (const std::size_t i : writers_.at(tensor)) {
+    for (const std::size_t i : writers(tensor)) {
       for (const Use& use : program_.ops[i].reads) {
-        const auto found = writers_.find(use.tensor);
+        const auto written = writers(use.tensor);
         if (is_gone(use.tensor, i)) {
           if (!is_repeatable(use.tensor, seen)) return false;
-        } else if (found != writers_.end() && found->second.back() > i &&
+        } else if (!written.empty() && written.back() > i &&
                    program_.tensors[use.tensor].role == Role::activation) {
           return false;
         }
@@ -177,26 +230,25 @@ class BlockRestoring {
   /// where a later op of forward writes something else there.
   bool is_gone(TensorId tensor, std::size_t reader) const {
     if (restored_.contains(tensor)) return true;
-    const auto found = writers_.find(tensor);
+    const auto written = writers(tensor);
     const Tensor& t = program_.tensors[tensor];
-    if (found == writers_.end() || t.role != Role::activation || t.rows_are != Rows::fixed) {
+    if (written.empty() || t.role != Role::activation || t.rows_are != Rows::fixed) {
       return false;
     }
-    const bool all_here =
-        std::all_of(found->second.begin(), found->second.end(), [&](std::size_t i) {
-          const Op& op = program_.ops[i];
-          return is_of(op, layer_, Phase::forward) && is_dense(op) && is_whole(op.part) &&
-                 std::all_of(op.writes.begin(), op.writes.end(),
-                             [](const Use& use) { return is_whole(use.slice); });
-        });
+    const bool all_here = std::ranges::all_of(written, [&](std::size_t i) {
+      const Op& op = program_.ops[i];
+      return is_of(op, layer_, Phase::forward) && is_dense(op) && is_whole(op.part) &&
+             std::all_of(op.writes.begin(), op.writes.end(),
+                         [](const Use& use) { return is_whole(use.slice); });
+    });
     if (!all_here) return false;
-    return found->second.back() > reader || !is_read_later(tensor);
+    return written.back() > reader || !is_read_later(tensor);
   }
 
   /// True where an op beside the block's dense forward reads the tensor, so that it stays anyway.
   bool is_read_later(TensorId tensor) const {
-    return std::any_of(program_.ops.begin(), program_.ops.end(), [&](const Op& op) {
-      return !is_of(op, layer_, Phase::forward) && uses(op.reads, tensor);
+    return std::ranges::any_of(readers(tensor), [&](std::size_t reader) {
+      return !is_of(program_.ops[reader], layer_, Phase::forward);
     });
   }
 
@@ -224,7 +276,8 @@ class BlockRestoring {
   }
   /// Backward of the block reads the copies.
   void read_copies() {
-    for (Op& op : program_.ops) {
+    for (const std::size_t place : own_) {
+      Op& op = program_.ops[place];
       if (!is_of(op, layer_, Phase::backward)) continue;
       for (Use& use : op.reads) {
         if (restored_.contains(use.tensor)) use.tensor = copies_.at(use.tensor);
@@ -245,8 +298,9 @@ class BlockRestoring {
   }
 
   std::optional<std::size_t> begin_of_next_backward() const {
-    for (std::size_t i = 0; i < first_reader_; ++i) {
+    for (const std::size_t i : own_) {
       const Op& op = program_.ops[i];
+      if (i >= first_reader_) break;
       if (is_of(op, layer_ + 1, Phase::backward) && op.stage == program_.ops[first_reader_].stage &&
           !std::holds_alternative<PassOn>(op.kind) && arrives(i)) {
         return i;
@@ -254,44 +308,38 @@ class BlockRestoring {
     }
     return std::nullopt;
   }
-  std::size_t end_of_next_forward() const {
-    std::size_t end = 0;
-    for (const int layer : {layer_, layer_ + 1}) {
-      for (std::size_t i = 0; i < first_reader_; ++i) {
-        const Op& op = program_.ops[i];
-        if (is_of(op, layer, Phase::forward) && op.stage == program_.ops[first_reader_].stage) {
-          end = std::max(end, i + 1);
-        }
-      }
+  std::size_t last_of_next_forward() const {
+    std::size_t last_here = 0, last_of_next = 0;
+    for (const std::size_t i : own_) {
+      const Op& op = program_.ops[i];
+      if (i >= first_reader_) break;
+      if (op.stage != program_.ops[first_reader_].stage) continue;
+      if (is_of(op, layer_, Phase::forward)) last_here = i;
+      if (is_of(op, layer_ + 1, Phase::forward)) last_of_next = i;
     }
-    return end;
+    return std::max(last_here, last_of_next);
   }
 
   /// What the op reads of what backward has written before it.
   std::optional<TensorId> arrives(std::size_t op) const {
     for (const Use& use : program_.ops[op].reads) {
       const Tensor& t = program_.tensors[use.tensor];
-      const auto found = writers_.find(use.tensor);
-      if (t.role != Role::activation || t.rows_are != Rows::fixed || found == writers_.end()) {
-        continue;
-      }
-      if (found->second.front() < op &&
-          program_.ops[found->second.front()].phase == Phase::backward) {
+      const auto written = writers(use.tensor);
+      if (t.role != Role::activation || t.rows_are != Rows::fixed || written.empty()) continue;
+      if (written.front() < op && program_.ops[written.front()].phase == Phase::backward) {
         return use.tensor;
       }
     }
     return std::nullopt;
   }
   TensorId arriving_gradient(std::size_t place) const {
-    for (std::size_t i = place; i < program_.ops.size(); ++i) {
+    for (const std::size_t i : own_) {
       const Op& op = program_.ops[i];
-      if (op.phase != Phase::backward || op.micro_batch != micro_batch_) continue;
+      if (i < place || op.phase != Phase::backward) continue;
       for (const Use& use : op.reads) {
-        const auto found = writers_.find(use.tensor);
-        if (program_.tensors[use.tensor].role != Role::activation || found == writers_.end()) {
-          continue;
-        }
-        const std::size_t first = found->second.front();
+        const auto written = writers(use.tensor);
+        if (program_.tensors[use.tensor].role != Role::activation || written.empty()) continue;
+        const std::size_t first = written.front();
         if (first < place && program_.ops[first].phase == Phase::backward &&
             program_.tensors[use.tensor].rows_are == Rows::fixed) {
           return use.tensor;
@@ -303,14 +351,14 @@ class BlockRestoring {
                   {.layer = layer_});
   }
 
-  void insert(std::size_t place, std::vector<Op> ops) {
-    program_.ops.insert(program_.ops.begin() + static_cast<std::ptrdiff_t>(place),
-                        std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
+  static void add(std::vector<Op> ops, std::vector<Op>& to) {
+    to.insert(to.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
   }
 
+  Restored& all_;
   Program& program_;
+  const std::vector<std::size_t>& own_;  ///< the places of the micro-batch's ops
   int layer_, micro_batch_;
-  std::map<TensorId, std::vector<std::size_t>> writers_;  ///< the ops that write a tensor, in order
   std::set<TensorId> restored_;
   std::map<TensorId, TensorId> copies_;  ///< what backward reads instead
   std::size_t first_reader_ = static_cast<std::size_t>(-1);
@@ -320,8 +368,9 @@ class BlockRestoring {
 
 Program apply(Program program, const RestoreBlock& restoring) {
   bool found = false;
+  Restored all(program);
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    BlockRestoring block(program, restoring, micro_batch);
+    BlockRestoring block(all, restoring, micro_batch);
     if (block.empty()) continue;
     found = true;
     if (restoring.dense == RestoreDense::recompute) {
@@ -340,6 +389,7 @@ Program apply(Program program, const RestoreBlock& restoring) {
             "expected a model with blocks"),
         {.layer = restoring.layer});
   }
+  all.add_ops();
   return program;
 }
 

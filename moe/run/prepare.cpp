@@ -20,6 +20,9 @@ constexpr const char* kWhatToChange =
     "raise --memory-limit where there is more memory, lower global_batch or capacity_factor "
     "(dropless has no bound), or use more ranks";
 
+/// Ops that are prepared before streams are told, which then run them while others are prepared.
+constexpr std::size_t kToldTogether = 32;
+
 Where on_rank(const RunState& state) { return {.rank = state.world.rank}; }
 Where at(const RunState& state, const Op& op) { return {op.name, op.layer, state.world.rank}; }
 
@@ -375,6 +378,9 @@ void prepare(RunState& state, std::optional<RoutedLayer> told) {
     }
     state.prepared_op(op) = prepare_op(state, op);
     ready.push_back(op);
+    if (ready.size() < kToldTogether) continue;
+    state.progress.prepared(ready);
+    ready.clear();
   }
   state.progress.prepared(ready);
 }

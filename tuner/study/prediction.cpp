@@ -32,7 +32,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
     prediction.deviation_s = *relative * prediction.timeline.duration_s;
   }
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
-  const PeakBytes peaks = planned_peaks(situation, prediction.program);
+  const PeakBytes peaks = planned_peaks(situation, schedule, &prediction.program);
   prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
   prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   return prediction;

@@ -46,7 +46,7 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
                                 const moe::Schedule& schedule, const Judgement& to_beat = {}) {
   try {
     const moe::Program program = moe::apply(situation.program, schedule);
-    if (!fits_memory(situation, program)) return std::nullopt;
+    if (!fits_memory(situation, schedule, &program)) return std::nullopt;
     double moving_s = 0;
     if (options.iterations > 0) {
       moving_s = move_cost(situation, homes_under(schedule)).seconds / options.iterations;
@@ -80,11 +80,8 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
     try {
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
-        if (fits_or_is_refused(situation, schedules.back())) continue;
-        for (moe::Schedule& lighter : lighter_schedules(situation.program, schedules.back())) {
-          const bool enough = fits_or_is_refused(situation, lighter);
-          schedules.push_back(std::move(lighter));
-          if (enough) break;
+        if (auto lighter = lighter_schedule(situation, schedules.back())) {
+          schedules.push_back(std::move(lighter->schedule));
         }
       }
     } catch (const moe::Refusal&) {  // this planner has no seeds
@@ -172,7 +169,7 @@ moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe:
   auto least_bytes = std::numeric_limits<std::int64_t>::max();
   for (const moe::Schedule& seed : seeds) {
     try {
-      const std::int64_t bytes = planned_peak_bytes(situation, moe::apply(situation.program, seed));
+      const std::int64_t bytes = planned_peak_bytes(situation, seed);
       if (bytes >= least_bytes) continue;
       least_bytes = bytes;
       leanest = seed;
@@ -216,13 +213,13 @@ moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& optio
 std::string joint_remark(const Situation& situation, const PlannerOptions&,
                          const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  if (!fits_memory(situation, program)) {
+  if (!fits_memory(situation, schedule, &program)) {
     return fmt::format(
         "joint: no schedule that it knows fits the {} of a rank's memory: this one needs least, "
         "{}, "
         "and was not chosen for its time",
         db::format_cell("bytes", situation.cluster.memory_bytes),
-        db::format_cell("bytes", planned_peak_bytes(situation, program)));
+        db::format_cell("bytes", planned_peak_bytes(situation, schedule, &program)));
   }
   const std::vector<double> iterations_s = simulated_iterations_s(situation, schedule, &program);
   const std::size_t median = median_place(iterations_s);

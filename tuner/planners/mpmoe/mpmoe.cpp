@@ -38,9 +38,7 @@ class Configurations {
     double seconds = std::numeric_limits<double>::infinity();
     auto schedule = mpmoe::reuse_schedule(situation_.program, planner_, n, strategy);
     if (!schedule) return seconds;
-    if (fits_memory(situation_, moe::apply(situation_.program, *schedule))) {
-      seconds = rate_(*schedule);
-    }
+    if (fits_memory(situation_, *schedule)) seconds = rate_(*schedule);
     all_.push_back({std::move(*schedule), seconds});
     return seconds;
   }
@@ -54,11 +52,9 @@ class Configurations {
     }
     const Rated& fastest = *std::ranges::min_element(all_, {}, &Rated::seconds);
     if (fastest.seconds < std::numeric_limits<double>::infinity()) return fastest.schedule;
-    return std::ranges::min_element(all_, {},
-                                    [&](const Rated& one) {
-                                      return planned_peak_bytes(
-                                          situation_, moe::apply(situation_.program, one.schedule));
-                                    })
+    return std::ranges::min_element(
+               all_, {},
+               [&](const Rated& one) { return planned_peak_bytes(situation_, one.schedule); })
         ->schedule;
   }
 
@@ -182,7 +178,7 @@ std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
         "on all received rows): planned as pmoe",
         schedule.planner);
   }
-  const PeakBytes peaks = planned_peaks(situation, moe::apply(situation.program, schedule));
+  const PeakBytes peaks = planned_peaks(situation, schedule);
   const auto peak = [&](moe::Pool pool) {
     return db::format_cell("bytes", peaks[static_cast<std::size_t>(pool)]);
   };

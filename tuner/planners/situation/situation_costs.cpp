@@ -5,13 +5,13 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
 #include "tuner/machine/slowdown.h"
-#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -197,7 +197,7 @@ PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups
       moe::MemoryPlan& plan = *plans[moe::stage_of(groups, rank)];
       plan.restart();
       plan.advance({});
-      if (!plan.is_complete()) plan.advance_layer_by_layer(routed.bind(groups, rank));
+      if (!plan.is_complete()) plan.advance(routed.bind(groups, rank));
       for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
         peaks[pool] = std::max(peaks[pool], plan.peak_bytes(static_cast<moe::Pool>(pool)));
       }
@@ -206,8 +206,19 @@ PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups
   return peaks;
 }
 
-PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled) {
-  return planned_peaks(scheduled, situation.groups, routings_of(situation));
+PeakBytes planned_peaks(const Situation& situation, const moe::Schedule& schedule,
+                        const moe::Program* scheduled) {
+  std::string decisions;
+  if (situation.memory != nullptr) {
+    decisions = moe::decisions_json(schedule);
+    const auto known = situation.memory->peaks.find(decisions);
+    if (known != situation.memory->peaks.end()) return known->second;
+  }
+  std::optional<moe::Program> applied;
+  if (scheduled == nullptr) scheduled = &applied.emplace(moe::apply(situation.program, schedule));
+  const PeakBytes peaks = planned_peaks(*scheduled, situation.groups, routings_of(situation));
+  if (situation.memory != nullptr) situation.memory->peaks.emplace(std::move(decisions), peaks);
+  return peaks;
 }
 
 std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups& groups,
@@ -215,13 +226,15 @@ std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups
   return of_arena(planned_peaks(scheduled, groups, std::span(&routing, 1)));
 }
 
-std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled) {
-  return of_arena(planned_peaks(situation, scheduled));
+std::int64_t planned_peak_bytes(const Situation& situation, const moe::Schedule& schedule,
+                                const moe::Program* scheduled) {
+  return of_arena(planned_peaks(situation, schedule, scheduled));
 }
 
-bool fits_memory(const Situation& situation, const moe::Program& scheduled) {
+bool fits_memory(const Situation& situation, const moe::Schedule& schedule,
+                 const moe::Program* scheduled) {
   const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 || planned_peak_bytes(situation, scheduled) <= limit;
+  return limit == 0 || planned_peak_bytes(situation, schedule, scheduled) <= limit;
 }
 
 }  // namespace tuner

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +7,7 @@
 
 #include "moe/program/row_handling.h"
 #include "tuner/costs/op_costs.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/planner.h"
 
 /// The cost of a Program in a planner's situation.
@@ -65,19 +65,22 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
 
 /// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any
 /// of the routings. Throws as moe::planned_peak_bytes.
-using PeakBytes = std::array<std::int64_t, moe::kPoolCount>;
 PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,
                         std::span<const moe::Routing> routings);
-/// Under any of routings_of(situation).
-PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled);
+/// Under any of routings_of(situation), unless the situation remembers them. `scheduled`: the
+/// schedule's Program, where that is there already. Throws as moe::apply, too.
+PeakBytes planned_peaks(const Situation& situation, const moe::Schedule& schedule,
+                        const moe::Program* scheduled = nullptr);
 
 /// Those of a rank's arena.
 std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups& groups,
                                 const moe::Routing& routing);
-std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled);
+std::int64_t planned_peak_bytes(const Situation& situation, const moe::Schedule& schedule,
+                                const moe::Program* scheduled = nullptr);
 
-/// True where the scheduled Program's planned peak fits the memory of a rank under every one of
-/// routings_of(situation), or that memory is unknown (0).
-bool fits_memory(const Situation& situation, const moe::Program& scheduled);
+/// True where the schedule's planned peak fits the memory of a rank under every one of
+/// routings_of(situation), or that memory is unknown (0). Throws as planned_peaks.
+bool fits_memory(const Situation& situation, const moe::Schedule& schedule,
+                 const moe::Program* scheduled = nullptr);
 
 }  // namespace tuner

@@ -1,6 +1,9 @@
 #include "tuner/planners/situation/within_memory.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,12 +14,39 @@
 namespace tuner {
 namespace {
 
-std::set<int> blocks_of(const moe::Program& program) {
-  std::set<int> blocks;
+moe::Schedule with_blocks_restored(moe::Schedule schedule, std::span<const int> blocks) {
+  for (const int block : blocks) {
+    schedule.decisions.push_back(moe::RestoreBlock{block, moe::RestoreDense::recompute});
+  }
+  return schedule;
+}
+
+/// The blocks that can be restored beside the schedule's decisions, all of them together.
+std::vector<int> restorable_blocks(const moe::Program& program, const moe::Schedule& schedule) {
+  std::set<int> layers;
   for (const moe::Op& op : program.ops) {
-    if (op.layer >= 0) blocks.insert(op.layer);
+    if (op.layer >= 0) layers.insert(op.layer);
+  }
+  std::vector<int> blocks(layers.begin(), layers.end());
+  while (!blocks.empty()) {
+    try {
+      moe::apply(program, with_blocks_restored(schedule, blocks));
+      break;
+    } catch (const moe::Refusal& refusal) {
+      const auto named = std::ranges::find(blocks, refusal.where.layer.value_or(-1));
+      blocks.erase(named == blocks.end() ? named - 1 : named);
+    }
   }
   return blocks;
+}
+
+/// None where the schedule is not legal.
+std::optional<bool> fits(const Situation& situation, const moe::Schedule& schedule) {
+  try {
+    return fits_memory(situation, schedule);
+  } catch (const moe::Refusal&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -46,37 +76,32 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
   return sharded;
 }
 
-std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
-                                             const moe::Schedule& schedule) {
-  std::vector<moe::Schedule> lighter;
-  auto sharded = with_sharded_optimizer(program, schedule);
-  if (sharded) lighter.push_back(std::move(*sharded));
-  moe::Schedule lightest = lighter.empty() ? schedule : lighter.back();
-  for (const int block : blocks_of(program)) {
-    moe::Schedule more = lightest;
-    more.decisions.push_back(moe::RestoreBlock{block, moe::RestoreDense::recompute});
-    if (!moe::is_legal(program, more)) continue;
-    lighter.push_back(more);
-    lightest = std::move(more);
+std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule) {
+  if (situation.cluster.memory_bytes == 0 || fits(situation, schedule).value_or(true)) {
+    return std::nullopt;
   }
-  return lighter;
-}
-
-bool fits_or_is_refused(const Situation& situation, const moe::Schedule& schedule) {
-  if (situation.cluster.memory_bytes == 0) return true;
-  try {
-    return fits_memory(situation, moe::apply(situation.program, schedule));
-  } catch (const moe::Refusal&) {
-    return true;
+  const auto sharded = with_sharded_optimizer(situation.program, schedule);
+  if (sharded && fits(situation, *sharded) == true) return Lighter{*sharded, true};
+  const moe::Schedule& least = sharded ? *sharded : schedule;
+  const std::vector<int> blocks = restorable_blocks(situation.program, least);
+  const auto with_first = [&](std::size_t count) {
+    return with_blocks_restored(least, std::span(blocks).first(count));
+  };
+  if (blocks.empty() || fits(situation, with_first(blocks.size())) != true) {
+    return Lighter{with_first(blocks.size()), false};
   }
+  // Every block takes memory away, so halving finds the fewest that are enough.
+  std::size_t too_few = 0, enough = blocks.size();
+  while (enough - too_few > 1) {
+    const std::size_t some = (too_few + enough) / 2;
+    (fits(situation, with_first(some)) == true ? enough : too_few) = some;
+  }
+  return Lighter{with_first(enough), true};
 }
 
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {
-  if (fits_or_is_refused(situation, schedule)) return schedule;
-  for (moe::Schedule& lighter : lighter_schedules(situation.program, schedule)) {
-    if (fits_or_is_refused(situation, lighter)) return std::move(lighter);
-  }
-  return schedule;
+  auto lighter = lighter_schedule(situation, schedule);
+  return lighter && lighter->fits ? std::move(lighter->schedule) : schedule;
 }
 
 }  // namespace tuner

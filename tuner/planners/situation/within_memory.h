@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "moe/passes/schedule.h"
 #include "tuner/planners/situation/planner.h"
@@ -13,17 +12,19 @@ namespace tuner {
 std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
                                                     const moe::Schedule& schedule);
 
-/// Legal schedules with the same decisions that need less memory of a rank, the fastest first: with
-/// shard_optimizer, then with more and more blocks, from the first on, whose attention and dense
-/// layers are computed again in backward (restore_block).
-std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
-                                             const moe::Schedule& schedule);
+/// A schedule with the decisions of another that needs less memory of a rank.
+struct Lighter {
+  moe::Schedule schedule;
+  bool fits = false;  ///< the memory of a rank
+};
 
-/// True where the schedule keeps to the memory of a rank, or is not legal at all.
-bool fits_or_is_refused(const Situation& situation, const moe::Schedule& schedule);
+/// For a legal schedule that exceeds the memory of a rank: with shard_optimizer, then with as few
+/// blocks, from the first on, as must be whose attention and dense layers are computed again in
+/// backward (restore_block); the lightest where none fits. It is found in a number of memory plans
+/// that grows as the logarithm of the number of blocks. None for other schedules.
+std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule);
 
-/// The schedule, or, where it exceeds the memory of a rank, the first of the lighter ones that fits
-/// it.
+/// The schedule, or, where it exceeds the memory of a rank, the lighter one that fits it.
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule);
 
 }  // namespace tuner

@@ -23,29 +23,72 @@ struct WithinMemory : ::testing::Test {
   }
 };
 
-TEST_F(WithinMemory, LighterSchedulesNeedLessAndLess) {
-  const std::vector<moe::Schedule> lighter = lighter_schedules(scenario.program, {"tutel", {}});
-  ASSERT_GT(lighter.size(), 1U);
-  std::int64_t before = peak({});
-  for (const moe::Schedule& one : lighter) {
-    EXPECT_LE(peak(one), before);
-    before = peak(one);
-  }
-  EXPECT_LT(before, peak(lighter.front()));
+TEST_F(WithinMemory, ThereIsNothingLighterOfWhatFits) {
+  EXPECT_FALSE(lighter_schedule(scenario.situation(), {}));
+  scenario.cluster.memory_bytes = peak({});
+  EXPECT_FALSE(lighter_schedule(scenario.situation(), {}));
 }
 
 TEST_F(WithinMemory, RecomputesBlocksWhereAShardedOptimizerIsNotEnough) {
   const Planner& tutel = planner_named("tutel");
-  const Situation roomy = scenario.situation();
-  const std::vector<moe::Schedule> lighter =
-      lighter_schedules(scenario.program, plan_with(tutel, roomy, {}));
-  scenario.cluster.memory_bytes = peak(lighter.front()) - 1;
-  const Situation tight = scenario.situation();
-  const moe::Schedule planned = plan_with(tutel, tight, {});
+  const moe::Schedule roomy = plan_with(tutel, scenario.situation(), {});
+  scenario.cluster.memory_bytes = peak(roomy) - 1;
+  const moe::Schedule sharded = plan_with(tutel, scenario.situation(), {});
+  EXPECT_EQ(sharded, with_sharded_optimizer(scenario.program, roomy));
+  scenario.cluster.memory_bytes = peak(sharded) - 1;
+  const moe::Schedule planned = plan_with(tutel, scenario.situation(), {});
   EXPECT_LE(peak(planned), scenario.cluster.memory_bytes);
   EXPECT_EQ(moe::decisions_of<moe::ShardOptimizer>(planned).size(), 1U);
   EXPECT_GE(moe::decisions_of<moe::RestoreBlock>(planned).size(), 1U);
   EXPECT_NE(parameters_of(tutel, {}, planned).find("restored_blocks"), std::string::npos);
+}
+
+/// A model of many blocks.
+struct WithinMemoryOfManyBlocks : ::testing::Test {
+  Scenario scenario = load_scenario({.model = "box-tiny",
+                                     .cluster = "box",
+                                     .database = {},
+                                     .ranks = 2,
+                                     .layout = {},
+                                     .settings = {"model.blocks=24"}});
+  PlanMemory memory;
+
+  Situation remembering() {
+    Situation situation = scenario.situation();
+    situation.memory = &memory;
+    return situation;
+  }
+};
+
+TEST_F(WithinMemoryOfManyBlocks, TheFewestRestoredAreFoundInFewPlans) {
+  const auto with_restored = [&](std::size_t blocks) {
+    moe::Schedule schedule = with_sharded_optimizer(scenario.program, {"tutel", {}}).value();
+    for (std::size_t block = 0; block < blocks; ++block) {
+      schedule.decisions.push_back(
+          moe::RestoreBlock{static_cast<int>(block), moe::RestoreDense::recompute});
+    }
+    return schedule;
+  };
+  for (const std::size_t blocks : {1, 7, 24}) {
+    memory = {};
+    scenario.cluster.memory_bytes = planned_peak_bytes(scenario.situation(), with_restored(blocks));
+    const auto lighter = lighter_schedule(remembering(), {"tutel", {}});
+    ASSERT_TRUE(lighter);
+    EXPECT_TRUE(lighter->fits);
+    EXPECT_EQ(lighter->schedule, with_restored(blocks));
+    EXPECT_LE(memory.peaks.size(), 8U) << "as it is, sharded, all blocks, and the halves";
+  }
+}
+
+TEST_F(WithinMemoryOfManyBlocks, WhatNeverFitsIsKnownAfterThreePlans) {
+  scenario.cluster.memory_bytes = 1;
+  const auto lighter = lighter_schedule(remembering(), {"tutel", {}});
+  ASSERT_TRUE(lighter);
+  EXPECT_FALSE(lighter->fits);
+  EXPECT_EQ(moe::decisions_of<moe::RestoreBlock>(lighter->schedule).size(), 24U);
+  EXPECT_EQ(memory.peaks.size(), 3U);
+  EXPECT_EQ(within_memory(remembering(), {"tutel", {}}), (moe::Schedule{"tutel", {}}));
+  EXPECT_EQ(memory.peaks.size(), 3U) << "remembered";
 }
 
 }  // namespace
