@@ -22,6 +22,14 @@ TEST(ShippedFiles, AreListedWithTheirSizes) {
   EXPECT_THAT(models.output, HasSubstr("\nmixtral-8x7b,32,4096,8,2,bf16,Mixtral 8x7B as"));
 }
 
+TEST(ShippedFiles, AClusterWithoutBf16NamesTheListOfThoseWithIt) {
+  const auto refused = moe_tune({"simulate", "--model", "mixtral-7b", "--set",
+                                 "training.precision=bf16", "--set", "model.blocks=1", "--cluster",
+                                 "aws-p4de", "--ranks", "8", "--planner", "sequential"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("or take a cluster that has it: moe-tune clusters"));
+}
+
 TEST(ShippedFiles, EveryClusterWithBf16PlansAModelInBf16) {
   const auto rows = nlohmann::json::parse(moe_tune({"clusters", "--format", "json"}).output);
   int planned = 0;
