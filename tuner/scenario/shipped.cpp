@@ -11,6 +11,8 @@
 namespace tuner {
 namespace {
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::vector<ShippedFile> shipped_in(const char* folder) {
   std::vector<ShippedFile> files;
   std::error_code none;  // an installed program may have lost its files
@@ -39,7 +41,12 @@ std::string first_sentence(const std::string& text) {
     if (!comment.empty()) comment += ' ';
     comment += line.substr(begin);
   }
-  return comment.substr(0, comment.find(". "));
+  std::size_t end = comment.find(". ");
+  while (end != std::string::npos && end + 2 < comment.size() && is_digit(comment[end + 2])) {
+    end = comment.find(". ", end + 1);  // "Fig. 5"
+  }
+  if (end == std::string::npos && comment.ends_with('.')) end = comment.size() - 1;
+  return comment.substr(0, end);
 }
 
 }  // namespace tuner
