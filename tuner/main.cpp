@@ -19,6 +19,7 @@
 namespace {
 
 const char* const kExamples =
+    "moe-tune clusters\n"
     "moe-tune fit --db results.db\n"
     "moe-tune plan --model box-small --cluster box --planner pipemoe -o s.json\n"
     "moe-tune simulate --model box-small --cluster box --schedule s.json\n"
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   tuner::declare_simulate(app, arguments, action);
   tuner::declare_compare(app, arguments, action);
   tuner::declare_study(app, arguments, action);
+  tuner::declare_shipped_files(app, arguments, action);
   return db::run_program(
       app, argc, argv,
       [&] {

@@ -43,6 +43,8 @@ int judge(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int simulate_schedule(const Arguments& arguments, int argc, char** argv);
 int compare(const Arguments& arguments);
+int clusters(const Arguments& arguments);
+int models(const Arguments& arguments);
 int study(Arguments& arguments, int argc, char** argv);
 
 }  // namespace tuner

@@ -21,6 +21,7 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action);
 void declare_plan(CLI::App& app, Arguments& arguments, Action& action);
 void declare_simulate(CLI::App& app, Arguments& arguments, Action& action);
 void declare_compare(CLI::App& app, Arguments& arguments, Action& action);
+void declare_shipped_files(CLI::App& app, Arguments& arguments, Action& action);
 void declare_study(CLI::App& app, Arguments& arguments, Action& action);
 
 // --- options of several subcommands --------------------------------------------------------------

@@ -117,6 +117,14 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     if (file != nullptr) follow_links(*file, result);
     check_rates(fits, cluster, costs);
   }
+  if (root.has("measured")) {
+    for (const moe::InputValue& key : root.list("measured", "a list of fits")) {
+      if (!costs.fits.contains(key.text())) {
+        key.fail("a fit of this file, as gemm or all_to_all/inter_node");
+      }
+      costs.measured.insert(key.text());
+    }
+  }
   if (root.has("interference")) {
     read_speeds(root.object("interference", "a table of factors"), kLeastSpeed, 1,
                 "a speed from 0.001 to 1", costs.interference);

@@ -69,6 +69,7 @@ struct CostedCluster {
 ///     nodes = 4
 ///     ranks_per_node = 1
 ///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
+///     measured = ["gemm", "all_to_all/inter_node"]  # keys of fits; the others are of data sheets
 ///     processors = 2                             # shared by all ranks, where there are too few
 ///     [inter_node]                               # a network card, each direction
 ///     bandwidth_gbit_per_s = 2.0                 # of one card

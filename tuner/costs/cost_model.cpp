@@ -152,10 +152,12 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
                                     : fmt::format("gemm --dtype {}", moe::name_of(dtype));
   throw moe::Refusal(
       "costs", fmt::format("no fit for {}{} on {}", moe::kind_name(op), of_type, costs.device),
-      fmt::format("measure it with a study (moe-tune study profiles every op), or \"{}\" with "
-                  "moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
-                  "file",
-                  general, bench, general),
+      fmt::format(
+          "measure it with a study (moe-tune study profiles every op), or \"{}\" with "
+          "moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
+          "file{}",
+          general, bench, general,
+          dtype == moe::DType::bf16 ? ", or take a cluster that has it: moe-tune clusters" : ""),
       {std::string(op.name), op.layer});
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,8 @@ using Slowdowns = std::vector<double>;
 struct CostModel {
   std::string device = "cpu";
   std::map<std::string, LinearFit, std::less<>> fits;
+  /// The fits that a cluster's file calls measured; its others are from data sheets.
+  std::set<std::string, std::less<>> measured;
   Interference interference;
   LaunchGaps gaps;
   MessageBuffers buffers;

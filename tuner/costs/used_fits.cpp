@@ -26,9 +26,18 @@ std::vector<const CollectiveFit*> fits_of_collective(const CostModel& costs, con
   return fits;
 }
 
-std::string line_of(const std::string& what, const CollectiveFit& used, double units) {
+/// "bf16" of "linear_bf16[8 rows, 4x6]".
+std::string_view type_of_key(std::string_view key) {
+  return type_of_fit(key.substr(0, key.find_first_of("[/")));
+}
+
+std::string line_of(const CostModel& costs, const std::string& what, const CollectiveFit& used,
+                    double units) {
   const auto& [key, fit] = used;
-  if (fit.samples == 0) return fmt::format("{}: {}, as the cluster file says", what, key);
+  if (fit.samples == 0) {
+    return fmt::format("{}: {}, {}as the cluster file says", what, key,
+                       costs.measured.contains(key) ? "measured " : "");
+  }
   return fmt::format("{}: {}, {}{} sample{}{}", what, key,
                      fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "", fit.samples,
                      fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
@@ -43,7 +52,8 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (!moe::is_communication(op)) {
-      lines.insert(line_of(shape_key(program, op), *costs.fits.find(fit_key(costs, program, op)),
+      lines.insert(line_of(costs, shape_key(program, op),
+                           *costs.fits.find(fit_key(costs, program, op)),
                            units_of(program, op, binding, groups, 0, costs.device).units));
       continue;
     }
@@ -51,7 +61,7 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
     const auto found = fits_of_collective(costs, op, crossed_by(ops[i]));
     const auto bytes = moe::work_of(program, op, binding, groups, 0).wire_bytes;
     for (const CollectiveFit* fit : found) {
-      lines.insert(line_of(name, *fit, static_cast<double>(bytes)));
+      lines.insert(line_of(costs, name, *fit, static_cast<double>(bytes)));
     }
     if (found.empty()) lines.insert(fmt::format("{}: the cluster's links", name));
   }
@@ -84,11 +94,14 @@ FitUse fit_use(const CostModel& costs, const moe::Program& program,
 }
 
 std::string unused_fits(const CostModel& costs, const FitUse& use) {
+  std::set<std::string_view> types{moe::name_of(moe::DType::f32)};
+  for (const std::string& key : use.used) types.insert(type_of_key(key));
   std::vector<std::string> unused;
   bool crosses_other = false;
   for (const auto& [key, fit] : costs.fits) {
     const bool is_told = fit.samples == 0, is_of_other = use.of_other_link.contains(key);
     if (!is_told || use.used.contains(key) || (is_general_fit(key) && !is_of_other)) continue;
+    if (!types.contains(type_of_key(key))) continue;  // a fit for models of another precision
     unused.push_back(key);
     crosses_other |= is_of_other;
   }

@@ -32,7 +32,8 @@ struct FitUse {
 FitUse fit_use(const CostModel& costs, const moe::Program& program, const std::vector<OpCost>& ops);
 
 /// Says, for a person, which fits of a cluster's file are not among those used; "" where all are. A
-/// general fit is for ops of many models, and may go unused, unless it is of the other link.
+/// general fit is for ops of many models, and may go unused, unless it is of the other link; so may
+/// one of bf16 or f64 where nothing else is computed in that type.
 std::string unused_fits(const CostModel& costs, const FitUse& use);
 
 }  // namespace tuner

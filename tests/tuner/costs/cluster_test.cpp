@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "moe/errors.h"
 
@@ -310,8 +311,33 @@ TEST(Cluster, EveryFileShippedIsSound) {
   for (const auto& entry :
        std::filesystem::directory_iterator(MOELAB_SOURCE_DIR "/experiments/clusters")) {
     if (entry.path().extension() != ".toml") continue;  // a page says which keys there are
-    EXPECT_NO_THROW(load_cluster(entry.path())) << entry.path();
+    ASSERT_NO_THROW(load_cluster(entry.path())) << entry.path();
+    EXPECT_EQ(load_cluster(entry.path()).cluster.name, entry.path().stem()) << entry.path();
   }
+}
+
+TEST(Cluster, ProductsOfShippedFilesAreNoFasterThanDataSheetsSay) {
+  const std::map<std::string, double> flops_per_s{{"dgx-a100", 312e12},   {"hgx-a100", 312e12},
+                                                  {"dgx-h100", 989.5e12}, {"hgx-h200", 989.5e12},
+                                                  {"dgx-b200", 2250e12},  {"gb200-nvl72", 2500e12},
+                                                  {"mi300x", 1307.4e12}};
+  for (const auto& [name, most] : flops_per_s) {
+    const auto costs =
+        load_cluster(MOELAB_SOURCE_DIR "/experiments/clusters/" + name + ".toml").costs;
+    for (const auto& [key, fit] : costs.fits) {
+      if (type_of_fit(key) != "bf16") continue;
+      for (const double flops : {1e6, 1e8, 1e10, 1e12, 1e14}) {
+        EXPECT_LE(flops / seconds_of(fit, 1, flops), most) << name << " " << key << " " << flops;
+      }
+    }
+  }
+}
+
+TEST(Cluster, SaysWhichFitsWereMeasured) {
+  EXPECT_THAT(load("measured = [\"gemm\"]\n" + std::string(kSound)).costs.measured,
+              ::testing::ElementsAre("gemm"));
+  EXPECT_THAT(error_of("measured = [\"gem\"]\n" + std::string(kSound)),
+              HasSubstr(":1: measured[0]: expected a fit of this file"));
 }
 
 TEST(Cluster, RanksFillANodeBeforeTheNext) {

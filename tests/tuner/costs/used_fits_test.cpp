@@ -68,6 +68,25 @@ TEST(UsedFits, TellWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
   EXPECT_THAT(ops.used(costs)[0], HasSubstr("3 samples, extrapolated"));
 }
 
+TEST(UsedFits, TellWhichFitsOfAFileWereMeasured) {
+  CostModel costs;
+  costs.fits["gemm"] = costs.fits["memory"] = line(1, 1);
+  costs.measured = {"gemm"};
+  const auto lines = Ops().used(costs);
+  EXPECT_EQ(lines[0], "expert_linear[4x3]: gemm, measured as the cluster file says");
+  EXPECT_EQ(lines[1], "gelu[8 rows, 6x6]: memory, as the cluster file says");
+}
+
+TEST(UsedFits, OfAnotherPrecisionAreNotMissed) {
+  CostModel costs;
+  costs.fits["attention_bf16"] = line(1, 1);
+  FitUse use;
+  use.used = {"gemm"};
+  EXPECT_EQ(unused_fits(costs, use), "");
+  use.used = {"linear_bf16[8 rows, 4x6]"};
+  EXPECT_THAT(unused_fits(costs, use), HasSubstr("attention_bf16"));
+}
+
 TEST(UsedFits, TellWhereTheClustersLinksSpeakForACollective) {
   const auto layer = small_layer();
   const auto groups = two_nodes();
