@@ -25,7 +25,7 @@
 namespace db {
 namespace {
 
-constexpr int kMostRanks = 1'000'000;
+constexpr int kMostRanksOfLog = 1'000'000;
 
 struct ImportArguments {
   std::string path, file;
@@ -89,7 +89,7 @@ CLI::App& add_format(CLI::App& formats, const char* name, const char* descriptio
 void add_facts(CLI::App& command, SweepFacts& facts) {
   const auto add_count = [&](const char* name, int& count, const char* about) {
     command.add_option(name, count, about)
-        ->check(options::whole_number(1, kMostRanks))
+        ->check(options::whole_number(1, kMostRanksOfLog))
         ->type_name("N");
   };
   command

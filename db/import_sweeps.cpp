@@ -30,7 +30,7 @@ constexpr std::size_t kNcclHead = 3,
                       kNcclTimes = 4;  ///< size, count, type; time, algbw, busbw, #wrong
 
 /// A collective, as logs call it.
-struct Collective {
+struct LoggedCollective {
   std::string_view name;                 ///< of moe-bench
   std::vector<std::string_view> called;  ///< in logs and names of files, in small letters
   double (*bus_factor)(double ranks);    ///< bus over algorithm bandwidth [nccl-tests]
@@ -39,13 +39,13 @@ struct Collective {
 double the_others(double n) { return (n - 1) / n; }
 double twice_the_others(double n) { return 2 * (n - 1) / n; }
 double everything(double) { return 1; }
-const std::array kCollectives{
-    Collective{"all_reduce", {"all_reduce", "allreduce"}, twice_the_others},
-    Collective{"all_gather", {"all_gather", "allgather"}, the_others, true},
-    Collective{"reduce_scatter", {"reduce_scatter", "reducescatter"}, the_others},
-    Collective{"all_to_all", {"alltoall", "all_to_all", "all-to-all"}, the_others, true},
-    Collective{"broadcast", {"broadcast", "bcast"}, everything},
-    Collective{"reduce", {"reduce_perf", "osu_reduce", "reduce latency"}, everything}};
+const std::array kLoggedCollectives{
+    LoggedCollective{"all_reduce", {"all_reduce", "allreduce"}, twice_the_others},
+    LoggedCollective{"all_gather", {"all_gather", "allgather"}, the_others, true},
+    LoggedCollective{"reduce_scatter", {"reduce_scatter", "reducescatter"}, the_others},
+    LoggedCollective{"all_to_all", {"alltoall", "all_to_all", "all-to-all"}, the_others, true},
+    LoggedCollective{"broadcast", {"broadcast", "bcast"}, everything},
+    LoggedCollective{"reduce", {"reduce_perf", "osu_reduce", "reduce latency"}, everything}};
 
 /// Where a line stands.
 struct LineOfLog {
@@ -63,11 +63,11 @@ std::string in_small_letters(std::string_view text) {
 }
 
 /// The collective that a text names; of several the one that is named first.
-const Collective* named_in(std::string_view text) {
+const LoggedCollective* named_in(std::string_view text) {
   const std::string small = in_small_letters(text);
-  const Collective* found = nullptr;
+  const LoggedCollective* found = nullptr;
   std::size_t first = std::string::npos;
-  for (const Collective& one : kCollectives) {
+  for (const LoggedCollective& one : kLoggedCollectives) {
     for (const std::string_view called : one.called) {
       if (const std::size_t at = small.find(called); at < first) first = at, found = &one;
     }
@@ -75,7 +75,7 @@ const Collective* named_in(std::string_view text) {
   return found;
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> words_in(const std::string& line) {
   std::istringstream text(line);
   std::vector<std::string> words;
   for (std::string word; text >> word;) words.push_back(word);
@@ -116,7 +116,7 @@ void expect_nodes(const std::string& name, int ranks, int nodes) {
   refuse_log(name, fmt::format("--nodes {}: expected a divisor of {} ranks", nodes, ranks));
 }
 
-Measurement measured(const Collective& collective, const std::string& device, int ranks,
+Measurement measured(const LoggedCollective& collective, const std::string& device, int ranks,
                      double bytes, double time_s) {
   Measurement row;
   row.op = collective.name;
@@ -140,7 +140,7 @@ class NcclLog {
   ImportedSweeps read(std::istream& log) {
     for (std::string line; std::getline(log, line);) {
       ++at_.number;
-      const std::vector<std::string> words = words_of(line);
+      const std::vector<std::string> words = words_in(line);
       if (line.find("_perf") != std::string::npos) named_ = named_in(line);
       if (line.starts_with("# nThread")) begin_table();
       if (line.starts_with("#")) {
@@ -186,15 +186,16 @@ class NcclLog {
     ranks_.push_back({*(on + 1), gpu.substr(0, gpu.find_last_not_of(" \r") + 1)});
   }
 
-  const Collective& collective() const {
-    const Collective* of_file = named_in(at_.file.substr(at_.file.rfind('/') + 1));
-    const Collective* asked = facts_.collective.empty() ? nullptr : named_in(facts_.collective);
+  const LoggedCollective& collective() const {
+    const LoggedCollective* of_file = named_in(at_.file.substr(at_.file.rfind('/') + 1));
+    const LoggedCollective* asked =
+        facts_.collective.empty() ? nullptr : named_in(facts_.collective);
     if (!facts_.collective.empty() && asked == nullptr) {
       refuse_log(at_.file, fmt::format("--collective {}: expected all_reduce, all_gather, "
                                        "reduce_scatter, all_to_all, broadcast or reduce",
                                        facts_.collective));
     }
-    for (const Collective* one : {asked, named_, of_file}) {
+    for (const LoggedCollective* one : {asked, named_, of_file}) {
       if (one != nullptr) return *one;
     }
     refuse_log(at_.file,
@@ -284,8 +285,8 @@ class NcclLog {
   const SweepFacts& facts_;
   LineOfLog at_;
   ImportedSweeps found_;
-  const Collective* named_ = nullptr;  ///< by the log
-  const Collective* of_table_ = nullptr;
+  const LoggedCollective* named_ = nullptr;  ///< by the log
+  const LoggedCollective* of_table_ = nullptr;
   std::vector<std::pair<std::string, std::string>> ranks_;  ///< host and GPU
   ImportedSweep table_;                                     ///< that is read
   int others_ = 0, wrong_ = 0, not_measured_ = 0;
@@ -307,7 +308,8 @@ ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepF
   expect_nodes(name, facts.ranks, facts.nodes);
   ImportedSweeps found;
   LineOfLog at{name, 0};
-  const Collective* collective = facts.collective.empty() ? nullptr : named_in(facts.collective);
+  const LoggedCollective* collective =
+      facts.collective.empty() ? nullptr : named_in(facts.collective);
   int others = 0;
   ImportedSweep sweep;
   const auto end = [&] {
@@ -319,10 +321,11 @@ ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepF
   end();
   for (std::string line; std::getline(log, line);) {
     ++at.number;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = words_in(line);
     if (line.starts_with("# OSU")) {
       end();
-      if (const Collective* named = named_in(line); named != nullptr && facts.collective.empty()) {
+      if (const LoggedCollective* named = named_in(line);
+          named != nullptr && facts.collective.empty()) {
         collective = named;
       }
       if (in_small_letters(line).find("latency") == std::string::npos) {

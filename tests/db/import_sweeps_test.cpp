@@ -17,26 +17,26 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 /// Four ranks on two hosts. All-reduce: bus bandwidth 1.5 times the other.
-const std::string kHead =
+const std::string kTableHead =
     "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4194304\n# Using devices\n"
     "#  Rank  0 Group  0 Pid     11 on  alpha device  0 [0x10] NVIDIA X9\r\n"
     "#  Rank  1 Group  0 Pid     12 on  alpha device  1 [0x20] NVIDIA X9\r\n"
     "#  Rank  2 Group  0 Pid     13 on   beta device  0 [0x10] NVIDIA X9\r\n"
     "#  Rank  3 Group  0 Pid     14 on   beta device  1 [0x20] NVIDIA X9\r\n"
     "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
-const std::string kRow =
+const std::string kTableRow =
     "  1000000  250000  float  sum  -1  50.00  20.00  30.00  0  51.00  19.61  29.41  0\n";
 
-ImportedSweeps read(const std::string& text, const SweepFacts& facts = {},
-                    const std::string& name = "all_reduce.txt") {
+ImportedSweeps sweeps_of_log(const std::string& text, const SweepFacts& facts = {},
+                             const std::string& name = "all_reduce.txt") {
   std::istringstream log(text);
   return read_nccl_tests(log, name, facts);
 }
 
-std::string refusal(const std::string& text, const SweepFacts& facts = {},
-                    const std::string& name = "all_reduce.txt") {
+std::string refusal_of_log(const std::string& text, const SweepFacts& facts = {},
+                           const std::string& name = "all_reduce.txt") {
   try {
-    read(text, facts, name);
+    sweeps_of_log(text, facts, name);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind, ErrorKind::invalid);
     return error.what();
@@ -45,7 +45,7 @@ std::string refusal(const std::string& text, const SweepFacts& facts = {},
 }
 
 TEST(ImportNcclTests, RowsAreThoseOfMoeBench) {
-  const ImportedSweeps found = read(kHead + kRow);
+  const ImportedSweeps found = sweeps_of_log(kTableHead + kTableRow);
   ASSERT_THAT(found.sweeps, SizeIs(1));
   const ImportedSweep& sweep = found.sweeps[0];
   EXPECT_THAT(sweep.hosts, ElementsAre("alpha", "alpha", "beta", "beta"));
@@ -64,8 +64,9 @@ TEST(ImportNcclTests, RowsAreThoseOfMoeBench) {
 TEST(ImportNcclTests, TakesSeveralTablesAndOlderColumns) {
   const std::string gathered =  // neither redop nor root, and one time
       "  1000000  250000  float  50.00  20.00  15.00  N/A\n";
-  const ImportedSweeps found = read("$ ./all_reduce_perf -b 1M\n" + kHead + kRow + kRow +
-                                    "$ ./all_gather_perf -b 1M\n" + kHead + gathered);
+  const ImportedSweeps found =
+      sweeps_of_log("$ ./all_reduce_perf -b 1M\n" + kTableHead + kTableRow + kTableRow +
+                    "$ ./all_gather_perf -b 1M\n" + kTableHead + gathered);
   ASSERT_THAT(found.sweeps, SizeIs(2));
   EXPECT_THAT(found.sweeps[0].rows, SizeIs(2));
   EXPECT_EQ(found.sweeps[1].rows.at(0).op, "all_gather");
@@ -73,11 +74,11 @@ TEST(ImportNcclTests, TakesSeveralTablesAndOlderColumns) {
 }
 
 TEST(ImportNcclTests, LeavesOutWhatIsNoMeasurementAndSaysSo) {
-  std::string wrong = kRow;
+  std::string wrong = kTableRow;
   wrong.replace(wrong.find("  0  51"), 3, "  7");
   const std::string none = "  2000000  250000  float  sum  -1  N/A  N/A  N/A  N/A\n";
-  const ImportedSweeps found = read(kHead + kRow + "NCCL WARN a card is slow\n" + wrong + none +
-                                    "# Avg bus bandwidth : 3\n");
+  const ImportedSweeps found = sweeps_of_log(kTableHead + kTableRow + "NCCL WARN a card is slow\n" +
+                                             wrong + none + "# Avg bus bandwidth : 3\n");
   EXPECT_THAT(found.sweeps.at(0).rows, SizeIs(1));
   EXPECT_THAT(found.remarks, Contains("1 line of other programs left out"));
   EXPECT_THAT(found.remarks, Contains("1 row with wrong values left out"));
@@ -86,19 +87,25 @@ TEST(ImportNcclTests, LeavesOutWhatIsNoMeasurementAndSaysSo) {
 
 TEST(ImportNcclTests, RefusesFiguresThatContradictEachOther) {
   EXPECT_THAT(
-      refusal(kHead + kRow, {}, "alltoall.txt"),
+      refusal_of_log(kTableHead + kTableRow, {}, "alltoall.txt"),
       HasSubstr("alltoall.txt, line 8: busbw is 30.00, and that of all_to_all among 4 ranks "
                 "15.00"));
-  std::string slow = kRow;
+  std::string slow = kTableRow;
   slow.replace(slow.find("50.00"), 5, "90.00");
-  EXPECT_THAT(refusal(kHead + slow), HasSubstr("line 8: 1000000 bytes in 90.00 us are 11.11 GB/s"));
-  EXPECT_THAT(refusal(kHead + kRow.substr(0, 40) + "\n"), HasSubstr("is the line cut off?"));
-  EXPECT_THAT(refusal(kHead), HasSubstr("has no table"));
-  EXPECT_THAT(refusal(kHead + kRow, {}, "a.txt"), HasSubstr("expected --collective NAME"));
-  EXPECT_EQ(read(kHead + kRow, {.collective = "all_reduce"}, "a.txt").sweeps.size(), 1u);
-  EXPECT_THAT(refusal(kHead + kRow, {.ranks = 8}), HasSubstr("--ranks 8, but the log has 4"));
-  EXPECT_THAT(refusal(kRow), HasSubstr("expected --ranks and --nodes"));
-  EXPECT_EQ(read(kRow, {.ranks = 4, .nodes = 2}).sweeps.at(0).hosts.at(3), "host-1");
+  EXPECT_THAT(refusal_of_log(kTableHead + slow),
+              HasSubstr("line 8: 1000000 bytes in 90.00 us are 11.11 GB/s"));
+  EXPECT_THAT(refusal_of_log(kTableHead + kTableRow.substr(0, 40) + "\n"),
+              HasSubstr("is the line cut off?"));
+  EXPECT_THAT(refusal_of_log(kTableHead), HasSubstr("has no table"));
+  EXPECT_THAT(refusal_of_log(kTableHead + kTableRow, {}, "a.txt"),
+              HasSubstr("expected --collective NAME"));
+  EXPECT_EQ(
+      sweeps_of_log(kTableHead + kTableRow, {.collective = "all_reduce"}, "a.txt").sweeps.size(),
+      1u);
+  EXPECT_THAT(refusal_of_log(kTableHead + kTableRow, {.ranks = 8}),
+              HasSubstr("--ranks 8, but the log has 4"));
+  EXPECT_THAT(refusal_of_log(kTableRow), HasSubstr("expected --ranks and --nodes"));
+  EXPECT_EQ(sweeps_of_log(kTableRow, {.ranks = 4, .nodes = 2}).sweeps.at(0).hosts.at(3), "host-1");
 }
 
 TEST(ImportOsu, SizesAreThoseOfTheWholeArray) {
@@ -123,7 +130,7 @@ TEST(ImportSweeps, AreRunsOnMachinesOfTheirOwn) {
   run.kind = "bench";
   run.name = "all_reduce.txt";
   run.status = "running";
-  const auto ids = store_sweeps(connection, run, read(kHead + kRow));
+  const auto ids = store_sweeps(connection, run, sweeps_of_log(kTableHead + kTableRow));
   ASSERT_THAT(ids, SizeIs(1));
   const db::Run stored = load_run(connection, ids[0]);
   EXPECT_EQ(stored.status, "done");
