@@ -75,8 +75,7 @@ struct Restored {
   void add_ops() {
     std::vector<Op> ops;
     const auto add = [&](std::vector<Op>& some) {
-      ops.insert(ops.end(), std::make_move_iterator(some.begin()),
-                 std::make_move_iterator(some.end()));
+      std::ranges::move(some, std::back_inserter(ops));
     };
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       if (const auto found = before.find(i); found != before.end()) add(found->second);
@@ -119,7 +118,7 @@ class BlockRestoring {
       again.push_back(std::move(op));
     }
     read_copies();
-    add(std::move(again), all_.before[first_reader_]);
+    all_.before[first_reader_] = std::move(again);
   }
 
   void offload() {
@@ -142,7 +141,7 @@ class BlockRestoring {
       fetches.push_back(std::move(in));
     }
     read_copies();
-    add(std::move(fetches), all_.before[fetched_at]);
+    all_.before[fetched_at] = std::move(fetches);
     all_.after[last_of_next_forward()].push_back(std::move(await));
   }
 
@@ -302,7 +301,7 @@ class BlockRestoring {
       const Op& op = program_.ops[i];
       if (i >= first_reader_) break;
       if (is_of(op, layer_ + 1, Phase::backward) && op.stage == program_.ops[first_reader_].stage &&
-          !std::holds_alternative<PassOn>(op.kind) && arrives(i)) {
+          !std::holds_alternative<PassOn>(op.kind) && arrives(i, i)) {
         return i;
       }
     }
@@ -320,13 +319,13 @@ class BlockRestoring {
     return std::max(last_here, last_of_next);
   }
 
-  /// What the op reads of what backward has written before it.
-  std::optional<TensorId> arrives(std::size_t op) const {
+  /// What the op reads of what backward has written before `place`.
+  std::optional<TensorId> arrives(std::size_t op, std::size_t place) const {
     for (const Use& use : program_.ops[op].reads) {
       const Tensor& t = program_.tensors[use.tensor];
       const auto written = writers(use.tensor);
       if (t.role != Role::activation || t.rows_are != Rows::fixed || written.empty()) continue;
-      if (written.front() < op && program_.ops[written.front()].phase == Phase::backward) {
+      if (written.front() < place && program_.ops[written.front()].phase == Phase::backward) {
         return use.tensor;
       }
     }
@@ -334,25 +333,12 @@ class BlockRestoring {
   }
   TensorId arriving_gradient(std::size_t place) const {
     for (const std::size_t i : own_) {
-      const Op& op = program_.ops[i];
-      if (i < place || op.phase != Phase::backward) continue;
-      for (const Use& use : op.reads) {
-        const auto written = writers(use.tensor);
-        if (program_.tensors[use.tensor].role != Role::activation || written.empty()) continue;
-        const std::size_t first = written.front();
-        if (first < place && program_.ops[first].phase == Phase::backward &&
-            program_.tensors[use.tensor].rows_are == Rows::fixed) {
-          return use.tensor;
-        }
-      }
+      if (i < place || program_.ops[i].phase != Phase::backward) continue;
+      if (const auto gradient = arrives(i, place)) return *gradient;
     }
     throw Refusal(fmt::format("restore_block: offload (layer {})", layer_),
                   "no op of its backward reads a gradient of tokens", "expected \"recompute\"",
                   {.layer = layer_});
-  }
-
-  static void add(std::vector<Op> ops, std::vector<Op>& to) {
-    to.insert(to.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
   }
 
   Restored& all_;

@@ -64,12 +64,4 @@ bool ends_before(const StartRule& rule, int earlier, int op) {
          rule.place[index];
 }
 
-std::vector<RoutedLayer> routed_layers(const Program& program) {
-  std::vector<RoutedLayer> layers;
-  for (const Op& op : program.ops) {
-    if (binds_routing(op)) layers.push_back(routed_layer(op));
-  }
-  return layers;
-}
-
 }  // namespace moe

@@ -33,7 +33,4 @@ StartRule start_rule(const Program& program);
 /// True where `earlier` has always ended when `op` starts.
 bool ends_before(const StartRule& rule, int earlier, int op);
 
-/// The layers, micro-batches and parts that are routed, in the order of their exchanges of counts.
-std::vector<RoutedLayer> routed_layers(const Program& program);
-
 }  // namespace moe

@@ -23,6 +23,7 @@ refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gb
 refused "--out needs a value" "$root/experiments/quickstart" --out --quick
 refused "--preset needs a value" "$root/tests/run" --preset --label
 refused "--steps needs a value" "$root/experiments/gemm-share/run" --steps --bin
+refused "--micro-batches 0: expected numbers from 1 on" "$root/experiments/dropless-memory/run" --micro-batches 0
 refused "--threads needs a value" "$root/experiments/against_pytorch/run" --threads --rounds
 refused "--models needs a value" "$root/experiments/box_planners/run" --models --table
 refused "--precisions f16: expected f32, bf16 or both" "$root/experiments/box_planners/run" --precisions f16 --table

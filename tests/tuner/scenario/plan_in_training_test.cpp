@@ -54,7 +54,6 @@ TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
   ASSERT_FALSE(free.schedule.decisions.empty());
   EXPECT_EQ(free.said, "");
   const std::int64_t needed = peak_bytes(free.schedule);
-  EXPECT_GT(needed, peak_bytes({})) << "copies of experts take memory";
 
   EXPECT_EQ(plan_after_one("top2", needed).schedule, free.schedule);
   const Planned sharded = plan_after_one("top2", needed - 1);

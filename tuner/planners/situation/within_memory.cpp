@@ -1,6 +1,9 @@
 #include "tuner/planners/situation/within_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <set>
 #include <span>
@@ -8,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "db/console/format_rows.h"
+#include "db/console/progress.h"
 #include "moe/errors.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -84,17 +89,26 @@ std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::S
   if (sharded && fits(situation, *sharded) == true) return Lighter{*sharded, true};
   const moe::Schedule& least = sharded ? *sharded : schedule;
   const std::vector<int> blocks = restorable_blocks(situation.program, least);
+  db::Progress progress(
+      fmt::format("{}: blocks to be restored, of {}, so that a rank needs no more than {}",
+                  schedule.planner, blocks.size(),
+                  db::format_cell("bytes", situation.cluster.memory_bytes)),
+      1 + std::bit_width(blocks.size()));
+  int tried = 0;
   const auto with_first = [&](std::size_t count) {
     return with_blocks_restored(least, std::span(blocks).first(count));
   };
-  if (blocks.empty() || fits(situation, with_first(blocks.size())) != true) {
-    return Lighter{with_first(blocks.size()), false};
-  }
+  const auto is_enough = [&](std::size_t count) {
+    const bool enough = fits(situation, with_first(count)) == true;
+    progress.at(++tried);
+    return enough;
+  };
+  if (blocks.empty() || !is_enough(blocks.size())) return Lighter{with_first(blocks.size()), false};
   // Every block takes memory away, so halving finds the fewest that are enough.
   std::size_t too_few = 0, enough = blocks.size();
   while (enough - too_few > 1) {
     const std::size_t some = (too_few + enough) / 2;
-    (fits(situation, with_first(some)) == true ? enough : too_few) = some;
+    (is_enough(some) ? enough : too_few) = some;
   }
   return Lighter{with_first(enough), true};
 }
