@@ -307,7 +307,8 @@ struct Table<Fit> {
                                       Column{"alpha_error_s", &Fit::alpha_error_s},
                                       Column{"beta_error_s_per_unit", &Fit::beta_error_s_per_unit},
                                       Column{"outliers", &Fit::outliers},
-                                      Column{"verdict", &Fit::verdict}};
+                                      Column{"verdict", &Fit::verdict},
+                                      Column{"points_json", &Fit::points_json}};
 };
 
 template <>

@@ -294,7 +294,7 @@ struct TrialRepeat {
   int steps = 0;
 };
 
-/// A line t = alpha_s + beta_s_per_unit * n.
+/// Seconds by units (fit_curve.h): alpha_s of none, and beta_s_per_unit for each of many.
 struct Fit {
   std::int64_t id = 0;
   std::int64_t run_id = 0;  ///< the run that fitted it
@@ -311,7 +311,7 @@ struct Fit {
   double max_units = 0;
   double max_relative_residual = 0;
   /// Standard deviation of the relative residuals; none with no more samples than coefficients.
-  /// Where there is none, r2 says nothing: the line goes through all samples.
+  /// Where there is none, r2 says nothing: the curve goes through all samples.
   std::optional<double> relative_deviation = {};
   /// What was measured: the machine (none: that of the run), the network between its nodes (empty:
   /// not known, or it does not matter), and their number (0: not known, or it does not matter).
@@ -320,8 +320,9 @@ struct Fit {
   int nodes = 0;
   std::optional<double> alpha_error_s = {};  ///< standard error; none: the samples do not tell
   std::optional<double> beta_error_s_per_unit = {};
-  int outliers = 0;          ///< rows that the line leaves out; not among the samples
+  int outliers = 0;          ///< rows that are left out; not among the samples
   std::string verdict = {};  ///< "good", or what is wrong with it; empty: nobody judged
+  std::string points_json = {};  ///< [[units, seconds], ...] where they are no line, else empty
 };
 
 /// One row of a microbenchmark sweep, in nccl-tests' terms.

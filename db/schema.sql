@@ -337,8 +337,9 @@ CREATE INDEX trial_repeat_by_run ON trial_repeat (run_id) WHERE run_id IS NOT NU
 -- (fitted - measured) / measured; NULL where there were no more samples than coefficients, and then
 -- r2 says nothing. machine_id, network, nodes: what was measured; NULL, '' and 0 where that is not
 -- known. The machine is then that of the run. The errors are standard errors; NULL where the
--- samples do not tell. outliers: rows that the line leaves out; samples does not count them.
--- verdict: 'good', or what is wrong with the line; '' where nobody judged.
+-- samples do not tell. outliers: rows that are left out; samples does not count them.
+-- verdict: 'good', or what is wrong with the fit; '' where nobody judged. points_json: [[units,
+-- seconds], ...] between which times are interpolated; '' where a line explains the samples.
 CREATE TABLE fit (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
@@ -361,7 +362,8 @@ CREATE TABLE fit (
   alpha_error_s REAL CHECK (alpha_error_s >= 0),
   beta_error_s_per_unit REAL CHECK (beta_error_s_per_unit >= 0),
   outliers INTEGER NOT NULL DEFAULT 0 CHECK (outliers >= 0),
-  verdict TEXT NOT NULL DEFAULT ''
+  verdict TEXT NOT NULL DEFAULT '',
+  points_json TEXT NOT NULL DEFAULT '' CHECK (points_json = '' OR json_valid(points_json))
 ) STRICT;
 CREATE INDEX fit_by_run ON fit (run_id);
 CREATE INDEX fit_by_op ON fit (op, device, ranks, link);

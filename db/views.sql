@@ -331,7 +331,7 @@ SELECT fit.id AS fit, fit.op, fit.device, fit.ranks, fit.link, fit.alpha_s, fit.
        machine.hostname AS machine, fit.run_id AS run, run.started_at, fit.relative_deviation,
        measured_on.hostname AS measured_on, nullif(fit.network, '') AS network,
        nullif(fit.nodes, 0) AS nodes, fit.alpha_error_s, fit.beta_error_s_per_unit, fit.outliers,
-       nullif(fit.verdict, '') AS verdict
+       nullif(fit.verdict, '') AS verdict, nullif(fit.points_json, '') AS points
 FROM fit
 JOIN run ON run.id = fit.run_id
 JOIN machine ON machine.id = run.machine_id
