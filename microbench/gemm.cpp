@@ -10,7 +10,7 @@
 
 #include "db/console/format_rows.h"
 #include "microbench/pattern.h"
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 #include "microbench/table.h"
 #include "moe/errors.h"
 #include "moe/program/op.h"
@@ -345,7 +345,7 @@ Benchmark gemm_benchmark() {
     std::string rows = "64:4096:x4", inputs = "512", outputs = "2048";
     int experts = 4;
     GemmSweep sweep() const {
-      return {parse_sizes(rows), parse_size(inputs), parse_size(outputs), experts};
+      return {moe::parse_sizes(rows), moe::parse_size(inputs), moe::parse_size(outputs), experts};
     }
   };
   const auto options = std::make_shared<Options>();

@@ -12,7 +12,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "microbench/background.h"
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 #include "microbench/table.h"
 #include "microbench/thread_use.h"
 #include "moe/communicator/ranks.h"
@@ -324,13 +324,13 @@ struct InterferenceOptions {
   std::string bytes = "4M", linear = "512x512x2048";
 
   ActivitySizes sizes() const {
-    const auto numbers = split(linear, 'x');
+    const auto numbers = moe::split(linear, 'x');
     if (numbers.size() != 3) {
       throw moe::InputError(fmt::format(
           "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
     }
-    return {parse_size(bytes),
-            {parse_size(numbers[0]), parse_size(numbers[1]), parse_size(numbers[2])}};
+    return {moe::parse_size(bytes),
+            {moe::parse_size(numbers[0]), moe::parse_size(numbers[1]), moe::parse_size(numbers[2])}};
   }
 };
 

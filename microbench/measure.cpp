@@ -20,7 +20,7 @@
 #include "microbench/benchmark_files.h"
 #include "microbench/compare/compare_runs.h"
 #include "microbench/harness.h"
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 #include "microbench/table.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/communicator/announced_work.h"
@@ -197,7 +197,7 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered,
     throw moe::InputError(fmt::format("{} {}: runs are compared: expected {} RUN RUN", a.what,
                                       fmt::join(a.runs, " "), kCompare));
   }
-  if (!a.sizes.empty() && std::ranges::min(parse_sizes(a.sizes)) < 1) {
+  if (!a.sizes.empty() && std::ranges::min(moe::parse_sizes(a.sizes)) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
   }
   for (const std::string& option : a.google_options) {
@@ -234,7 +234,7 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered,
     if (!a.sizes.empty() && benchmark.sizes.empty() && a.what != "all") refuse_sizes(a, benchmark);
     const std::string& sizes = a.sizes.empty() ? benchmark.sizes : a.sizes;
     CommonOptions common{{}, sizes, request.dtype, ranks, text_of_file(read, benchmark)};
-    if (!sizes.empty()) common.sizes = parse_sizes(sizes);
+    if (!sizes.empty()) common.sizes = moe::parse_sizes(sizes);
     benchmark.check(common);
     request.chosen.push_back({benchmark, common});
   }

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "microbench/arguments.h"
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 #include "moe/errors.h"
 
 namespace microbench::benchmarks_test {
@@ -43,12 +43,12 @@ TEST(Benchmarks, OptionsReachThePlans) {
 
 TEST(Benchmarks, CollectivesAreSweptFromSizesOnThatTellLatency) {
   const auto all = benchmarks();
-  const auto sizes = parse_sizes(all[2].sizes);
+  const auto sizes = moe::parse_sizes(all[2].sizes);
   EXPECT_EQ(all[2].name, "collectives");
   EXPECT_EQ(sizes.front(), 16 << 10);
   EXPECT_EQ(sizes.back(), 64 << 20);
   EXPECT_GE(sizes.size(), 10u);
-  EXPECT_EQ(parse_sizes(all[1].sizes).front(), 256 << 10) << "copies of what lies in memory";
+  EXPECT_EQ(moe::parse_sizes(all[1].sizes).front(), 256 << 10) << "copies of what lies in memory";
 }
 
 TEST(Benchmarks, RefuseWhatTheyCannotMeasureBeforeAnyRankIsStarted) {

@@ -30,6 +30,7 @@ struct Arguments {
   // fit
   std::vector<std::int64_t> runs;    ///< only their measurements; all where it is empty
   std::string since;                 ///< since.h; any time where it is empty
+  std::string at;                    ///< sizes (moe/input/sizes.h) to compare fits at
   std::vector<std::string> judged;   ///< databases with studies whose predictions are judged
   std::vector<std::string> without;  ///< names of CostPart; each by itself where it is empty
   StudyOptions study;

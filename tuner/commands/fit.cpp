@@ -3,16 +3,20 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "db/console/format_rows.h"
+#include "db/console/statistics.h"
 #include "db/identity.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
+#include "moe/input/sizes.h"
 #include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
@@ -66,6 +70,57 @@ Asked asked_measurements(const db::Connection& connection, const Arguments& argu
   return asked;
 }
 
+void print_fits(const std::vector<db::Fit>& fits, const Asked& asked, db::Style style) {
+  db::RowWriter writer(
+      stdout, style,
+      {"op", "device", "ranks", "link", "alpha_s", "beta_s_per_unit", "unit", "r2", "samples",
+       "max_relative_residual", "alpha_error_s", "beta_error_s_per_unit", "outliers", "verdict",
+       "machine", "network", "nodes"});
+  for (const db::Fit& row : fits) {
+    const LinearFit line = from_record(row);
+    writer.row(
+        {row.op, row.device, std::int64_t{row.ranks}, row.link, row.alpha_s, row.beta_s_per_unit,
+         row.unit, db::optional_cell(line.r2), std::int64_t{row.samples}, row.max_relative_residual,
+         db::optional_cell(row.alpha_error_s), db::optional_cell(row.beta_error_s_per_unit),
+         std::int64_t{row.outliers}, row.verdict, asked.name_of_machine.at(row.machine_id.value()),
+         row.network, row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
+  }
+  writer.finish();
+}
+
+/// What the fits say of these sizes, in the bytes of the benchmark, beside what it measured there: the
+/// median of several runs.
+void print_at(const std::vector<MeasuredFit>& fits, const std::vector<std::int64_t>& sizes,
+              const Asked& asked, db::Style style) {
+  db::RowWriter writer(stdout, style,
+                       {"op", "device", "ranks", "link", "bytes", "predicted_s", "measured_s",
+                        "relative_error", "machine", "network", "nodes"});
+  for (const MeasuredFit& one : fits) {
+    if (!(one.units_per_byte > 0)) continue;
+    for (const std::int64_t bytes : sizes) {
+      const double units = one.units_per_byte * static_cast<double>(bytes);
+      const double predicted_s = seconds_of(one.fit, 1, units);
+      std::vector<double> measured_s;
+      for (const Sample& sample : one.samples) {
+        if (std::abs(sample.units - units) < 0.5 * one.units_per_byte) {
+          measured_s.push_back(sample.seconds);
+        }
+      }
+      db::Cell measured, error;
+      if (!measured_s.empty()) {
+        const double median_s = db::median(measured_s);
+        measured = median_s;
+        error = predicted_s / median_s - 1;
+      }
+      const db::Fit& row = one.record;
+      writer.row({row.op, row.device, std::int64_t{row.ranks}, row.link, bytes, predicted_s,
+                  measured, error, asked.name_of_machine.at(row.machine_id.value()), row.network,
+                  row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
+    }
+  }
+  writer.finish();
+}
+
 /// Doubtful fits are counted on stderr too, for those who read no tables. An alpha that is not
 /// resolved is small beside the times that were measured.
 void warn(const std::vector<db::Fit>& fits) {
@@ -91,7 +146,9 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   const std::string& path = arguments.scenario.database;
   db::Connection connection = db::open_writer(path, {.create = false});
   const Asked asked = asked_measurements(connection, arguments);
-  auto fits = fit_measurements(asked.measurements, asked.measured_on);
+  const std::vector<MeasuredFit> measured = fit_measurements(asked.measurements, asked.measured_on);
+  std::vector<db::Fit> fits;
+  for (const MeasuredFit& one : measured) fits.push_back(one.record);
   if (fits.empty()) {
     throw moe::InputError(fmt::format(
         "{}: --run and --since leave no measurement that makes a fit: moe-db runs --db {} --kind "
@@ -107,21 +164,11 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   db::finish_run(connection, run_id, "done");
   transaction.commit();
 
-  db::RowWriter writer(
-      stdout, style_of(arguments),
-      {"op", "device", "ranks", "link", "alpha_s", "beta_s_per_unit", "unit", "r2", "samples",
-       "max_relative_residual", "alpha_error_s", "beta_error_s_per_unit", "outliers", "verdict",
-       "machine", "network", "nodes"});
-  for (const db::Fit& row : fits) {
-    const LinearFit line = from_record(row);
-    writer.row(
-        {row.op, row.device, std::int64_t{row.ranks}, row.link, row.alpha_s, row.beta_s_per_unit,
-         row.unit, db::optional_cell(line.r2), std::int64_t{row.samples}, row.max_relative_residual,
-         db::optional_cell(row.alpha_error_s), db::optional_cell(row.beta_error_s_per_unit),
-         std::int64_t{row.outliers}, row.verdict, asked.name_of_machine.at(row.machine_id.value()),
-         row.network, row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
+  if (arguments.at.empty()) {
+    print_fits(fits, asked, style_of(arguments));
+  } else {
+    print_at(measured, moe::parse_sizes(arguments.at), asked, style_of(arguments));
   }
-  writer.finish();
   warn(fits);
   return 0;
 }

@@ -20,11 +20,6 @@ namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 
-/// The least relative residual of an outlier among collectives. Rows of a small one may arrive
-/// before its last participant: then it takes microseconds, and a line with the same relative error
-/// at all sizes would follow it.
-constexpr double kLeastOutlyingCall = 0.5;
-
 /// The value that represents samples of one size. Where ranks share processors it is the mean,
 /// because single ops get more or less than their share of the time and only all of them together
 /// get their share.
@@ -88,10 +83,7 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
     const std::vector<Sample> sizes = sizes_alone(shape.all, typical);
     if (sizes.empty()) continue;
     const std::string unit = shape.by_flops ? "flop" : "byte";
-    if (parts.has(CostPart::shapes)) {
-      costs.fits[key] =
-          parts.has(CostPart::size_factors) ? fit_sizes(sizes, unit) : fit_line(sizes, unit);
-    }
+    if (parts.has(CostPart::shapes)) costs.fits[key] = fit_curve(sizes, unit);
     const std::string general = shape.copies     ? "copy"
                                 : shape.by_flops ? gemm_fit(type_of_fit(shape.kind))
                                                  : "memory";
@@ -101,18 +93,15 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
     }
   }
   for (const auto& [wider, samples] : wider_samples) {
-    costs.fits[wider.first] = fit_line(samples, wider.second);
+    costs.fits[wider.first] = fit_curve(samples, wider.second);
   }
 }
 
 /// Fits of collectives that moved alone.
-void fit_calls(const Observations& seen, const CostParts& parts, CostModel& costs) {
+void fit_calls(const Observations& seen, CostModel& costs) {
   for (const auto& [key, observations] : seen.calls) {
     const std::vector<Sample> sizes = sizes_alone(observations);
-    if (sizes.empty()) continue;
-    costs.fits[key] = parts.has(CostPart::call_outliers)
-                          ? fit_line_without_outliers(sizes, "byte", kLeastOutlyingCall)
-                          : fit_line(sizes, "byte");
+    if (!sizes.empty()) costs.fits[key] = fit_curve(sizes, "byte");
   }
 }
 
@@ -177,7 +166,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
   CostModel costs;
   costs.device = std::move(device);
   fit_computation(seen, contended ? Typical::mean : Typical::median, parts, costs);
-  fit_calls(seen, parts, costs);
+  fit_calls(seen, costs);
   costs.interference = interference_of(seen, parts, costs);
   costs.gaps = gaps_of(seen, parts, costs);
   if (parts.has(CostPart::message_buffers)) costs.buffers = buffers_of(seen, costs);

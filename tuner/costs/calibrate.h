@@ -27,13 +27,13 @@ struct MeasuredIteration {
 ///
 /// 1. Computation and copies count as alone where less than 2% of their time overlapped another
 ///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
-///    become their median. A line is fitted to these per shape (shape_key; with points by size,
-///    fit_sizes), per kind, and for "gemm", "gemm_bf16", "gemm_f64", "memory" and "copy".
+///    become their median. A curve is fitted to these per shape (shape_key), per kind, and for
+///    "gemm", "gemm_bf16", "gemm_f64", "memory" and "copy".
 ///    [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
 ///    moved on their link, give one sample per call: the time from the last arrival to the last
-///    end, and the most bytes that any rank sent or received. They are fitted per kind and link,
-///    without outliers.
+///    end, and the most bytes that any rank sent or received. They are fitted per kind and link:
+///    rows of a small one may arrive before its last participant, and then it is an outlier.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]

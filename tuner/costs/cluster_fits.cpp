@@ -12,13 +12,15 @@
 #include <variant>
 
 #include "moe/input/similar.h"
+#include "moe/ops/collective.h"
 
 namespace tuner {
 namespace {
 
 constexpr double kMostSeconds = 10;
 constexpr double kShortestPoint_s = 1e-9;
-constexpr double kMostPointBytes = 1e15;
+constexpr double kMostPointUnits = 1e18;
+constexpr int kMostRanks = 1'000'000;
 constexpr double kRounded = 1.05;  ///< figures of two digits are this near to what was measured
 constexpr double kBitsOfGbit = 1e9;
 
@@ -79,30 +81,47 @@ std::optional<FitSubject> subject_of(std::string_view name) {
                                 fmt::join(kGeneralCommunication, ", ")));
 }
 
-/// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes and seconds
-LinearFit read_points(const moe::InputValue& list) {
-  constexpr std::string_view expected = "a size in bytes and its seconds, as in [1024, 3.1e-4]";
+/// What a table's bytes are counted as: the bytes on the wire for each of them. bytes = "nccl-tests"
+/// is the size that it prints, "osu" that of OSU's benchmarks, for each pair of ranks where all
+/// exchange; both of ranks = N. "bus", which is usual: those of bus bandwidth.
+double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
+  const auto counted = table.optional_member("bytes");
+  const std::size_t as = counted ? counted->one_of({"bus", "nccl-tests", "osu"}) : 0;
+  if (as == 0) {
+    if (table.has("ranks")) table.refuse("ranks", "is of bytes = \"nccl-tests\" or \"osu\"");
+    return 1;
+  }
+  const auto ranks = static_cast<int>(table.integer("ranks", 2, kMostRanks));
+  const auto factor = moe::bus_factor(op, ranks);
+  if (!factor) counted->refuse(fmt::format("no benchmark is of {}", op));
+  const bool is_of_pairs = op == "all_to_all" || op == "all_to_all_v" || op == "all_gather";
+  return as == 2 && is_of_pairs ? ranks - 1 : *factor;
+}
+
+/// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes or FLOPs, and seconds
+LinearFit read_points(const moe::InputValue& list, std::string_view unit, double units_of_one) {
+  constexpr std::string_view expected = "a size and its seconds, as in [1024, 3.1e-4]";
   std::vector<SizeTime> points;
   for (const moe::InputValue& entry : list.list("a list of sizes and their times")) {
     const std::vector<moe::InputValue> pair = entry.list(expected);
     if (pair.size() != 2) entry.fail(expected);
     const SizeTime point{
-        pair[0].number(0, kMostPointBytes, "bytes, from 0 to 1e15"),
+        pair[0].number(0, kMostPointUnits, "bytes or FLOPs, from 0 to 1e18"),
         pair[1].number(kShortestPoint_s, kMostSeconds, "seconds, from 1e-9 to 10")};
-    if (!points.empty() && point.units <= points.back().units) pair[0].refuse("sizes must ascend");
-    if (!points.empty() && point.seconds < points.back().seconds) {
-      pair[1].refuse("a larger size must not take less time");
-    }
+    if (!points.empty() && point.units * units_of_one <= points.back().units)
+      pair[0].refuse("sizes must ascend");
     points.push_back(point);
+    points.back().units *= units_of_one;
   }
   if (points.size() < 2) list.fail("two points or more");
-  return fit_points(std::move(points), "byte");
+  return fit_points(std::move(points), std::string(unit));
 }
 
-LinearFit read_line_or_points(const moe::InputObject& table, const FitSubject& subject) {
+LinearFit read_line_or_points(const moe::InputObject& table, const std::string& op,
+                              const FitSubject& subject) {
+  const double units_of_one = subject.communicates ? bus_bytes_of_one(table, op) : 1;
   if (const auto points = table.optional_member("points")) {
-    if (!subject.communicates) points->refuse("points are of communication");
-    return read_points(*points);
+    return read_points(*points, subject.unit, units_of_one);
   }
   LinearFit fit;
   fit.alpha_s = table.number("alpha_s", 0, kMostSeconds, "seconds, from 0 to 10");
@@ -119,6 +138,7 @@ LinearFit read_line_or_points(const moe::InputObject& table, const FitSubject& s
   fit.beta_s_per_unit = subject.communicates
                             ? table.number(key, least, 1, "seconds per byte, above 0 and at most 1")
                             : table.number(key, 0, 1, "seconds per unit, from 0 to 1");
+  fit.beta_s_per_unit /= units_of_one;
   if (fit.alpha_s == 0 && fit.beta_s_per_unit == 0) {
     table.refuse(key,
                  fmt::format("these ops would take no time: expected alpha_s or {} above 0", key));
@@ -151,18 +171,18 @@ void read_fit(const moe::InputObject& fits, const std::string& op,
   const moe::InputObject table = fits.object(op, "a fit");
   if (!subject->communicates) {
     if (table.has("link")) table.refuse("link", "links are of communication, and this computes");
-    costs.fits[op] = read_line_or_points(table, *subject);
+    costs.fits[op] = read_line_or_points(table, op, *subject);
     return;
   }
   bool by_link = false;
   for (const char* link : {"inter_node", "intra_node"}) {
     if (!table.has(link)) continue;
     by_link = true;
-    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), *subject);
+    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), op, *subject);
   }
   if (by_link) return;
   const std::string link = link_of(table, fits, op, links);
-  costs.fits[link_key(op, link)] = read_line_or_points(table, *subject);
+  costs.fits[link_key(op, link)] = read_line_or_points(table, op, *subject);
 }
 
 /// A table of one fit, over a link of this bandwidth.

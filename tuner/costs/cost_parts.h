@@ -12,8 +12,6 @@ namespace tuner {
 
 enum class CostPart : std::uint8_t {
   shapes,
-  size_factors,
-  call_outliers,
   pairs,
   launch_gaps,
   card_queue,
@@ -29,11 +27,7 @@ struct NamedCostPart {
 
 inline constexpr std::array kCostParts{
     NamedCostPart{CostPart::shapes, "shapes",
-                  "a line for each shape of an op, not for its kind alone"},
-    NamedCostPart{CostPart::size_factors, "size_factors",
-                  "a point for each doubling of the size of a shape"},
-    NamedCostPart{CostPart::call_outliers, "call_outliers",
-                  "collectives far from their line do not bend it"},
+                  "a fit for each shape of an op, not for its kind alone"},
     NamedCostPart{CostPart::pairs, "pairs", "speeds of two occupations beside each other"},
     NamedCostPart{CostPart::launch_gaps, "launch_gaps", "the time before an op that may start"},
     NamedCostPart{CostPart::card_queue, "card_queue",

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <map>
+#include <cstddef>
+#include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "db/console/statistics.h"
@@ -19,46 +20,42 @@ namespace {
 /// noise at both ends would pass for an offset as long as the op itself.
 constexpr double kSmallestSpread = 1.8;
 constexpr std::size_t kFewestToJudge = 5;      ///< samples, to say that one of them is an outlier
-constexpr std::size_t kMostOutliers = 3;       ///< one sample in so many
+constexpr double kOutlying = 2.5;              ///< times off what those beside it take
 constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs lines are drawn
-constexpr double kNoLine = 0.2;                ///< relative deviation
+constexpr double kUnexplained = 0.02;          ///< relative deviation that no point need explain
+constexpr double kApart = 1.2;                 ///< a point's size over that of the one before
+constexpr double kScatter = 0.2;               ///< relative deviation
 constexpr double kResolved = 3;                ///< alpha over its standard error
 constexpr int kCoefficients = 2;
-constexpr double kBeyond = 4;  ///< points lie so many times beyond the sizes of samples
 
 struct Line {
   double alpha = 0;
   double beta = 0;
+
+  double at(double units) const { return alpha + beta * units; }
 };
 
-/// A sample over its seconds: alpha c + beta n = 1 where the line meets it.
-struct Scaled {
-  double c = 0, n = 0;
-};
+using OneCallTimes = std::vector<SizeTime>;  ///< one call each, by ascending size
 
-double residual_of(Line line, Scaled row) { return line.alpha * row.c + line.beta * row.n - 1; }
-
-/// Throws std::invalid_argument for times that are not positive and finite.
-std::vector<Scaled> scaled(std::span<const Sample> samples) {
-  std::vector<Scaled> rows;
+/// Throws std::invalid_argument without samples, and for times that are not positive and finite.
+OneCallTimes calls_of(std::span<const Sample> samples) {
+  if (samples.empty()) throw std::invalid_argument("fit_curve: no samples");
+  OneCallTimes calls;
   for (const Sample& sample : samples) {
     if (!(sample.seconds > 0) || !std::isfinite(sample.seconds)) {
-      throw std::invalid_argument(fmt::format("fit_line: a time of {} s", sample.seconds));
+      throw std::invalid_argument(fmt::format("fit_curve: a time of {} s", sample.seconds));
     }
-    rows.push_back({sample.calls / sample.seconds, sample.units / sample.seconds});
+    calls.push_back(
+        {units_per_call(sample.calls, sample.units), sample.seconds / std::max(sample.calls, 1.0)});
   }
-  return rows;
+  std::ranges::sort(calls, {},
+                    [](const SizeTime& call) { return std::tuple(call.units, call.seconds); });
+  return calls;
 }
 
-/// Whether the units per call differ enough to tell alpha from beta.
-bool is_spread(std::span<const Sample> samples) {
-  double least = INFINITY, most = 0;
-  for (const Sample& sample : samples) {
-    const double size = units_per_call(sample.calls, sample.units);
-    least = std::min(least, size);
-    most = std::max(most, size);
-  }
-  return most > kSmallestSpread * least;
+/// Whether the sizes differ enough to tell alpha from beta.
+bool is_spread(const OneCallTimes& calls) {
+  return calls.back().units > kSmallestSpread * calls.front().units;
 }
 
 /// The normal equations of the relative residuals: unknowns alpha, beta; every right side 1.
@@ -66,6 +63,16 @@ struct Equations {
   double cc = 0, cn = 0, nn = 0, c = 0, n = 0;
   bool spread = false;
 
+  explicit Equations(const OneCallTimes& calls) : spread(is_spread(calls)) {
+    for (const SizeTime& call : calls) {
+      const double of_alpha = 1 / call.seconds, of_beta = call.units / call.seconds;
+      cc += of_alpha * of_alpha;
+      cn += of_alpha * of_beta;
+      nn += of_beta * of_beta;
+      c += of_alpha;
+      n += of_beta;
+    }
+  }
   double determinant() const { return cc * nn - cn * cn; }
   bool tell_both() const { return spread && determinant() > 1e-12 * cc * nn; }
   /// The sum of squared relative residuals, without what is the same for all lines.
@@ -73,149 +80,191 @@ struct Equations {
     return line.alpha * line.alpha * cc + 2 * line.alpha * line.beta * cn +
            line.beta * line.beta * nn - 2 * line.alpha * c - 2 * line.beta * n;
   }
+  Line least() const {
+    if (tell_both()) {
+      const Line line{(c * nn - n * cn) / determinant(), (n * cc - c * cn) / determinant()};
+      if (line.alpha >= 0 && line.beta >= 0) return line;
+    }
+    const Line flat{c / cc, 0};
+    if (nn <= 0) return flat;
+    const Line steep{0, n / nn};
+    return spread && cost(flat) < cost(steep) ? flat : steep;
+  }
 };
 
-/// Throws as scaled, and std::invalid_argument without samples.
-Equations equations_of(std::span<const Sample> samples) {
-  if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
-  Equations equations;
-  for (const Scaled& row : scaled(samples)) {
-    equations.cc += row.c * row.c;
-    equations.cn += row.c * row.n;
-    equations.nn += row.n * row.n;
-    equations.c += row.c;
-    equations.n += row.n;
-  }
-  equations.spread = is_spread(samples);
-  return equations;
-}
-
-Line solve(const Equations& e) {
-  if (e.tell_both()) {
-    const Line line{(e.c * e.nn - e.n * e.cn) / e.determinant(),
-                    (e.n * e.cc - e.c * e.cn) / e.determinant()};
-    if (line.alpha >= 0 && line.beta >= 0) return line;
-  }
-  const Line flat{e.cc > 0 ? e.c / e.cc : 0, 0};
-  if (e.nn <= 0) return flat;
-  const Line steep{0, e.n / e.nn};
-  return e.spread && e.cost(flat) < e.cost(steep) ? flat : steep;
-}
-
-/// The lines of step 1, through samples evenly spaced among `rows`.
-std::vector<Line> lines_through(std::span<const Scaled> rows, bool spread) {
-  const std::size_t step = (rows.size() + kMostThroughPairs - 1) / kMostThroughPairs;
+/// Lines through two calls, and through one and an axis, of calls evenly spaced among these.
+std::vector<Line> lines_through(const OneCallTimes& calls) {
+  const std::size_t step = (calls.size() + kMostThroughPairs - 1) / kMostThroughPairs;
+  const bool spread = is_spread(calls);
   std::vector<Line> lines;
-  for (std::size_t i = 0; i < rows.size(); i += step) {
-    if (rows[i].n > 0) lines.push_back({0, 1 / rows[i].n});
-    if ((spread || !(rows[i].n > 0)) && rows[i].c > 0) lines.push_back({1 / rows[i].c, 0});
-    for (std::size_t j = i + step; spread && j < rows.size(); j += step) {
-      const double determinant = rows[i].c * rows[j].n - rows[j].c * rows[i].n;
-      if (std::abs(determinant) < 1e-12 * rows[i].c * rows[j].n) continue;
-      const Line line{(rows[j].n - rows[i].n) / determinant, (rows[i].c - rows[j].c) / determinant};
-      if (line.alpha >= 0 && line.beta >= 0) lines.push_back(line);
+  for (std::size_t i = 0; i < calls.size(); i += step) {
+    const SizeTime& one = calls[i];
+    if (one.units > 0) lines.push_back({0, one.seconds / one.units});
+    if (spread || !(one.units > 0)) lines.push_back({one.seconds, 0});
+    for (std::size_t j = i + step; spread && j < calls.size(); j += step) {
+      const double beta = (calls[j].seconds - one.seconds) / (calls[j].units - one.units);
+      const Line line{one.seconds - beta * one.units, beta};
+      if (std::isfinite(beta) && line.alpha >= 0 && line.beta >= 0) lines.push_back(line);
     }
   }
   return lines;
 }
 
-/// Steps 1 and 2: the samples that are no outliers.
-std::vector<Sample> without_outliers(std::span<const Sample> samples, double least_outlier) {
-  std::vector<Sample> all(samples.begin(), samples.end());
-  if (samples.size() < kFewestToJudge) return all;
-  const std::vector<Scaled> rows = scaled(samples);
-  const std::size_t half = (rows.size() + kCoefficients + 1) / 2;
+/// The line that has most calls near it.
+Line middle_line(const OneCallTimes& calls) {
   Line best;
-  double least_median = INFINITY;
-  std::vector<double> residuals(rows.size());
-  for (const Line line : lines_through(rows, is_spread(samples))) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      residuals[i] = std::abs(residual_of(line, rows[i]));
-    }
-    const auto median = residuals.begin() + static_cast<std::ptrdiff_t>(half - 1);
-    std::nth_element(residuals.begin(), median, residuals.end());
-    if (*median >= least_median) continue;
-    least_median = *median;
+  double least = INFINITY;
+  std::vector<double> residuals(calls.size());
+  const auto middle = residuals.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
+  for (const Line line : lines_through(calls)) {
+    std::ranges::transform(calls, residuals.begin(), [&](const SizeTime& call) {
+      return std::abs(line.at(call.units) / call.seconds - 1);
+    });
+    std::nth_element(residuals.begin(), middle, residuals.end());
+    if (*middle >= least) continue;
+    least = *middle;
     best = line;
   }
-  const double deviation =
-      1.4826 * (1 + 5 / static_cast<double>(rows.size() - kCoefficients)) * least_median;
-  const double farthest = std::max(2.5 * deviation, least_outlier);
-  std::vector<Sample> kept;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (std::abs(residual_of(best, rows[i])) <= farthest) kept.push_back(samples[i]);
-  }
-  return kMostOutliers * (rows.size() - kept.size()) <= rows.size() ? kept : all;
+  return best;
 }
 
-/// On the straight pieces between points, and on the first and the last beyond them.
-double time_on_pieces(const std::vector<SizeTime>& points, double units) {
-  auto after = std::ranges::lower_bound(points, units, {}, &SizeTime::units);
-  after = std::clamp(after, points.begin() + 1, points.end() - 1);
-  const SizeTime &left = *std::prev(after), &right = *after;
-  const double share = (units - left.units) / (right.units - left.units);
-  return std::max(left.seconds + share * (right.seconds - left.seconds), 0.0);
+/// Whether a call is as long as a constant time, or a constant rate, lets expect from another.
+bool follows(const SizeTime& call, const SizeTime& other) {
+  const double at_rate = other.units > 0 ? other.seconds * call.units / other.units : INFINITY;
+  return call.seconds * kOutlying >= std::min(other.seconds, at_rate) &&
+         call.seconds <= kOutlying * std::max(other.seconds, at_rate);
 }
 
-/// fit_sizes: the points.
-std::vector<SizeTime> points_of(const LinearFit& line, std::span<const Sample> samples) {
-  struct Size {
-    std::vector<double> units, off_line;
-  };
-  std::map<int, Size> doublings;
-  for (const Sample& sample : samples) {
-    if (!(sample.units > 0)) return {};
-    const double units = units_per_call(sample.calls, sample.units);
-    Size& size = doublings[std::ilogb(units)];
-    size.units.push_back(units);
-    size.off_line.push_back(sample.seconds / seconds_of(line, sample.calls, sample.units));
+/// Step 1 of fit_curve.
+OneCallTimes without_outliers(const OneCallTimes& calls) {
+  if (calls.size() < kFewestToJudge) return calls;
+  const Line line = middle_line(calls);
+  std::vector<double> off_line;
+  for (const SizeTime& call : calls) {
+    const double expected = std::max(line.at(call.units), std::numeric_limits<double>::min());
+    off_line.push_back(call.seconds / expected);
   }
-  if (doublings.size() < 2) return {};
-  std::vector<SizeTime> points;
-  const auto add = [&](double units, double off_line) {
-    const double seconds = off_line * seconds_of(line, 1, units);
-    points.push_back({units, points.empty() ? seconds : std::max(seconds, points.back().seconds)});
+  const auto is_far = [&](std::size_t i, std::size_t count) {
+    const std::size_t first = std::min(i - std::min(i, count / 2), calls.size() - count);
+    const auto begin = off_line.begin() + static_cast<std::ptrdiff_t>(first);
+    const double beside = db::median({begin, begin + static_cast<std::ptrdiff_t>(count)});
+    return off_line[i] > kOutlying * beside || off_line[i] * kOutlying < beside;
   };
-  const Size &first = doublings.begin()->second, &last = doublings.rbegin()->second;
-  add(db::median(first.units) / kBeyond, db::median(first.off_line));
-  for (const auto& [exponent, size] : doublings) {
-    add(db::median(size.units), db::median(size.off_line));
+  OneCallTimes kept;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const bool follows_next = (i == 0 && follows(calls[0], calls[1])) ||
+                              (i + 1 == calls.size() && follows(calls[i], calls[i - 1]));
+    if (follows_next || !is_far(i, 3) || !is_far(i, kFewestToJudge)) kept.push_back(calls[i]);
   }
-  add(kBeyond * db::median(last.units), db::median(last.off_line));
+  return kept;
+}
+
+/// Sizes of which each is larger than the one before, the smallest and the largest among them.
+std::vector<double> sizes_apart(const OneCallTimes& calls) {
+  std::vector<double> sizes{calls.front().units};
+  for (const SizeTime& call : calls) {
+    if (call.units > kApart * sizes.back()) sizes.push_back(call.units);
+  }
+  if (sizes.size() > 1) sizes.back() = calls.back().units;
+  return sizes;
+}
+
+/// Points at these sizes, two or more of those of calls: least squares of the relative residuals,
+/// whose equations have three diagonals.
+std::vector<SizeTime> points_at(const std::vector<double>& sizes, const OneCallTimes& calls) {
+  std::vector<double> diagonal(sizes.size()), beside(sizes.size()), right(sizes.size());
+  std::size_t after = 1;
+  for (const SizeTime& call : calls) {
+    while (call.units > sizes[after]) ++after;
+    const double share = (call.units - sizes[after - 1]) / (sizes[after] - sizes[after - 1]);
+    const double of_left = (1 - share) / call.seconds, of_right = share / call.seconds;
+    diagonal[after - 1] += of_left * of_left;
+    diagonal[after] += of_right * of_right;
+    beside[after - 1] += of_left * of_right;
+    right[after - 1] += of_left;
+    right[after] += of_right;
+  }
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const double factor = beside[i - 1] / diagonal[i - 1];
+    diagonal[i] -= factor * beside[i - 1];
+    right[i] -= factor * right[i - 1];
+  }
+  std::vector<SizeTime> points(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    const double known = i + 1 < sizes.size() ? beside[i] * points[i + 1].seconds : 0;
+    points[i] = {sizes[i], (right[i] - known) / diagonal[i]};
+  }
   return points;
 }
 
-/// The line through `samples`, without anything that judges it.
-LinearFit draw_line(std::span<const Sample> samples, const Equations& equations, std::string unit) {
-  LinearFit fit;
-  fit.unit = std::move(unit);
-  fit.samples = static_cast<int>(samples.size());
-  fit.min_units = INFINITY;
-  for (const Sample& sample : samples) {
-    fit.min_units = std::min(fit.min_units, sample.units);
-    fit.max_units = std::max(fit.max_units, sample.units);
+double square(double x) { return x * x; }
+
+double squares_off(const std::vector<SizeTime>& points, const OneCallTimes& calls) {
+  double sum = 0;
+  for (const SizeTime& call : calls) {
+    sum += square(db::seconds_at(points, call.units) / call.seconds - 1);
   }
-  const Line line = solve(equations);
-  fit.alpha_s = line.alpha;
-  fit.beta_s_per_unit = line.beta;
-  return fit;
+  return sum;
 }
 
-/// Adds what tells how well `fit` meets the samples it was drawn through.
-void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equations) {
+/// Step 3 of fit_curve: no points where the line is best.
+std::vector<SizeTime> points_that_explain(const Line& line, const OneCallTimes& calls) {
+  const auto count = static_cast<double>(calls.size());
+  const auto criterion = [&](double squares, std::size_t points) {
+    return count * std::log(squares / count + square(kUnexplained)) +
+           2 * static_cast<double>(points) * std::log(count);
+  };
+  double of_line = 0;
+  for (const SizeTime& call : calls) of_line += square(line.at(call.units) / call.seconds - 1);
+  double least = criterion(of_line, kCoefficients);
+  std::vector<SizeTime> best;
+  std::vector<double> sizes = sizes_apart(calls);
+  while (sizes.size() > kCoefficients) {
+    const std::vector<SizeTime> points = points_at(sizes, calls);
+    const bool are_times = std::ranges::all_of(points, [](auto& one) { return one.seconds > 0; });
+    const double found = criterion(squares_off(points, calls), points.size());
+    if (are_times && found < least && 5 * points.size() + 3 <= 3 * calls.size()) {
+      least = found;
+      best = points;
+    }
+    std::vector<double> next;
+    double fewest = INFINITY;
+    for (std::size_t out = 1; out + 1 < sizes.size(); ++out) {
+      std::vector<double> others = sizes;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(out));
+      const double squares = squares_off(points_at(others, calls), calls);
+      if (squares >= fewest) continue;
+      fewest = squares;
+      next = std::move(others);
+    }
+    sizes = std::move(next);
+  }
+  return best;
+}
+
+/// Gives a fit by points its coefficients.
+void follow_points(LinearFit& fit) {
+  const SizeTime &before = fit.points[fit.points.size() - 2], &last = fit.points.back();
+  fit.alpha_s = db::seconds_at(fit.points, 0);
+  fit.beta_s_per_unit =
+      std::max((last.seconds - before.seconds) / (last.units - before.units), 0.0);
+}
+
+/// Adds what tells how well `fit` meets the calls it was drawn through.
+void judge(LinearFit& fit, const OneCallTimes& calls) {
+  fit.samples = static_cast<int>(calls.size());
   double mean = 0;
-  for (const Sample& sample : samples) mean += sample.seconds / fit.samples;
+  for (const SizeTime& call : calls) mean += call.seconds / fit.samples;
   double residual = 0, total = 0, relative = 0;
-  for (const Sample& sample : samples) {
-    const double error = seconds_of(fit, sample.calls, sample.units) - sample.seconds;
+  for (const SizeTime& call : calls) {
+    const double error = seconds_of(fit, 1, call.units) - call.seconds;
     residual += error * error;
-    relative += error * error / (sample.seconds * sample.seconds);
-    total += (sample.seconds - mean) * (sample.seconds - mean);
-    fit.max_relative_residual =
-        std::max(fit.max_relative_residual, std::abs(error) / sample.seconds);
+    relative += square(error / call.seconds);
+    total += square(call.seconds - mean);
+    fit.max_relative_residual = std::max(fit.max_relative_residual, std::abs(error) / call.seconds);
   }
   const int coefficients = (fit.alpha_s > 0 ? 1 : 0) + (fit.beta_s_per_unit > 0 ? 1 : 0);
-  const int freedom = fit.samples - std::max(coefficients, static_cast<int>(fit.points.size()) - 2);
+  const int freedom = fit.samples - std::max(coefficients, static_cast<int>(fit.points.size()));
   if (freedom <= 0) return;
   const double deviation = std::sqrt(relative / freedom);
   fit.relative_deviation = deviation;
@@ -223,6 +272,7 @@ void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equ
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);
   // Of a coefficient that is held at 0, too: how far above it may be.
+  const Equations equations(calls);
   if (equations.tell_both()) {
     fit.alpha_error_s = deviation * std::sqrt(equations.nn / equations.determinant());
     fit.beta_error_s_per_unit = deviation * std::sqrt(equations.cc / equations.determinant());
@@ -237,35 +287,30 @@ void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equ
 
 double units_per_call(double calls, double units) { return units / std::max(calls, 1.0); }
 
-LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
-  const Equations equations = equations_of(samples);
-  LinearFit fit = draw_line(samples, equations, std::move(unit));
-  judge(fit, samples, equations);
-  return fit;
-}
-
-LinearFit fit_sizes(std::span<const Sample> samples, std::string unit) {
-  const Equations equations = equations_of(samples);
-  LinearFit fit = draw_line(samples, equations, std::move(unit));
-  fit.points = points_of(fit, samples);
-  judge(fit, samples, equations);
+LinearFit fit_curve(std::span<const Sample> samples, std::string unit) {
+  const OneCallTimes all = calls_of(samples), calls = without_outliers(all);
+  const Line line = Equations(calls).least();
+  LinearFit fit;
+  fit.unit = std::move(unit);
+  fit.alpha_s = line.alpha;
+  fit.beta_s_per_unit = line.beta;
+  fit.points = points_that_explain(line, calls);
+  if (!fit.points.empty()) follow_points(fit);
+  const auto [least, most] = std::ranges::minmax(samples, {}, &Sample::units);
+  fit.min_units = least.units;
+  fit.max_units = most.units;
+  fit.outliers = static_cast<int>(all.size() - calls.size());
+  judge(fit, calls);
   return fit;
 }
 
 LinearFit fit_points(std::vector<SizeTime> points, std::string unit) {
-  std::vector<Sample> samples;
-  for (const SizeTime& point : points) samples.push_back({1, point.units, point.seconds});
-  LinearFit fit = draw_line(samples, equations_of(samples), std::move(unit));
-  fit.samples = 0;  // it is told, not measured here
+  LinearFit fit;
+  fit.unit = std::move(unit);
+  fit.min_units = points.front().units;
+  fit.max_units = points.back().units;
   fit.points = std::move(points);
-  return fit;
-}
-
-LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string unit,
-                                    double least_outlier) {
-  const std::vector<Sample> kept = without_outliers(samples, least_outlier);
-  LinearFit fit = fit_line(kept, std::move(unit));
-  fit.outliers = static_cast<int>(samples.size() - kept.size());
+  follow_points(fit);
   return fit;
 }
 
@@ -278,7 +323,7 @@ std::string verdict_of(const LinearFit& fit) {
     wrong.push_back(
         fmt::format("{} outlier{} left out", fit.outliers, fit.outliers == 1 ? "" : "s"));
   }
-  if (fit.relative_deviation.value_or(0) > kNoLine) wrong.emplace_back("samples are no line");
+  if (fit.relative_deviation.value_or(0) > kScatter) wrong.emplace_back("samples scatter");
   const bool resolved =
       fit.alpha_error_s && fit.alpha_s >= kResolved * *fit.alpha_error_s && fit.alpha_s > 0;
   if (has_alpha && !few && !resolved) wrong.emplace_back(kAlphaNotResolved);
@@ -286,15 +331,15 @@ std::string verdict_of(const LinearFit& fit) {
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
-  if (!fit.points.empty()) return calls * time_on_pieces(fit.points, units_per_call(calls, units));
-  return fit.alpha_s * calls + fit.beta_s_per_unit * units;
+  if (fit.points.empty()) return fit.alpha_s * calls + fit.beta_s_per_unit * units;
+  return calls * db::seconds_at(fit.points, units_per_call(calls, units));
 }
 
 StraightPiece piece_at(const LinearFit& fit, double units) {
   if (fit.points.empty()) return {fit.alpha_s, fit.beta_s_per_unit};
-  const double startup_s = time_on_pieces(fit.points, 0);
+  const double startup_s = db::seconds_at(fit.points, 0);
   if (!(units > 0)) return {startup_s, fit.beta_s_per_unit};
-  return {startup_s, (time_on_pieces(fit.points, units) - startup_s) / units};
+  return {startup_s, (db::seconds_at(fit.points, units) - startup_s) / units};
 }
 
 bool extrapolates(const LinearFit& fit, double units) {

@@ -26,12 +26,6 @@ const std::map<std::string, TimedCopy> kCopies{{"host_copy", {"memory", 2}},
                                                {"host_to_device", {"fetch_rows", 2}},
                                                {"device_to_host", {"offload_rows", 2}}};
 
-/// The time of a message is nearly a line: while small messages wait for a latency, the link of a
-/// box takes the bytes of the next. That of products and copies bends by two to three times, where
-/// they are small or fit a cache.
-constexpr double kLeastOutlierOfLinks = 0.4;
-constexpr double kLeastOutlierOfDevices = 0.6;
-
 /// What a fit is of.
 struct Key {
   MeasuredOn on;
@@ -46,6 +40,7 @@ struct Key {
 struct MeasuredSample {
   Sample sample;
   std::int64_t run = 0;
+  double units_per_byte = 0;
   int rounds = 1;
   std::optional<double> relative_deviation = {};  ///< of the rounds
 };
@@ -77,12 +72,12 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
     if (pair.empty()) return {};
     const Sample slowdown{1, 1, row.time_s / parameters.value("alone_s", 0.0)};
     return {{{on, pair, row.device, row.ranks, "", "second"},
-             {slowdown, row.run_id, static_cast<int>(row.samples), row.relative_deviation}}};
+             {slowdown, row.run_id, 0, static_cast<int>(row.samples), row.relative_deviation}}};
   }
   if (const auto factor = moe::bus_factor(row.op, row.ranks)) {
     return {
         {{on, row.op, row.device, row.ranks, on.nodes > 1 ? "inter_node" : "intra_node", "byte"},
-         {{1, *factor * bytes, row.time_s}, row.run_id}}};
+         {{1, *factor * bytes, row.time_s}, row.run_id, *factor}}};
   }
   if (row.flops > 0) {
     const double products = std::max(1, parameters_in(row).value("experts", 0));
@@ -92,10 +87,16 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
   }
   if (const auto copies = kCopies.find(row.op); copies != kCopies.end()) {
     const auto& [fit, arrays] = copies->second;
-    return {
-        {{machine, fit, row.device, 1, "", "byte"}, {{1, arrays * bytes, row.time_s}, row.run_id}}};
+    return {{{machine, fit, row.device, 1, "", "byte"},
+             {{1, arrays * bytes, row.time_s}, row.run_id, arrays}}};
   }
   return {};
+}
+
+std::vector<Sample> samples_in(const std::vector<MeasuredSample>& rows) {
+  std::vector<Sample> samples;
+  for (const MeasuredSample& row : rows) samples.push_back(row.sample);
+  return samples;
 }
 
 /// The mean slowdown of the newest run. Its samples are the rounds, and its deviation that of rounds
@@ -103,9 +104,7 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
 LinearFit fit_of_slowdown(std::vector<MeasuredSample> rows) {
   const auto newest = std::ranges::max(rows, {}, &MeasuredSample::run).run;
   std::erase_if(rows, [&](const MeasuredSample& row) { return row.run != newest; });
-  std::vector<Sample> samples;
-  for (const MeasuredSample& row : rows) samples.push_back(row.sample);
-  LinearFit fit = fit_line(samples, "second");
+  LinearFit fit = fit_curve(samples_in(rows), "second");
   fit.samples = 0;
   for (const MeasuredSample& row : rows) {
     fit.samples += row.rounds;
@@ -118,18 +117,10 @@ LinearFit fit_of_slowdown(std::vector<MeasuredSample> rows) {
   return fit;
 }
 
-LinearFit fit_of(const Key& key, const std::vector<MeasuredSample>& rows) {
-  if (key.unit == "second") return fit_of_slowdown(rows);
-  std::vector<Sample> samples;
-  for (const MeasuredSample& row : rows) samples.push_back(row.sample);
-  return fit_line_without_outliers(
-      samples, key.unit, key.link.empty() ? kLeastOutlierOfDevices : kLeastOutlierOfLinks);
-}
-
 }  // namespace
 
-std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,
-                                      const std::map<std::int64_t, MeasuredOn>& measured_on) {
+std::vector<MeasuredFit> fit_measurements(std::span<const db::Measurement> measurements,
+                                          const std::map<std::int64_t, MeasuredOn>& measured_on) {
   std::map<Key, std::vector<MeasuredSample>> samples;
   std::map<MeasuredOn, std::int64_t> newest_run;
   for (const db::Measurement& row : measurements) {
@@ -145,12 +136,16 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
   std::vector<const std::pair<const Key, std::vector<MeasuredSample>>*> by_age;
   for (const auto& entry : samples) by_age.push_back(&entry);
   std::ranges::stable_sort(by_age, {}, [&](auto* entry) { return newest_run[entry->first.on]; });
-  std::vector<db::Fit> fits;
+  std::vector<MeasuredFit> fits;
   for (const auto* entry : by_age) {
-    const Key& key = entry->first;
-    db::Fit& record =
-        fits.emplace_back(to_record(key.link.empty() ? key.op : link_key(key.op, key.link),
-                                    fit_of(key, entry->second), key.device, key.ranks));
+    const auto& [key, rows] = *entry;
+    MeasuredFit& one = fits.emplace_back();
+    one.samples = samples_in(rows);
+    one.units_per_byte = rows.front().units_per_byte;
+    one.fit = key.unit == "second" ? fit_of_slowdown(rows) : fit_curve(one.samples, key.unit);
+    one.record = to_record(key.link.empty() ? key.op : link_key(key.op, key.link), one.fit,
+                           key.device, key.ranks);
+    db::Fit& record = one.record;
     if (key.on.machine_id != 0) record.machine_id = key.on.machine_id;
     record.network = key.on.network;
     record.nodes = key.on.nodes;

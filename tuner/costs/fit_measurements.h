@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/records.h"
+#include "tuner/costs/fit.h"
 
 namespace tuner {
 
@@ -18,6 +19,13 @@ struct MeasuredOn {
   int nodes = 0;                ///< 0 where it is not known
 
   friend auto operator<=>(const MeasuredOn&, const MeasuredOn&) = default;
+};
+
+struct MeasuredFit {
+  LinearFit fit;
+  db::Fit record;               ///< the fit as a row, with what it was measured on
+  std::vector<Sample> samples;  ///< that it is of, outliers among them
+  double units_per_byte = 0;    ///< of a row's `bytes`; 0 where units are no bytes
 };
 
 /// Fits the rows of microbenchmark sweeps, with the verdict on each. Rows that were measured on
@@ -41,7 +49,7 @@ struct MeasuredOn {
 /// values, and times that are not positive, are left out.
 ///
 /// `measured_on` is by run; a run that is not listed is on one node of a machine that is not known.
-std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,
-                                      const std::map<std::int64_t, MeasuredOn>& measured_on);
+std::vector<MeasuredFit> fit_measurements(std::span<const db::Measurement> measurements,
+                                          const std::map<std::int64_t, MeasuredOn>& measured_on);
 
 }  // namespace tuner

@@ -31,6 +31,7 @@ db::Fit to_record(const std::string& key, const LinearFit& fit, const std::strin
         }
       },
       record, fit);
+  record.points_json = db::json_of_points(fit.points);
   return record;
 }
 
@@ -39,6 +40,7 @@ LinearFit from_record(const db::Fit& record) {
   fit.unit = record.unit;
   each_figure([](const char* /*name*/, auto& to, const auto& from) { to = from; }, fit, record);
   if (!record.relative_deviation) fit.r2.reset();
+  fit.points = db::points_of_json(record.points_json);
   return fit;
 }
 

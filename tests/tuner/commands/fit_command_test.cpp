@@ -82,7 +82,7 @@ TEST(FitCommand, RefusesToJudgeWhatItDoesNotKnow) {
   { auto connection = db::open_writer(path); }
   const auto part = moe_tune({"fit", "--judge", path, "--without", "moods"});
   EXPECT_EQ(part.code, 2);
-  EXPECT_THAT(part.errors, HasSubstr("--without moods: expected one of shapes size_factors"));
+  EXPECT_THAT(part.errors, HasSubstr("--without moods: expected one of shapes "));
   const auto none = moe_tune({"fit", "--judge", path});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.errors, HasSubstr("no study with two measured trials"));

@@ -118,9 +118,47 @@ TEST(Cluster, ReadsFitsByPoints) {
   };
   EXPECT_THAT(error_with("[4096, 2e-4], [8192, 1e-3]", ""), HasSubstr("two points or more"));
   EXPECT_THAT(error_with("4096", "512"), HasSubstr("sizes must ascend"));
-  EXPECT_THAT(error_with("2e-4]", "2e-5]"), HasSubstr("a larger size must not take less time"));
+  EXPECT_THAT(error_with("2e-4]", "2e-5]"), HasSubstr("no error")) << "another protocol";
   EXPECT_THAT(error_with("[4096, 2e-4]", "[4096]"), HasSubstr("a size in bytes and its seconds"));
   EXPECT_THAT(error_with("link = \"intra_node\"\n", ""), HasSubstr("names no link"));
+}
+
+TEST(Cluster, ProductsMayHavePointsByFlops) {
+  const LinearFit fit = load(replaced("alpha_s = 5e-6\nbeta_s_per_flop = 1e-11\n",
+                                      "points = [[1e6, 1e-5], [1e9, 1e-3]]\n"))
+                            .costs.fits.at("gemm");
+  EXPECT_EQ(fit.unit, "flop");
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 1, 1e9), 1e-3);
+}
+
+TEST(Cluster, BytesOfAFitAreCountedAsItsTableDoes) {
+  const auto beta_s = [](const std::string& op, const std::string& keys) {
+    const auto costs =
+        load(std::string(kSound) + "[fit." + op +
+             "]\nlink = \"intra_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 6e-9\n" + keys)
+            .costs;
+    return costs.fits.at(op + "/intra_node").beta_s_per_unit;
+  };
+  const std::string nccl = "bytes = \"nccl-tests\"\nranks = 4\n",
+                    osu = "bytes = \"osu\"\nranks = 4\n";
+  EXPECT_DOUBLE_EQ(beta_s("all_gather", "bytes = \"bus\"\n"), 6e-9);
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce", nccl), 6e-9 / 1.5) << "2 * 3 / 4 of the array";
+  EXPECT_DOUBLE_EQ(beta_s("all_gather", nccl), 6e-9 / 0.75) << "of the whole array";
+  EXPECT_DOUBLE_EQ(beta_s("all_gather", osu), 6e-9 / 3) << "of the array that each rank has";
+  EXPECT_DOUBLE_EQ(beta_s("broadcast", osu), 6e-9);
+  const std::string points =
+      std::string(kSound) + "[fit.all_gather]\nlink = \"intra_node\"\n" + osu;
+  EXPECT_EQ(load(points + "points = [[1000, 1e-4], [2000, 1e-3]]\n")
+                .costs.fits.at("all_gather/intra_node")
+                .points.back()
+                .units,
+            6000);
+  const auto refused = [&](const std::string& fit) { return error_of(std::string(kSound) + fit); };
+  const std::string line = "alpha_s = 1e-5\nbeta_s_per_byte = 6e-9\nlink = \"intra_node\"\n";
+  EXPECT_THAT(refused("[fit.all_gather]\n" + line + "bytes = \"nccl-tests\"\n"),
+              HasSubstr("ranks"));
+  EXPECT_THAT(refused("[fit.all_gather]\n" + line + "ranks = 4\n"), HasSubstr("is of bytes = "));
+  EXPECT_THAT(refused("[fit.pass_on]\n" + line + nccl), HasSubstr("no benchmark is of pass_on"));
 }
 
 TEST(Cluster, AFitThatIsFasterThanItsLinkIsRefusedWithBothRates) {

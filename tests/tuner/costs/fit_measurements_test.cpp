@@ -21,6 +21,13 @@ db::Measurement row(const std::string& op, std::int64_t bytes, double flops, dou
   return m;
 }
 
+std::vector<db::Fit> records_of(const std::vector<db::Measurement>& rows,
+                                const std::map<std::int64_t, MeasuredOn>& measured_on) {
+  std::vector<db::Fit> records;
+  for (MeasuredFit& one : fit_measurements(rows, measured_on)) records.push_back(one.record);
+  return records;
+}
+
 TEST(FitMeasurements, FitsEachOpOnItsLink) {
   std::vector<db::Measurement> rows;
   for (std::int64_t size = 1 << 10; size <= 1 << 24; size *= 4) {
@@ -31,7 +38,7 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   }
   rows.push_back(row("all_to_all", 1 << 20, 0, 100));
   rows.back().wrong = 3;
-  const auto fits = fit_measurements(rows, {{1, {7, "box 2 Gbit/s", 4}}});
+  const auto fits = records_of(rows, {{1, {7, "box 2 Gbit/s", 4}}});
   ASSERT_EQ(fits.size(), 4u);
   EXPECT_EQ(fits[0].op, "gemm") << "it does not depend on the network";
   EXPECT_EQ(fits[0].network, "");
@@ -52,7 +59,7 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   EXPECT_EQ(fits[3].verdict, "good");
   EXPECT_NEAR(fits[3].alpha_s, 1e-4, 1e-9);
   EXPECT_NEAR(fits[3].beta_s_per_unit, 4e-9, 1e-13);
-  EXPECT_EQ(fit_measurements(rows, {{1, {7, "", 1}}})[3].link, "intra_node");
+  EXPECT_EQ(records_of(rows, {{1, {7, "", 1}}})[3].link, "intra_node");
 }
 
 /// A sweep over 1 Gbit/s, as a box of two nodes measured it, and three sizes over 0.3 Gbit/s.
@@ -71,7 +78,7 @@ std::vector<db::Measurement> two_rates(std::int64_t fast_run, std::int64_t slow_
 TEST(FitMeasurements, KeepsNetworksMachinesAndNodesApart) {
   const auto rows = two_rates(1, 2);
   const auto expect_apart = [&](const MeasuredOn& one, const MeasuredOn& other) {
-    const auto fits = fit_measurements(rows, {{1, one}, {2, other}});
+    const auto fits = records_of(rows, {{1, one}, {2, other}});
     ASSERT_EQ(fits.size(), 2u);
     EXPECT_NEAR(fits[0].alpha_s, 29.6e-6, 1e-9);
     EXPECT_NEAR(fits[0].beta_s_per_unit, 8.09e-9, 1e-13);
@@ -86,7 +93,7 @@ TEST(FitMeasurements, KeepsNetworksMachinesAndNodesApart) {
 }
 
 TEST(FitMeasurements, RowsOfAnotherRateThatNoNetworkTellsApartAreOutliers) {
-  const auto fits = fit_measurements(two_rates(4, 9), {{4, {7, "", 2}}, {9, {7, "", 2}}});
+  const auto fits = records_of(two_rates(4, 9), {{4, {7, "", 2}}, {9, {7, "", 2}}});
   ASSERT_EQ(fits.size(), 1u);
   EXPECT_NEAR(fits[0].alpha_s, 29.6e-6, 1e-9);
   EXPECT_NEAR(fits[0].beta_s_per_unit, 8.09e-9, 1e-13);
@@ -104,7 +111,7 @@ TEST(FitMeasurements, KeepsProductsOfBf16AndF64Apart) {
     rows.back().dtype = "f64";
   }
   std::map<std::string, double> rates;
-  for (const db::Fit& fit : fit_measurements(rows, {})) rates[fit.op] = fit.beta_s_per_unit;
+  for (const db::Fit& fit : records_of(rows, {})) rates[fit.op] = fit.beta_s_per_unit;
   ASSERT_EQ(rates.size(), 6u);
   EXPECT_NEAR(rates["gemm_f64"], 2e-11, 1e-15);
   EXPECT_NEAR(rates["linear_f64"], 2e-11, 1e-15);
@@ -126,7 +133,7 @@ TEST(FitMeasurements, OfInterferenceAreSpeedsOfTheCostModel) {
       beside("computation", "copy", 1, 2),  beside("computation", "copy", 2, 4),
       beside("inter_node", "all", 1, 1.25), beside("computation", "memory_bound", 1, 1.6),
       beside("memory_bound", "copy", 1, 5), beside("copy", "memory_bound", 1, 5)};
-  const auto fits = fit_measurements(rows, {{1, {7, "", 1}}});
+  const auto fits = records_of(rows, {{1, {7, "", 1}}});
   ASSERT_EQ(fits.size(), 3u) << "no GEMMs, and nothing that the model does not know";
   for (const db::Fit& fit : fits) EXPECT_EQ(fit.unit, "second") << fit.op;
   EXPECT_EQ(fits[0].op, "computation_beside_computation");
@@ -151,16 +158,16 @@ TEST(FitMeasurements, OfInterferenceDeviateAsTheirRoundsDo) {
   std::vector<db::Measurement> rows{beside("copy", "computation", 1, 2)};
   rows[0].relative_deviation = 0.04;
   rows[0].samples = 16;
-  auto fit = fit_measurements(rows, {}).at(0);
+  auto fit = records_of(rows, {}).at(0);
   EXPECT_NEAR(fit.relative_deviation.value(), 0.04, 1e-12);
   EXPECT_NEAR(fit.beta_error_s_per_unit.value(), 2 * 0.04 / 4, 1e-12);
   EXPECT_EQ(fit.verdict, "good");
   rows.push_back(rows[0]);
   rows[1].time_s = 3;  // with other sizes
-  fit = fit_measurements(rows, {}).at(0);
+  fit = records_of(rows, {}).at(0);
   EXPECT_EQ(fit.samples, 32) << "rounds";
   EXPECT_GT(fit.relative_deviation.value(), 0.2);
-  EXPECT_EQ(fit.verdict, "samples are no line");
+  EXPECT_EQ(fit.verdict, "samples scatter");
 }
 
 TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {
@@ -169,7 +176,7 @@ TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {
                                     beside("copy", "computation", 1, 2)};
   rows[1].run_id = 2;
   for (int order = 0; order < 2; ++order) {
-    const auto fits = fit_measurements(rows, {});
+    const auto fits = records_of(rows, {});
     ASSERT_EQ(fits.size(), 2u);
     EXPECT_EQ(fits[0].op, "computation_beside_copy");
     EXPECT_NEAR(fits[0].beta_s_per_unit, 4, 1e-9);
@@ -186,7 +193,7 @@ TEST(FitMeasurements, CopiesToAndFromADeviceAreThoseOfOffloadedRows) {
     rows.push_back(row("host_to_device", size, 0, 5e-6 + 4e-11 * n, 1));
     rows.push_back(row("device_to_host", size, 0, 6e-6 + 5e-11 * n, 1));
   }
-  const auto fits = fit_measurements(rows, {});
+  const auto fits = records_of(rows, {});
   ASSERT_EQ(fits.size(), 2u);
   EXPECT_EQ(fits[0].op, "fetch_rows");
   EXPECT_EQ(fits[0].unit, "byte");
@@ -204,7 +211,7 @@ TEST(FitMeasurements, AdditionsOnADeviceAreItsMemory) {
     rows.push_back(row("host_copy", size, 0, 1e-6 + 1e-10 * 2 * n, 1));
     rows.back().device = "cpu";
   }
-  const auto fits = fit_measurements(rows, {});
+  const auto fits = records_of(rows, {});
   ASSERT_EQ(fits.size(), 2u);
   for (const db::Fit& fit : fits) {
     EXPECT_EQ(fit.op, "memory");
@@ -220,7 +227,7 @@ TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {
       rows.back().parameters_json = "{\"experts\":" + std::to_string(experts) + "}";
     }
   }
-  const auto fits = fit_measurements(rows, {});
+  const auto fits = records_of(rows, {});
   ASSERT_EQ(fits.size(), 2u);
   EXPECT_EQ(fits[0].op, "expert_linear");
   EXPECT_EQ(fits[1].op, "gemm");

@@ -1,10 +1,10 @@
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 
 #include <gmock/gmock.h>
 
 #include "moe/errors.h"
 
-namespace microbench::sizes_test {
+namespace moe::sizes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -24,12 +24,12 @@ TEST(Sizes, WhatIsWrongIsNamed) {
   for (const char* text :
        {"", "x", "12Q", "K", "1KK", "-1", "1.3", "1:2", "1:2:3", "1:2:x", "4:2:x2", "1:8:x1",
         "1:8:+0", "0:8:x2", "1,,2", "1e9", "0x10", "1:2:x2:4"}) {
-    EXPECT_THROW(parse_sizes(text), moe::Refusal) << text;
+    EXPECT_THROW(parse_sizes(text), Refusal) << text;
   }
   try {
     parse_sizes("4K,8:2:x2");
     FAIL();
-  } catch (const moe::Refusal& error) {
+  } catch (const Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("\"8:2:x2\""));
   }
   // What was meant is said.
@@ -42,11 +42,11 @@ TEST(Sizes, WhatIsWrongIsNamed) {
     try {
       parse_sizes(text);
       ADD_FAILURE() << text;
-    } catch (const moe::Refusal& error) {
+    } catch (const Refusal& error) {
       EXPECT_THAT(error.what(), HasSubstr(part)) << text;
     }
   }
-  EXPECT_THROW(parse_sizes("1:1G:+1"), moe::Refusal);  // too many to be meant
+  EXPECT_THROW(parse_sizes("1:1G:+1"), Refusal);  // too many to be meant
 }
 
 TEST(Sizes, LastSizeNearTheLimitDoesNotOverflow) {
@@ -55,4 +55,4 @@ TEST(Sizes, LastSizeNearTheLimitDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace microbench::sizes_test
+}  // namespace moe::sizes_test

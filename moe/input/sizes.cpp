@@ -1,4 +1,4 @@
-#include "microbench/sizes.h"
+#include "moe/input/sizes.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "db/console/size.h"
 #include "moe/errors.h"
 
-namespace microbench {
+namespace moe {
 namespace {
 
 constexpr std::size_t kMostSizes = 1000;
@@ -21,7 +21,7 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
   }
   std::string meant = "64K:1M:x2";  // what it may have been meant to be
   const auto fail = [&](std::string_view why) {
-    throw moe::Refusal(
+    throw Refusal(
         fmt::format("size range \"{}\"", db::shortened(part)), why,
         fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as {}", meant));
   };
@@ -63,7 +63,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::int64_t parse_size(std::string_view text) {
   if (const auto size = db::parse_size(text)) return *size;
-  throw moe::Refusal(
+  throw Refusal(
       "", fmt::format("size \"{}\"", db::shortened(text)),
       "expected a whole number below 2^63, or one with K, M, G or T (powers of 1024)");
 }
@@ -74,4 +74,4 @@ std::vector<std::int64_t> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-}  // namespace microbench
+}  // namespace moe
