@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "microbench/arguments.h"
-#include "moe/input/sizes.h"
 #include "moe/errors.h"
+#include "moe/input/sizes.h"
 
 namespace microbench::benchmarks_test {
 namespace {

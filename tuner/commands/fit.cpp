@@ -121,12 +121,10 @@ void print_at(const std::vector<MeasuredFit>& fits, const std::vector<std::int64
   writer.finish();
 }
 
-/// Doubtful fits are counted on stderr too, for those who read no tables. An alpha that is not
-/// resolved is small beside the times that were measured.
-void warn(const std::vector<db::Fit>& fits) {
-  const auto doubtful = std::ranges::count_if(fits, [](const db::Fit& fit) {
-    return fit.verdict != "good" && fit.verdict != kAlphaNotResolved;
-  });
+/// Doubtful fits are counted on stderr too, for those who read no tables.
+void warn(const std::vector<MeasuredFit>& fits) {
+  const auto doubtful =
+      std::ranges::count_if(fits, [](const MeasuredFit& one) { return is_doubtful(one.fit); });
   if (doubtful == 0) return;
   spdlog::warn("{} of {} fits are doubtful: the column verdict says why", doubtful, fits.size());
 }
@@ -143,6 +141,8 @@ void warn_of_builds(const std::set<std::string>& builds, const std::string& this
 }  // namespace
 
 int fit(const Arguments& arguments, int argc, char** argv) {
+  std::vector<std::int64_t> sizes;  // refused before anything is stored
+  if (!arguments.at.empty()) sizes = moe::parse_sizes(arguments.at);
   const std::string& path = arguments.scenario.database;
   db::Connection connection = db::open_writer(path, {.create = false});
   const Asked asked = asked_measurements(connection, arguments);
@@ -164,12 +164,12 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   db::finish_run(connection, run_id, "done");
   transaction.commit();
 
-  if (arguments.at.empty()) {
+  if (sizes.empty()) {
     print_fits(fits, asked, style_of(arguments));
   } else {
-    print_at(measured, moe::parse_sizes(arguments.at), asked, style_of(arguments));
+    print_at(measured, sizes, asked, style_of(arguments));
   }
-  warn(fits);
+  warn(measured);
   return 0;
 }
 

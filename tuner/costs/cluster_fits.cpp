@@ -83,11 +83,12 @@ std::optional<FitSubject> subject_of(std::string_view name) {
 
 /// What a table's bytes are counted as: the bytes on the wire for each of them. bytes = "nccl-tests"
 /// is the size that it prints, "osu" that of OSU's benchmarks, for each pair of ranks where all
-/// exchange; both of ranks = N. "bus", which is usual: those of bus bandwidth.
+/// exchange; both of ranks = N. "wire", which is usual: those that the busiest rank sends or receives. "bus":
+/// those of bus bandwidth, which are the same.
 double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
   const auto counted = table.optional_member("bytes");
-  const std::size_t as = counted ? counted->one_of({"bus", "nccl-tests", "osu"}) : 0;
-  if (as == 0) {
+  const std::size_t as = counted ? counted->one_of({"wire", "bus", "nccl-tests", "osu"}) : 0;
+  if (as < 2) {
     if (table.has("ranks")) table.refuse("ranks", "is of bytes = \"nccl-tests\" or \"osu\"");
     return 1;
   }
@@ -95,7 +96,7 @@ double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
   const auto factor = moe::bus_factor(op, ranks);
   if (!factor) counted->refuse(fmt::format("no benchmark is of {}", op));
   const bool is_of_pairs = op == "all_to_all" || op == "all_to_all_v" || op == "all_gather";
-  return as == 2 && is_of_pairs ? ranks - 1 : *factor;
+  return as == 3 && is_of_pairs ? ranks - 1 : *factor;
 }
 
 /// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes or FLOPs, and seconds

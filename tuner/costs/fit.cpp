@@ -283,6 +283,10 @@ void judge(LinearFit& fit, const OneCallTimes& calls) {
   }
 }
 
+bool are_few(const LinearFit& fit) { return fit.samples < kCoefficients + 2; }
+
+bool scatters(const LinearFit& fit) { return fit.relative_deviation.value_or(0) > kScatter; }
+
 }  // namespace
 
 double units_per_call(double calls, double units) { return units / std::max(calls, 1.0); }
@@ -314,19 +318,20 @@ LinearFit fit_points(std::vector<SizeTime> points, std::string unit) {
   return fit;
 }
 
+bool is_doubtful(const LinearFit& fit) { return are_few(fit) || scatters(fit); }
+
 std::string verdict_of(const LinearFit& fit) {
   std::vector<std::string> wrong;
-  const bool has_alpha = fit.unit != "second";
-  const bool few = fit.samples < kCoefficients + 2;
+  const bool has_alpha = fit.unit != "second", few = are_few(fit);
   if (few) wrong.emplace_back("too few samples");
   if (fit.outliers > 0) {
     wrong.push_back(
         fmt::format("{} outlier{} left out", fit.outliers, fit.outliers == 1 ? "" : "s"));
   }
-  if (fit.relative_deviation.value_or(0) > kScatter) wrong.emplace_back("samples scatter");
+  if (scatters(fit)) wrong.emplace_back("samples scatter");
   const bool resolved =
       fit.alpha_error_s && fit.alpha_s >= kResolved * *fit.alpha_error_s && fit.alpha_s > 0;
-  if (has_alpha && !few && !resolved) wrong.emplace_back(kAlphaNotResolved);
+  if (has_alpha && !few && !resolved) wrong.emplace_back("alpha not resolved");
   return wrong.empty() ? "good" : fmt::format("{}", fmt::join(wrong, "; "));
 }
 

@@ -93,7 +93,9 @@ LinearFit fit_points(std::vector<SizeTime> points, std::string unit);
 /// left out", "samples scatter" (they deviate by more than 20%), "alpha not resolved" (its
 /// standard error is more than a third of it). Semicolons separate several.
 std::string verdict_of(const LinearFit& fit);
-inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
+/// Whether a prediction should not rest on the fit: too few samples, or they scatter. Without its
+/// outliers a fit is sound, and an alpha that is not resolved is small beside what was measured.
+bool is_doubtful(const LinearFit& fit);
 
 /// The seconds of `calls` with so many units in all.
 double seconds_of(const LinearFit& fit, double calls, double units);

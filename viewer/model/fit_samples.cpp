@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "db/console/statistics.h"
+#include "db/fit_curve.h"
 #include "db/statement.h"
 
 namespace viewer {
@@ -89,7 +90,7 @@ void mark_outliers(const db::Fit& fit, std::vector<FitSample>& samples) {
   if (fit.outliers == 0) return;
   constexpr double kRounding = 1e-9;
   for (FitSample& sample : samples) {
-    const double residual = std::abs(fitted_s(fit, sample.units) / sample.seconds - 1);
+    const double residual = std::abs(db::fitted_s(fit, sample.units) / sample.seconds - 1);
     sample.is_outlier = residual > fit.max_relative_residual + kRounding;
   }
 }
@@ -99,10 +100,6 @@ void mark_outliers(const db::Fit& fit, std::vector<FitSample>& samples) {
 bool is_of_kind(const db::Fit& fit, const std::string& kind) {
   const KindsOfFit kinds = kinds_of(fit);
   return kind == kinds.name || kind == kinds.without_precision;
-}
-
-double fitted_s(const db::Fit& fit, double units) {
-  return fit.alpha_s + fit.beta_s_per_unit * units;
 }
 
 std::vector<FitSample> measured_samples(const db::Fit& fit,

@@ -10,21 +10,18 @@
 #include "db/load_views.h"
 #include "db/records.h"
 
-/// What fitted lines were fitted to, and how activities slow each other down. No drawing here.
+/// What fits were fitted to, and how activities slow each other down. No drawing here.
 namespace viewer {
 
 /// A size in the fit's unit and the time that it took. Of several products in one call it is one.
 struct FitSample {
   double units = 0;
   double seconds = 0;
-  bool is_outlier = false;  ///< the line leaves it out
+  bool is_outlier = false;  ///< the fit leaves it out
 };
 
 /// Whether a fit is of ops of this kind, in any precision: "linear_bf16[8 rows, 4x6]" is of "linear".
 bool is_of_kind(const db::Fit& fit, const std::string& kind);
-
-/// Seconds that the line gives for a size.
-double fitted_s(const db::Fit& fit, double units);
 
 /// The rows of moe-bench's sweeps that a fit of them is of: of its op, device, precision and ranks,
 /// on its machine, link and network, in its unit, and from before it. Bytes of a collective are

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "db/fit_curve.h"
 #include "viewer/model/format.h"
 #include "viewer/window/heat_map.h"
 #include "viewer/window/scatter.h"
@@ -34,9 +35,8 @@ ScatterPoint fit_point(const FitSample& sample, Color color, bool hollow, double
   ScatterPoint point{sample.units, y};
   point.color = color;
   point.hollow = hollow;
-  point.text = fmt::format("{:.4g} in {}, {} from the line{}", sample.units,
-                           duration_text(sample.seconds, 3), residual_text(residual),
-                           sample.is_outlier ? "; the line leaves it out" : "");
+  point.text = fmt::format("{:.4g} in {}, {} off{}", sample.units, duration_text(sample.seconds, 3),
+                           residual_text(residual), sample.is_outlier ? "; left out" : "");
   return point;
 }
 
@@ -46,7 +46,7 @@ ScatterChart line_chart_of(const db::Fit& fit, const std::vector<FitSample>& sta
   chart.x_label = axis_label(fit);
   chart.y_label = "seconds";
   chart.log_x = chart.log_y = true;
-  chart.line_name = "start-up + size / rate";
+  chart.line_name = fit.points_json.empty() ? "start-up + size / rate" : "time by size";
   for (const FitSample& sample : stacked) chart.marked_x.push_back(sample.units);
   double low = fit.min_units, high = fit.max_units;
   for (const FitSample& sample : stacked) {
@@ -56,7 +56,8 @@ ScatterChart line_chart_of(const db::Fit& fit, const std::vector<FitSample>& sta
   constexpr int kSteps = 48;
   for (int i = 0; i <= kSteps && high > 0; ++i) {
     const double units = low * std::pow(high / low, static_cast<double>(i) / kSteps);
-    if (fitted_s(fit, units) > 0) chart.line.emplace_back(units, fitted_s(fit, units));
+    const double seconds = db::fitted_s(fit, units);
+    if (seconds > 0) chart.line.emplace_back(units, seconds);
   }
   return chart;
 }
@@ -90,7 +91,7 @@ void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<F
                      const std::vector<FitSample>& stacked, Rect area) {
   ScatterChart line = line_chart_of(fit, stacked);
   ScatterChart residuals;
-  residuals.title = "Off the line, percent";
+  residuals.title = "Off the fit, percent";
   residuals.x_label = axis_label(fit);
   residuals.log_x = true;
   residuals.marked_x = line.marked_x;
@@ -98,7 +99,7 @@ void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<F
   residuals.empty_text = "what it was fitted to is not in this file";
   const auto add = [&](const std::vector<FitSample>& samples, Color color, bool hollow) {
     for (const FitSample& sample : samples) {
-      const double expected_s = fitted_s(fit, sample.units);
+      const double expected_s = db::fitted_s(fit, sample.units);
       if (!(expected_s > 0)) continue;
       const double residual = sample.seconds / expected_s - 1;
       const Color own = sample.is_outlier ? theme::kBad : color;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "db/store.h"
@@ -74,6 +75,41 @@ TEST(FitCommand, ChoosesRunsAndSaysWhatItsFitsAreOf) {
   EXPECT_EQ(moe_tune({"fit", "--db", path, "--run", "99"}).code, 2);
   EXPECT_THAT(moe_tune({"fit", "--db", path, "--since", "yesterday"}).errors,
               HasSubstr("an age as 30m"));
+}
+
+TEST(FitCommand, PrintsPredictedBesideMeasuredSecondsBySize) {
+  const db::TemporaryDirectory directory;
+  const std::string path = directory.file("nccl.db");
+  {
+    auto connection = db::open_writer(path);
+    const std::int64_t machine = db::find_or_insert(connection, db::sample_machine());
+    const std::int64_t run = db::insert(connection, db::sample_run(machine));
+    std::vector<db::Measurement> rows;
+    for (std::int64_t bytes = 1 << 10; bytes <= 1 << 29; bytes *= 2) {
+      db::Measurement& row = rows.emplace_back();
+      row.run_id = run;
+      row.op = "all_reduce";
+      row.device = "cuda";
+      row.ranks = 8;
+      row.bytes = bytes;
+      row.time_s = 16e-6 + 3.6e-12 * static_cast<double>(bytes) +
+                   2e-9 * std::sqrt(static_cast<double>(bytes));
+    }
+    db::insert(connection, rows);
+  }
+  const auto result = moe_tune({"fit", "--db", path, "--at", "256M:1G:x2", "--format", "json"});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  const auto rows = nlohmann::json::parse(result.output);
+  ASSERT_EQ(rows.size(), 3U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rows[i].at("op"), "all_reduce");
+    EXPECT_EQ(rows[i].at("ranks"), 8);
+    EXPECT_EQ(rows[i].at("bytes"), std::int64_t{256} << (20 + i)) << "as the benchmark counts them";
+    const double measured_s = rows[i].at("measured_s").get<double>();
+    EXPECT_NEAR(rows[i].at("predicted_s").get<double>() / measured_s, 1, 0.05);
+  }
+  EXPECT_TRUE(rows[2].at("measured_s").is_null()) << "1 GiB was not measured";
+  EXPECT_EQ(moe_tune({"fit", "--db", path, "--at", "1M:2"}).code, 2);
 }
 
 TEST(FitCommand, RefusesToJudgeWhatItDoesNotKnow) {

@@ -198,6 +198,8 @@ TEST(Verdict, SaysWhatIsWrong) {
     return std::vector<Sample>(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
   };
   EXPECT_EQ(verdict_of(fit_curve(from(8), "byte")), "alpha not resolved");
+  EXPECT_FALSE(is_doubtful(fit_curve(from(8), "byte")));
+  EXPECT_TRUE(is_doubtful(fit_curve(from(11), "byte")));
   EXPECT_EQ(verdict_of(fit_curve(from(11), "byte")), "too few samples");
   EXPECT_EQ(verdict_of(fit_curve(std::vector<Sample>(8, {1, 1e6, 1e-3}), "byte")),
             "alpha not resolved");

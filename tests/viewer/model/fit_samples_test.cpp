@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "db/fit_curve.h"
 #include "db/load.h"
 #include "tests/db/sample.h"
 
@@ -50,7 +51,19 @@ TEST(FitSamples, OfACollectiveCountTheBytesThatLeaveARank) {
   const auto samples = measured_samples(link_fit(), {row_of(1, "all_to_all", 4000, 4e-3)}, kPlaces);
   ASSERT_EQ(samples.size(), 1U);
   EXPECT_DOUBLE_EQ(samples[0].units, 3000);
-  EXPECT_DOUBLE_EQ(fitted_s(link_fit(), samples[0].units), samples[0].seconds) << "on its line";
+  EXPECT_DOUBLE_EQ(db::fitted_s(link_fit(), samples[0].units), samples[0].seconds) << "on its line";
+}
+
+TEST(FitSamples, AreOutliersOfACurveByItsPoints) {
+  db::Fit fit = link_fit();
+  fit.points_json = "[[300, 0.002], [3000, 0.001]]";  // larger calls by another protocol
+  fit.outliers = 1;
+  fit.max_relative_residual = 0.1;
+  const auto samples = measured_samples(
+      fit, {row_of(1, "all_to_all", 4000, 1e-3), row_of(1, "all_to_all", 4000, 4e-3)}, kPlaces);
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_FALSE(samples[0].is_outlier) << "it is on the curve";
+  EXPECT_TRUE(samples[1].is_outlier) << "it is only on alpha and beta";
 }
 
 TEST(FitSamples, AreOfTheSameOpRanksMachineNetworkAndLink) {
