@@ -143,7 +143,7 @@ void add_import_commands(CLI::App& app, const std::vector<std::string>& command_
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("cpu|cuda");
   options::set_footer(
-      osu, "moe-db import osu osu_alltoall.txt --db osu.db --ranks 16 --nodes 2 --device cpu",
+      osu, "moe-db import osu alltoall.txt --db osu.db --ranks 4 --nodes 2 --device cpu",
       "--ranks, --nodes and --device are needed, for the log says none of them. All of the file is "
       "stored, or none.");
   osu.callback([arguments, &action] {

@@ -157,18 +157,18 @@ class NcclLog {
                  "has no table of nccl-tests: expected lines of size, count, type, redop, "
                  "root, and twice time, algbw, busbw and #wrong");
     }
-    remark(others_, "line{} of other programs");
-    remark(wrong_, "row{} with wrong values");
-    remark(not_measured_, "row{} without a time (N/A)");
+    remark(others_, "line", "lines", " of other programs");
+    remark(wrong_, "row", "rows", " with wrong values");
+    remark(not_measured_, "row", "rows", " without a time (N/A)");
     found_.remarks.push_back("times out of place; those in place are left out");
     return std::move(found_);
   }
 
  private:
-  void remark(int count, const char* what) {
+  void remark(int count, const char* one, const char* several, const char* what) {
     if (count == 0) return;
-    const std::string text = fmt::format(fmt::runtime(what), count == 1 ? "" : "s");
-    found_.remarks.push_back(fmt::format("{} {} left out", count, text));
+    found_.remarks.push_back(
+        fmt::format("{} {}{} left out", count, count == 1 ? one : several, what));
   }
 
   void begin_table() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 namespace db {
 namespace {
@@ -30,7 +29,8 @@ const TimelineInfo* typical_timeline(std::vector<const TimelineInfo*> timelines,
   const auto away_s = [&](const TimelineInfo* one) {
     return std::abs(one->duration_s - *figure_s);
   };
-  return *std::ranges::min_element(timelines | std::views::reverse, {}, away_s);
+  std::ranges::reverse(timelines);
+  return *std::ranges::min_element(timelines, {}, away_s);
 }
 
 }  // namespace db

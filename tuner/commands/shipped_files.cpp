@@ -18,14 +18,14 @@ db::Cell rate_cell(const Link& link) {
 }  // namespace
 
 int clusters(const Arguments& arguments) {
-  db::RowWriter writer(
-      stdout, style_of(arguments),
-      {"cluster", "device", "nodes", "ranks_per_node", "memory_bytes", "inter_node_bytes_per_s",
-       "intra_node_bytes_per_s", "bf16", "fits", "measured_fits", "about"});
+  db::RowWriter writer(stdout, style_of(arguments),
+                       {"cluster", "device", "nodes", "ranks_per_node", "cards_per_node",
+                        "memory_bytes", "inter_node_bytes_per_s", "intra_node_bytes_per_s", "bf16",
+                        "fits", "measured_fits", "about"});
   for (const ShippedFile& file : shipped_clusters()) {
     const auto [cluster, costs] = load_cluster(file.path);
     writer.row({file.name, cluster.device, std::int64_t{cluster.nodes},
-                std::int64_t{cluster.ranks_per_node},
+                std::int64_t{cluster.ranks_per_node}, std::int64_t{cluster.cards_per_node},
                 cluster.memory_bytes > 0 ? db::Cell(cluster.memory_bytes) : db::Cell(),
                 rate_cell(cluster.inter_node), rate_cell(cluster.intra_node),
                 std::string(costs.fits.contains(gemm_fit("bf16")) ? "yes" : "no"),

@@ -13,6 +13,7 @@
 #include "db/console/statistics.h"
 #include "tuner/costs/beside.h"
 #include "tuner/costs/card_queue.h"
+#include "tuner/costs/fit_doublings.h"
 #include "tuner/costs/observe.h"
 
 namespace tuner {
@@ -83,7 +84,7 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
     const std::vector<Sample> sizes = sizes_alone(shape.all, typical);
     if (sizes.empty()) continue;
     const std::string unit = shape.by_flops ? "flop" : "byte";
-    if (parts.has(CostPart::shapes)) costs.fits[key] = fit_curve(sizes, unit);
+    if (parts.has(CostPart::shapes)) costs.fits[key] = fit_doublings(sizes, unit);
     const std::string general = shape.copies     ? "copy"
                                 : shape.by_flops ? gemm_fit(type_of_fit(shape.kind))
                                                  : "memory";
@@ -101,7 +102,10 @@ void fit_computation(const Observations& seen, Typical typical, const CostParts&
 void fit_calls(const Observations& seen, CostModel& costs) {
   for (const auto& [key, observations] : seen.calls) {
     const std::vector<Sample> sizes = sizes_alone(observations);
-    if (!sizes.empty()) costs.fits[key] = fit_curve(sizes, "byte");
+    // Rows of a small call may arrive before its last participant: then it takes microseconds. Parts
+    // of the batch are extrapolated to smaller calls, where a curve through the scatter of few sizes
+    // goes astray.
+    if (!sizes.empty()) costs.fits[key] = fit_line(sizes, "byte");
   }
 }
 

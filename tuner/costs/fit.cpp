@@ -21,6 +21,8 @@ namespace {
 constexpr double kSmallestSpread = 1.8;
 constexpr std::size_t kFewestToJudge = 5;      ///< samples, to say that one of them is an outlier
 constexpr double kOutlying = 2.5;              ///< times off what those beside it take
+constexpr double kOffLine = 0.5;               ///< relative residual that may be of a line
+constexpr std::size_t kMostOutliers = 3;       ///< of a line: one sample in so many
 constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs lines are drawn
 constexpr double kUnexplained = 0.02;          ///< relative deviation that no point need explain
 constexpr double kApart = 1.2;                 ///< a point's size over that of the one before
@@ -159,6 +161,24 @@ OneCallTimes without_outliers(const OneCallTimes& calls) {
   return kept;
 }
 
+/// fit_line: the calls near the line that has most of them near it.
+OneCallTimes near_line(const OneCallTimes& calls) {
+  if (calls.size() < kFewestToJudge) return calls;
+  const Line line = middle_line(calls);
+  std::vector<double> off_line;
+  for (const SizeTime& call : calls) {
+    off_line.push_back(std::abs(line.at(call.units) / call.seconds - 1));
+  }
+  const double deviation =
+      1.4826 * (1 + 5 / static_cast<double>(calls.size() - kCoefficients)) * db::median(off_line);
+  const double farthest = std::max(2.5 * deviation, kOffLine);
+  OneCallTimes kept;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (off_line[i] <= farthest) kept.push_back(calls[i]);
+  }
+  return kMostOutliers * (calls.size() - kept.size()) <= calls.size() ? kept : calls;
+}
+
 /// Sizes of which each is larger than the one before, the smallest and the largest among them.
 std::vector<double> sizes_apart(const OneCallTimes& calls) {
   std::vector<double> sizes{calls.front().units};
@@ -250,8 +270,23 @@ void follow_points(LinearFit& fit) {
       std::max((last.seconds - before.seconds) / (last.units - before.units), 0.0);
 }
 
-/// Adds what tells how well `fit` meets the calls it was drawn through.
-void judge(LinearFit& fit, const OneCallTimes& calls) {
+/// The line of least squares, without anything that judges it.
+LinearFit line_through(const OneCallTimes& calls, std::string unit) {
+  const Line line = Equations(calls).least();
+  LinearFit fit;
+  fit.unit = std::move(unit);
+  fit.alpha_s = line.alpha;
+  fit.beta_s_per_unit = line.beta;
+  return fit;
+}
+
+/// Adds the range of its samples, and what tells how well `fit` meets the calls it was drawn through.
+void judge(LinearFit& fit, std::span<const Sample> samples, const OneCallTimes& all,
+           const OneCallTimes& calls) {
+  const auto [least, most] = std::ranges::minmax(samples, {}, &Sample::units);
+  fit.min_units = least.units;
+  fit.max_units = most.units;
+  fit.outliers = static_cast<int>(all.size() - calls.size());
   fit.samples = static_cast<int>(calls.size());
   double mean = 0;
   for (const SizeTime& call : calls) mean += call.seconds / fit.samples;
@@ -293,18 +328,17 @@ double units_per_call(double calls, double units) { return units / std::max(call
 
 LinearFit fit_curve(std::span<const Sample> samples, std::string unit) {
   const OneCallTimes all = calls_of(samples), calls = without_outliers(all);
-  const Line line = Equations(calls).least();
-  LinearFit fit;
-  fit.unit = std::move(unit);
-  fit.alpha_s = line.alpha;
-  fit.beta_s_per_unit = line.beta;
-  fit.points = points_that_explain(line, calls);
+  LinearFit fit = line_through(calls, std::move(unit));
+  fit.points = points_that_explain({fit.alpha_s, fit.beta_s_per_unit}, calls);
   if (!fit.points.empty()) follow_points(fit);
-  const auto [least, most] = std::ranges::minmax(samples, {}, &Sample::units);
-  fit.min_units = least.units;
-  fit.max_units = most.units;
-  fit.outliers = static_cast<int>(all.size() - calls.size());
-  judge(fit, calls);
+  judge(fit, samples, all, calls);
+  return fit;
+}
+
+LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
+  const OneCallTimes all = calls_of(samples), calls = near_line(all);
+  LinearFit fit = line_through(calls, std::move(unit));
+  judge(fit, samples, all, calls);
   return fit;
 }
 

@@ -86,6 +86,12 @@ void each_figure(const Visit& visit, Fits&... fits) {
 /// Throws std::invalid_argument without samples, and for times that are not positive and finite.
 LinearFit fit_curve(std::span<const Sample> samples, std::string unit);
 
+/// The line of step 2, where most samples are of a line and some are not: the line that has most of
+/// them near it, then least squares of those whose relative residual is at most 0.5, or 2.5 of its
+/// deviations [Rousseeuw and Leroy 1987, chapter 5]. Where more than a third were farther off, all
+/// count. Throws as fit_curve.
+LinearFit fit_line(std::span<const Sample> samples, std::string unit);
+
 /// A fit that is told by points (LinearFit::points), two or more.
 LinearFit fit_points(std::vector<SizeTime> points, std::string unit);
 

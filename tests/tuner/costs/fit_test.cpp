@@ -139,9 +139,15 @@ TEST(FitCurve, IsALineWhereThatExplainsTheSamples) {
   for (const double noise : {0.0, 0.02, 0.05, 0.1}) {
     int bent = 0;
     for (int seed = 0; seed < 100; ++seed) {
-      if (!fit_curve(sweep(30e-6, 8e-9, noise, seed), "byte").points.empty()) ++bent;
+      const LinearFit fit = fit_curve(sweep(30e-6, 8e-9, noise, seed), "byte");
+      if (!fit.points.empty()) ++bent;
+      for (const Sample& one : sweep(30e-6, 8e-9, 0)) {
+        EXPECT_NEAR(seconds_of(fit, 1, one.units) / one.seconds, 1, 1e-9 + 3.5 * noise) << seed;
+      }
     }
-    EXPECT_LE(bent, 5) << noise;
+    if (noise < 0.05) {
+      EXPECT_LE(bent, 5) << noise;
+    }
   }
 }
 
@@ -183,6 +189,17 @@ TEST(FitCurve, FollowsARateThatRisesWithTheSize) {
     }
     EXPECT_GT(seconds_of(fit, 1, 1 << 30), seconds_of(fit, 1, 1 << 29));
   }
+}
+
+TEST(FitLine, LeavesOutAThirdOfTheSamplesThatAreOfNoLine) {
+  std::vector<Sample> samples = sweep(30e-6, 8e-9, 0.02);
+  EXPECT_EQ(fit_line(samples, "byte").outliers, 0);
+  for (const double bytes : {256e3, 260e3, 1e6, 4e6}) samples.push_back({1, bytes, 5e-6});
+  const LinearFit fit = fit_line(samples, "byte");
+  EXPECT_EQ(fit.outliers, 4);
+  EXPECT_THAT(fit.points, IsEmpty());
+  EXPECT_NEAR(fit.alpha_s, 30e-6, 3e-6);
+  EXPECT_NEAR(fit.beta_s_per_unit, 8e-9, 0.2e-9);
 }
 
 TEST(FitCurve, FewSamplesDoNotTellWhichIsWrong) {

@@ -6,6 +6,7 @@
 #include "db/store.h"
 #include "db/timeline/collective_ranks.h"
 #include "db/timeline/read_timeline.h"
+#include "db/timeline/timeline_text.h"
 #include "tests/viewer/synthetic_database.h"
 #include "viewer/report/findings.h"
 #include "viewer/report/tables.h"
@@ -68,7 +69,8 @@ TEST_F(SameFigures, OfThePathTheExposedOpsAndTheWords) {
   for (const Finding& finding : findings(facts)) {
     reported.insert(reported.end(), finding.paragraphs.begin(), finding.paragraphs.end());
   }
-  for (const std::string& text : db::exposure_text(timeline, shown->title, why)) {
+  const std::string name = shown->title + ", " + db::timeline_name(timeline.info);
+  for (const std::string& text : db::exposure_text(timeline, name, why)) {
     EXPECT_THAT(reported, Contains(text));
   }
   ASSERT_FALSE(why.path.empty());
