@@ -27,7 +27,7 @@ struct MeasuredIteration {
 ///
 /// 1. Computation and copies count as alone where less than 2% of their time overlapped another
 ///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
-///    become their median. A curve is fitted to these per shape (shape_key), per kind, and for
+///    become their median. A fit is drawn through these per shape (shape_key), per kind, and for
 ///    "gemm", "gemm_bf16", "gemm_f64", "memory" and "copy".
 ///    [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
