@@ -88,22 +88,23 @@ Listing studies() {
 }
 
 Listing fits() {
-  return {"fits",
-          "list times by size, t = alpha + beta n or points, fitted to measurements, newest first",
-          "fits --db results.db --op all_to_all",
-          "fit_view",
-          "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
-          "max_relative_residual, machine, run, alpha_error_s, beta_error_s_per_unit, outliers, "
-          "verdict, measured_on, network, nodes",
-          "fit DESC",
-          {kByRun,
-           kByOp,
-           kByDevice,
-           {"--link", "link", "only fits of this link: inter_node, intra_node"}},
-          "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta. Where samples bend, "
-          "alpha is the time of no units and beta that of one more beyond the largest size; points "
-          "in fit_view says what is between. The errors are standard errors. verdict is \"good\", or "
-          "says what is wrong with the fit."};
+  return {
+      "fits",
+      "list times by size, t = alpha + beta n or points, fitted to measurements, newest first",
+      "fits --db results.db --op all_to_all",
+      "fit_view",
+      "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
+      "max_relative_residual, machine, run, alpha_error_s, beta_error_s_per_unit, outliers, "
+      "verdict, measured_on, network, nodes",
+      "fit DESC",
+      {kByRun,
+       kByOp,
+       kByDevice,
+       {"--link", "link", "only fits of this link: inter_node, intra_node"}},
+      "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta. Where samples bend, "
+      "alpha is the time of no units and beta that of one more beyond the largest size; points "
+      "in fit_view says what is between. The errors are standard errors. verdict is \"good\", or "
+      "says what is wrong with the fit."};
 }
 
 Listing measurements() {

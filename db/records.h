@@ -309,8 +309,8 @@ struct Fit {
   int nodes = 0;
   std::optional<double> alpha_error_s = {};  ///< standard error; none: the samples do not tell
   std::optional<double> beta_error_s_per_unit = {};
-  int outliers = 0;          ///< rows that are left out; not among the samples
-  std::string verdict = {};  ///< "good", or what is wrong with it; empty: nobody judged
+  int outliers = 0;              ///< rows that are left out; not among the samples
+  std::string verdict = {};      ///< "good", or what is wrong with it; empty: nobody judged
   std::string points_json = {};  ///< [[units, seconds], ...] where they are no line, else empty
 };
 

@@ -10,9 +10,9 @@
 
 #include "db/console/format_rows.h"
 #include "microbench/pattern.h"
-#include "moe/input/sizes.h"
 #include "microbench/table.h"
 #include "moe/errors.h"
+#include "moe/input/sizes.h"
 #include "moe/program/op.h"
 
 namespace microbench {

@@ -12,11 +12,11 @@
 #include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "microbench/background.h"
-#include "moe/input/sizes.h"
 #include "microbench/table.h"
 #include "microbench/thread_use.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/input/sizes.h"
 #include "moe/run/core_sharing.h"
 
 namespace microbench {
@@ -329,8 +329,9 @@ struct InterferenceOptions {
       throw moe::InputError(fmt::format(
           "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
     }
-    return {moe::parse_size(bytes),
-            {moe::parse_size(numbers[0]), moe::parse_size(numbers[1]), moe::parse_size(numbers[2])}};
+    return {
+        moe::parse_size(bytes),
+        {moe::parse_size(numbers[0]), moe::parse_size(numbers[1]), moe::parse_size(numbers[2])}};
   }
 };
 

@@ -21,9 +21,8 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
   }
   std::string meant = "64K:1M:x2";  // what it may have been meant to be
   const auto fail = [&](std::string_view why) {
-    throw Refusal(
-        fmt::format("size range \"{}\"", db::shortened(part)), why,
-        fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as {}", meant));
+    throw Refusal(fmt::format("size range \"{}\"", db::shortened(part)), why,
+                  fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as {}", meant));
   };
   for (const std::string_view end : ends) {
     if (end.empty()) fail("a part is empty");
@@ -63,9 +62,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::int64_t parse_size(std::string_view text) {
   if (const auto size = db::parse_size(text)) return *size;
-  throw Refusal(
-      "", fmt::format("size \"{}\"", db::shortened(text)),
-      "expected a whole number below 2^63, or one with K, M, G or T (powers of 1024)");
+  throw Refusal("", fmt::format("size \"{}\"", db::shortened(text)),
+                "expected a whole number below 2^63, or one with K, M, G or T (powers of 1024)");
 }
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
