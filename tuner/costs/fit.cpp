@@ -130,6 +130,17 @@ Line middle_line(const OneCallTimes& calls) {
   return best;
 }
 
+/// [call]: its time over that of the line which has most calls near it.
+std::vector<double> off_middle_line(const OneCallTimes& calls) {
+  const Line line = middle_line(calls);
+  std::vector<double> off_line;
+  for (const SizeTime& call : calls) {
+    const double expected = std::max(line.at(call.units), std::numeric_limits<double>::min());
+    off_line.push_back(call.seconds / expected);
+  }
+  return off_line;
+}
+
 /// Whether a call is as long as a constant time, or a constant rate, lets expect from another.
 bool follows(const SizeTime& call, const SizeTime& other) {
   const double at_rate = other.units > 0 ? other.seconds * call.units / other.units : INFINITY;
@@ -140,12 +151,7 @@ bool follows(const SizeTime& call, const SizeTime& other) {
 /// Step 1 of fit_curve.
 OneCallTimes without_outliers(const OneCallTimes& calls) {
   if (calls.size() < kFewestToJudge) return calls;
-  const Line line = middle_line(calls);
-  std::vector<double> off_line;
-  for (const SizeTime& call : calls) {
-    const double expected = std::max(line.at(call.units), std::numeric_limits<double>::min());
-    off_line.push_back(call.seconds / expected);
-  }
+  const std::vector<double> off_line = off_middle_line(calls);
   const auto is_far = [&](std::size_t i, std::size_t count) {
     const std::size_t first = std::min(i - std::min(i, count / 2), calls.size() - count);
     const auto begin = off_line.begin() + static_cast<std::ptrdiff_t>(first);
@@ -164,17 +170,14 @@ OneCallTimes without_outliers(const OneCallTimes& calls) {
 /// fit_line: the calls near the line that has most of them near it.
 OneCallTimes near_line(const OneCallTimes& calls) {
   if (calls.size() < kFewestToJudge) return calls;
-  const Line line = middle_line(calls);
-  std::vector<double> off_line;
-  for (const SizeTime& call : calls) {
-    off_line.push_back(std::abs(line.at(call.units) / call.seconds - 1));
-  }
+  std::vector<double> residuals = off_middle_line(calls);
+  for (double& off_line : residuals) off_line = std::abs(1 / off_line - 1);
   const double deviation =
-      1.4826 * (1 + 5 / static_cast<double>(calls.size() - kCoefficients)) * db::median(off_line);
+      1.4826 * (1 + 5 / static_cast<double>(calls.size() - kCoefficients)) * db::median(residuals);
   const double farthest = std::max(2.5 * deviation, kOffLine);
   OneCallTimes kept;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (off_line[i] <= farthest) kept.push_back(calls[i]);
+    if (residuals[i] <= farthest) kept.push_back(calls[i]);
   }
   return kMostOutliers * (calls.size() - kept.size()) <= calls.size() ? kept : calls;
 }

@@ -103,10 +103,11 @@ BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls, con
     return fit != nullptr && !fit->points.empty();
   };
   BusiestBytes most;
-  for (const GroupCall& call : calls) {
-    if (!has_points(links.inter) && !has_points(links.intra)) break;
-    const BusiestBytes one = busiest_bytes(call);
-    most = {std::max(most.between, one.between), std::max(most.within, one.within)};
+  if (has_points(links.inter) || has_points(links.intra)) {
+    for (const GroupCall& call : calls) {
+      const BusiestBytes one = busiest_bytes(call);
+      most = {std::max(most.between, one.between), std::max(most.within, one.within)};
+    }
   }
   const std::int64_t fragment = rings.fragment_bytes;
   links.across =
@@ -418,8 +419,9 @@ double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluste
     }
     add_link_loads(call, groups, total);
     alpha_s = std::max(alpha_s, call.alpha_s);
+    if (!cluster.mesh) continue;
     for (const Transfer& transfer : call.transfers) {
-      if (!cluster.mesh || transfer.between_nodes) continue;
+      if (transfer.between_nodes) continue;
       most = std::max(
           most, call.alpha_s + static_cast<double>(transfer.bytes) / bytes_per_s_of_pair(cluster));
     }
