@@ -16,7 +16,6 @@
 #include "db/connection.h"
 #include "db/console/exit_codes.h"
 #include "db/console/options.h"
-#include "db/error.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
 #include "db/import_sweeps.h"
@@ -52,10 +51,7 @@ using ReadSweeps = ImportedSweeps (*)(std::istream&, const std::string&, const S
 
 int import_sweeps(const ImportArguments& arguments, ReadSweeps read) {
   const std::string& path = arguments.file;
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::not_found, fmt::format("{}: cannot be read", path));
-  }
+  std::ifstream file = open_import(path);
   const ImportedSweeps imported = read(file, path, arguments.facts);
   const std::string name = std::filesystem::path(path).filename().string();
   auto connection = open_writer(arguments.path);

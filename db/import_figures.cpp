@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -79,18 +78,6 @@ std::optional<double> number(const std::string& text, const char* column, const 
   return value;
 }
 
-/// A device may have a line without end.
-void expect_file(const std::string& path) {
-  using std::filesystem::file_type;
-  std::error_code none;
-  const file_type type = std::filesystem::status(path, none).type();
-  if (type != file_type::directory && type != file_type::character && type != file_type::block) {
-    return;
-  }
-  throw Error(ErrorKind::invalid, fmt::format("{}: is a {}: expected a file", path,
-                                              type == file_type::directory ? "folder" : "device"));
-}
-
 }  // namespace
 
 std::vector<Figure> read_figures(std::istream& file, const std::string& name) {
@@ -121,10 +108,22 @@ std::vector<Figure> read_figures(std::istream& file, const std::string& name) {
   return figures;
 }
 
-std::int64_t import_figures(Connection& connection, Run run, const std::string& path) {
-  expect_file(path);
+std::ifstream open_import(const std::string& path) {
+  using std::filesystem::file_type;
+  std::error_code none;
+  const file_type type = std::filesystem::status(path, none).type();
+  if (type == file_type::directory || type == file_type::character || type == file_type::block) {
+    throw Error(ErrorKind::invalid,
+                fmt::format("{}: is a {}: expected a file", path,
+                            type == file_type::directory ? "folder" : "device"));
+  }
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::not_found, fmt::format("{}: cannot be read", path));
+  return file;
+}
+
+std::int64_t import_figures(Connection& connection, Run run, const std::string& path) {
+  std::ifstream file = open_import(path);
   auto figures = read_figures(file, path);
   if (figures.empty()) throw Error(ErrorKind::invalid, fmt::format("{}: has no figures", path));
   Transaction transaction(connection, fmt::format("store {} figures", figures.size()));

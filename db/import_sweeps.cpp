@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -16,7 +15,9 @@
 #include <string_view>
 #include <utility>
 
+#include "db/collective_facts.h"
 #include "db/error.h"
+#include "db/logged_collectives.h"
 #include "db/store.h"
 #include "db/transaction.h"
 
@@ -29,24 +30,6 @@ constexpr double kTwoDigits = 0.01;  ///< half of what the last of two digits be
 constexpr std::size_t kNcclHead = 3,
                       kNcclTimes = 4;  ///< size, count, type; time, algbw, busbw, #wrong
 
-/// A collective, as logs call it.
-struct LoggedCollective {
-  std::string_view name;                 ///< of moe-bench
-  std::vector<std::string_view> called;  ///< in logs and names of files, in small letters
-  double (*bus_factor)(double ranks);    ///< bus over algorithm bandwidth [nccl-tests]
-  bool is_of_parts = false;              ///< OSU's size is that of a rank's part
-};
-double the_others(double n) { return (n - 1) / n; }
-double twice_the_others(double n) { return 2 * (n - 1) / n; }
-double everything(double) { return 1; }
-const std::array kLoggedCollectives{
-    LoggedCollective{"all_reduce", {"all_reduce", "allreduce"}, twice_the_others},
-    LoggedCollective{"all_gather", {"all_gather", "allgather"}, the_others, true},
-    LoggedCollective{"reduce_scatter", {"reduce_scatter", "reducescatter"}, the_others},
-    LoggedCollective{"all_to_all", {"alltoall", "all_to_all", "all-to-all"}, the_others, true},
-    LoggedCollective{"broadcast", {"broadcast", "bcast"}, everything},
-    LoggedCollective{"reduce", {"reduce_perf", "osu_reduce", "reduce latency"}, everything}};
-
 /// Where a line stands.
 struct LineOfLog {
   std::string file;
@@ -55,25 +38,6 @@ struct LineOfLog {
     throw Error(ErrorKind::invalid, fmt::format("{}, line {}: {}", file, number, why));
   }
 };
-
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-  return small;
-}
-
-/// The collective that a text names; of several the one that is named first.
-const LoggedCollective* named_in(std::string_view text) {
-  const std::string small = in_small_letters(text);
-  const LoggedCollective* found = nullptr;
-  std::size_t first = std::string::npos;
-  for (const LoggedCollective& one : kLoggedCollectives) {
-    for (const std::string_view called : one.called) {
-      if (const std::size_t at = small.find(called); at < first) first = at, found = &one;
-    }
-  }
-  return found;
-}
 
 std::vector<std::string> words_in(const std::string& line) {
   std::istringstream text(line);
@@ -116,6 +80,15 @@ void expect_nodes(const std::string& name, int ranks, int nodes) {
   refuse_log(name, fmt::format("--nodes {}: expected a divisor of {} ranks", nodes, ranks));
 }
 
+/// That of --collective; null without it.
+const LoggedCollective* asked_collective(const std::string& name, const SweepFacts& facts) {
+  if (facts.collective.empty()) return nullptr;
+  const LoggedCollective* asked = collective_with(&LoggedCollective::name, facts.collective);
+  if (asked != nullptr) return asked;
+  refuse_log(name, fmt::format("--collective {}: expected one of {}", facts.collective,
+                               all_that_are(&LoggedCollective::name)));
+}
+
 Measurement measured(const LoggedCollective& collective, const std::string& device, int ranks,
                      double bytes, double time_s) {
   Measurement row;
@@ -128,8 +101,29 @@ Measurement measured(const LoggedCollective& collective, const std::string& devi
   row.time_s = row.min_s = row.max_s = time_s;
   row.samples = 1;
   row.algorithm_bandwidth_bytes_per_s = bytes / time_s;
-  row.bus_bandwidth_bytes_per_s = collective.bus_factor(ranks) * bytes / time_s;
+  row.bus_bandwidth_bytes_per_s = bus_factor(row.op, ranks).value() * bytes / time_s;
   return row;
+}
+
+/// Remarks that so many were left out, where there are any.
+void add_left_out(int count, const char* one, const char* several, const char* what,
+                  ImportedSweeps& imported) {
+  if (count == 0) return;
+  imported.remarks.push_back(
+      fmt::format("{} {}{} left out", count, count == 1 ? one : several, what));
+}
+
+/// The collective of a title: "# OSU MPI-CUDA Allreduce Latency Test v7.0".
+const LoggedCollective* titled(const std::string& line, const LineOfLog& at) {
+  const std::size_t begin = std::min(line.find(' ', line.find("MPI")), line.size());
+  const std::size_t end = line.find(" Latency Test", begin);
+  if (begin + 1 < line.size() && end != std::string::npos && end > begin) {
+    const LoggedCollective* found = collective_with(
+        &LoggedCollective::title, std::string_view(line).substr(begin + 1, end - begin - 1));
+    if (found != nullptr) return found;
+  }
+  at.refuse(fmt::format("{}: expected the latencies of one of {}", line,
+                        all_that_are(&LoggedCollective::title)));
 }
 
 /// Reads a log of nccl-tests line by line.
@@ -141,7 +135,7 @@ class NcclLog {
     for (std::string line; std::getline(log, line);) {
       ++at_.number;
       const std::vector<std::string> words = words_in(line);
-      if (line.find("_perf") != std::string::npos) named_ = named_in(line);
+      read_program(words);
       if (line.starts_with("# nThread")) begin_table();
       if (line.starts_with("#")) {
         read_rank(line, words);
@@ -157,23 +151,29 @@ class NcclLog {
                  "has no table of nccl-tests: expected lines of size, count, type, redop, "
                  "root, and twice time, algbw, busbw and #wrong");
     }
-    remark(others_, "line", "lines", " of other programs");
-    remark(wrong_, "row", "rows", " with wrong values");
-    remark(not_measured_, "row", "rows", " without a time (N/A)");
+    add_left_out(others_, "line", "lines", " of other programs", found_);
+    add_left_out(wrong_, "row", "rows", " with wrong values", found_);
+    add_left_out(not_measured_, "row", "rows", " without a time (N/A)", found_);
     found_.remarks.push_back("times out of place; those in place are left out");
     return std::move(found_);
   }
 
  private:
-  void remark(int count, const char* one, const char* several, const char* what) {
-    if (count == 0) return;
-    found_.remarks.push_back(
-        fmt::format("{} {}{} left out", count, count == 1 ? one : several, what));
-  }
-
   void begin_table() {
     end_table();
     ranks_.clear();
+  }
+
+  /// "./build/all_reduce_perf"
+  void read_program(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      const std::string_view program = std::string_view(word).substr(word.rfind('/') + 1);
+      if (!program.ends_with("_perf")) continue;
+      named_ = collective_with(&LoggedCollective::program, program);
+      if (named_ != nullptr) return;
+      at_.refuse(
+          fmt::format("{}: expected one of {}", program, all_that_are(&LoggedCollective::program)));
+    }
   }
 
   /// "#  Rank  0 Group  0 Pid   4000 on   node-00 device  0 [0x10] NVIDIA H200"
@@ -182,19 +182,17 @@ class NcclLog {
     const auto close = line.find("] ");
     if (words.size() < 4 || words[1] != "Rank" || on == words.end() || on + 1 == words.end())
       return;
+    if (number_in(words[2]) != static_cast<double>(ranks_.size())) {
+      at_.refuse(fmt::format("rank {}, expected rank {}: the log leaves ranks out", words[2],
+                             ranks_.size()));
+    }
     const std::string gpu = close == std::string::npos ? "" : line.substr(close + 2);
     ranks_.push_back({*(on + 1), gpu.substr(0, gpu.find_last_not_of(" \r") + 1)});
   }
 
   const LoggedCollective& collective() const {
-    const LoggedCollective* of_file = named_in(at_.file.substr(at_.file.rfind('/') + 1));
-    const LoggedCollective* asked =
-        facts_.collective.empty() ? nullptr : named_in(facts_.collective);
-    if (!facts_.collective.empty() && asked == nullptr) {
-      refuse_log(at_.file, fmt::format("--collective {}: expected all_reduce, all_gather, "
-                                       "reduce_scatter, all_to_all, broadcast or reduce",
-                                       facts_.collective));
-    }
+    const LoggedCollective* asked = asked_collective(at_.file, facts_);
+    const LoggedCollective* of_file = collective_of_file(at_.file);
     for (const LoggedCollective* one : {asked, named_, of_file}) {
       if (one != nullptr) return *one;
     }
@@ -266,7 +264,7 @@ class NcclLog {
       at_.refuse(fmt::format("{} bytes in {} us are {:.2f} GB/s, and algbw is {}", words[0],
                              words[first], bytes / time_s / kGiga, words[first + 1]));
     }
-    const double expected = of_table_->bus_factor(ranks) * bytes / time_s / kGiga;
+    const double expected = bus_factor(of_table_->name, ranks).value() * bytes / time_s / kGiga;
     if (!agree(busbw, expected)) {
       at_.refuse(
           fmt::format("busbw is {}, and that of {} among {} ranks {:.2f}: is it another "
@@ -306,30 +304,27 @@ ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepF
                "--device");
   }
   expect_nodes(name, facts.ranks, facts.nodes);
+  const LoggedCollective* asked = asked_collective(name, facts);
+  const LoggedCollective* collective = asked;
   ImportedSweeps found;
   LineOfLog at{name, 0};
-  const LoggedCollective* collective =
-      facts.collective.empty() ? nullptr : named_in(facts.collective);
-  int others = 0;
+  int others = 0, wrong = 0;
   ImportedSweep sweep;
-  const auto end = [&] {
+  const auto begin_table = [&] {
     if (!sweep.rows.empty()) found.sweeps.push_back(std::move(sweep));
     sweep = {{},
              equal_nodes(facts.machine.empty() ? "host" : facts.machine, facts.ranks, facts.nodes),
              ""};
   };
-  end();
+  begin_table();
   for (std::string line; std::getline(log, line);) {
     ++at.number;
     const std::vector<std::string> words = words_in(line);
     if (line.starts_with("# OSU")) {
-      end();
-      if (const LoggedCollective* named = named_in(line);
-          named != nullptr && facts.collective.empty()) {
-        collective = named;
-      }
-      if (in_small_letters(line).find("latency") == std::string::npos) {
-        at.refuse("is no table of latencies: expected one of a collective");
+      begin_table();
+      collective = titled(line, at);
+      if (asked != nullptr && collective != asked) {
+        at.refuse(fmt::format("is of {}, and --collective is {}", collective->name, asked->name));
       }
     }
     if (words.empty() || line.starts_with("#")) continue;
@@ -344,16 +339,18 @@ ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepF
     if (!time_us || !(*time_us > 0)) {
       at.refuse("expected a size in bytes and its time in microseconds (is the line cut off?)");
     }
+    if (words.back() == "Fail") {
+      ++wrong;
+      continue;
+    }
     const double whole = *bytes * (collective->is_of_parts ? facts.ranks : 1);
     sweep.rows.push_back(
         measured(*collective, facts.device, facts.ranks, whole, *time_us * kMicro));
   }
-  end();
+  begin_table();
   if (found.sweeps.empty()) refuse_log(name, "has no table of OSU's benchmarks");
-  if (others > 0) {
-    found.remarks.push_back(
-        fmt::format("{} line{} of other programs left out", others, others == 1 ? "" : "s"));
-  }
+  add_left_out(others, "line", "lines", " of other programs", found);
+  add_left_out(wrong, "row", "rows", " with wrong values", found);
   return found;
 }
 

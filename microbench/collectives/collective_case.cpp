@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db/collective_facts.h"
 #include "microbench/collectives/collectives.h"
 #include "microbench/pattern.h"
 #include "microbench/table.h"
-#include "moe/ops/collective.h"
 
 namespace microbench {
 namespace {
@@ -51,9 +51,9 @@ moe::collective::Call complete(const CollectivePart& part, std::byte* from, std:
 
 Result collective_row(const Bench& bench, const std::string& name, const CollectivePart& part,
                       std::int64_t total_count) {
-  const std::optional<double> factor = moe::bus_factor(name, bench.world.size);
+  const std::optional<double> factor = db::bus_factor(name, bench.world.size);
   if (!factor) {
-    throw std::logic_error(fmt::format("{}: moe/ops/collective.cpp has no row for it", name));
+    throw std::logic_error(fmt::format("{}: db/collective_facts.cpp has no row for it", name));
   }
   Result row;
   row.columns = &collective_columns();

@@ -11,7 +11,7 @@
 
 /// The collectives of moe::Communicator, one a file: the call, and what must come out of it. What
 /// they share (buffers, sizes, timing, the check) is collective_case.cpp. S and the bandwidths are
-/// those of moe/ops/collective.h.
+/// those of db/collective_facts.h.
 namespace microbench {
 
 /// The value of element i of an array.

@@ -2,29 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string_view>
 
 namespace moe {
-
-/// A collective that is measured by itself.
-struct CollectiveFacts {
-  std::string_view name;            ///< the name in the result database: "all_to_all"
-  double (*bus_factor)(int ranks);  ///< see bus_factor()
-};
-
-/// All of them. A new one is a row here.
-std::span<const CollectiveFacts> measured_collectives();
-
-/// Bus bandwidth over algorithm bandwidth, and bytes on the busiest link over S, whatever the
-/// algorithm [nccl-tests, PERFORMANCE.md]:
-///   all-reduce 2 (n-1)/n;  all-gather, reduce-scatter, all-to-all(-v) (n-1)/n;
-///   broadcast and reduce 1.
-/// Algorithm bandwidth is S / time. S = bytes of the whole array: what a rank holds after
-/// all-gather, holds before reduce-scatter, sends in all-to-all; for all-to-all-v the bytes that
-/// the busiest rank sends or receives. None where no collective has this name.
-std::optional<double> bus_factor(std::string_view collective, int ranks);
 
 /// The bytes of an array that travel along a chain of ranks together: a rank passes them on when it
 /// has all of them. So many that a chain of tens of ranks fills in little more than the time of the

@@ -108,6 +108,18 @@ TEST(ImportNcclTests, RefusesFiguresThatContradictEachOther) {
   EXPECT_EQ(sweeps_of_log(kTableRow, {.ranks = 4, .nodes = 2}).sweeps.at(0).hosts.at(3), "host-1");
 }
 
+TEST(ImportNcclTests, RefusesWhatIsNoneOfItsCollectives) {
+  EXPECT_THAT(refusal_of_log("$ ./sendrecv_perf -b 1M\n" + kTableHead + kTableRow),
+              HasSubstr("line 1: sendrecv_perf: expected one of all_reduce_perf, "));
+  std::string gap = kTableHead;
+  gap.replace(gap.find("Rank  3"), 7, "Rank  9");
+  EXPECT_THAT(refusal_of_log(gap + kTableRow), HasSubstr("line 6: rank 9, expected rank 3"));
+  EXPECT_THAT(refusal_of_log(kTableHead + kTableRow, {.collective = "alltoall"}),
+              HasSubstr("--collective alltoall: expected one of all_reduce, "));
+  EXPECT_THAT(refusal_of_log(kTableHead + kTableRow, {.collective = "reduce"}),
+              HasSubstr("that of reduce among 4 ranks 20.00"));
+}
+
 TEST(ImportOsu, SizesAreThoseOfTheWholeArray) {
   const auto bytes = [](const std::string& title) {
     std::istringstream log("# OSU MPI " + title + " Latency Test v7.0\n# Size   Avg Latency(us)\n" +
@@ -122,6 +134,20 @@ TEST(ImportOsu, SizesAreThoseOfTheWholeArray) {
   EXPECT_EQ(bytes("Broadcast"), 1024);
   std::istringstream log("# OSU MPI Allreduce Latency Test\n1024 10\n");
   EXPECT_THROW(read_osu(log, "osu.txt", {}), Error) << "of how many ranks?";
+}
+
+TEST(ImportOsu, RefusesOtherTablesAndLeavesOutWhatFailed) {
+  const SweepFacts facts{.device = "cpu", .ranks = 4, .nodes = 2};
+  for (const char* title : {"Non-blocking Allreduce Latency", "Gather Latency", "Latency",
+                            "All-to-Allv Personalized Exchange Latency", "Bandwidth"}) {
+    std::istringstream log("# OSU MPI Allreduce Latency Test\n8 1.0\n# OSU MPI " +
+                           std::string(title) + " Test v7.0\n8 5.0\n");
+    EXPECT_THROW(read_osu(log, "osu.txt", facts), Error) << title;
+  }
+  std::istringstream log("# OSU MPI-CUDA Allreduce Latency Test\n8 1.0 Pass\n16 2.0 Fail\n");
+  const ImportedSweeps found = read_osu(log, "osu.txt", facts);
+  EXPECT_THAT(found.sweeps.at(0).rows, SizeIs(1));
+  EXPECT_THAT(found.remarks, Contains("1 row with wrong values left out"));
 }
 
 TEST(ImportSweeps, AreRunsOnMachinesOfTheirOwn) {

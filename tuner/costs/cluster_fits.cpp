@@ -11,8 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "db/collective_facts.h"
 #include "moe/input/similar.h"
-#include "moe/ops/collective.h"
 
 namespace tuner {
 namespace {
@@ -81,10 +81,9 @@ std::optional<FitSubject> subject_of(std::string_view name) {
                                 fmt::join(kGeneralCommunication, ", ")));
 }
 
-/// What a table's bytes are counted as: the bytes on the wire for each of them. bytes = "nccl-tests"
-/// is the size that it prints, "osu" that of OSU's benchmarks, for each pair of ranks where all
-/// exchange; both of ranks = N. "wire", which is usual: those that the busiest rank sends or receives. "bus":
-/// those of bus bandwidth, which are the same.
+/// The bytes on the wire for each of a table's. bytes = "nccl-tests" is the size that it prints, "osu"
+/// that of OSU's benchmarks, for each pair of ranks where all exchange; both of ranks = N. "wire",
+/// which is usual, and "bus": those of bus bandwidth, which the busiest rank sends or receives.
 double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
   const auto counted = table.optional_member("bytes");
   const std::size_t as = counted ? counted->one_of({"wire", "bus", "nccl-tests", "osu"}) : 0;
@@ -93,7 +92,7 @@ double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
     return 1;
   }
   const auto ranks = static_cast<int>(table.integer("ranks", 2, kMostRanksOfTable));
-  const auto factor = moe::bus_factor(op, ranks);
+  const auto factor = db::bus_factor(op, ranks);
   if (!factor) counted->refuse(fmt::format("no benchmark is of {}", op));
   const bool is_of_pairs = op == "all_to_all" || op == "all_to_all_v" || op == "all_gather";
   return as == 3 && is_of_pairs ? ranks - 1 : *factor;
@@ -107,12 +106,10 @@ LinearFit read_points(const moe::InputValue& list, std::string_view unit, double
     const std::vector<moe::InputValue> pair = entry.list(expected);
     if (pair.size() != 2) entry.fail(expected);
     const SizeTime point{
-        pair[0].number(0, kMostPointUnits, "bytes or FLOPs, from 0 to 1e18"),
+        units_of_one * pair[0].number(0, kMostPointUnits, "bytes or FLOPs, from 0 to 1e18"),
         pair[1].number(kShortestPoint_s, kMostSeconds, "seconds, from 1e-9 to 10")};
-    if (!points.empty() && point.units * units_of_one <= points.back().units)
-      pair[0].refuse("sizes must ascend");
+    if (!points.empty() && point.units <= points.back().units) pair[0].refuse("sizes must ascend");
     points.push_back(point);
-    points.back().units *= units_of_one;
   }
   if (points.size() < 2) list.fail("two points or more");
   return fit_points(std::move(points), std::string(unit));

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "moe/ops/collective.h"
+#include "db/collective_facts.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/costs/fit_records.h"
 
@@ -74,7 +74,7 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
     return {{{on, pair, row.device, row.ranks, "", "second"},
              {slowdown, row.run_id, 0, static_cast<int>(row.samples), row.relative_deviation}}};
   }
-  if (const auto factor = moe::bus_factor(row.op, row.ranks)) {
+  if (const auto factor = db::bus_factor(row.op, row.ranks)) {
     return {
         {{on, row.op, row.device, row.ranks, on.nodes > 1 ? "inter_node" : "intra_node", "byte"},
          {{1, *factor * bytes, row.time_s}, row.run_id, *factor}}};

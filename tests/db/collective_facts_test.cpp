@@ -1,11 +1,11 @@
-#include "moe/ops/collective.h"
+#include "db/collective_facts.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-namespace moe::collective_test {
+namespace db::collective_facts_test {
 namespace {
 
 // Worked by hand for 4 ranks: of an array of 4 blocks, all-gather and its kin move 3 over each
@@ -31,4 +31,4 @@ TEST(BusFactor, OfTwoRanksAndOfOne) {
 TEST(BusFactor, OfAnythingElseIsNone) { EXPECT_EQ(bus_factor("gemm", 4), std::nullopt); }
 
 }  // namespace
-}  // namespace moe::collective_test
+}  // namespace db::collective_facts_test

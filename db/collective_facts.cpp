@@ -1,16 +1,16 @@
-#include "moe/ops/collective.h"
+#include "db/collective_facts.h"
 
 #include <algorithm>
 #include <array>
 
-namespace moe {
+namespace db {
 namespace {
 
 double the_others(int ranks) { return static_cast<double>(ranks - 1) / ranks; }
 double twice_the_others(int ranks) { return 2 * the_others(ranks); }
 double everything(int) { return 1; }
 
-constexpr std::array kCollectives = {
+constexpr std::array kMeasuredCollectives = {
     CollectiveFacts{.name = "all_to_all", .bus_factor = the_others},
     CollectiveFacts{.name = "all_to_all_v", .bus_factor = the_others},
     CollectiveFacts{.name = "all_gather", .bus_factor = the_others},
@@ -22,12 +22,12 @@ constexpr std::array kCollectives = {
 
 }  // namespace
 
-std::span<const CollectiveFacts> measured_collectives() { return kCollectives; }
+std::span<const CollectiveFacts> measured_collectives() { return kMeasuredCollectives; }
 
 std::optional<double> bus_factor(std::string_view collective, int ranks) {
-  const auto* found = std::ranges::find(kCollectives, collective, &CollectiveFacts::name);
-  if (found == kCollectives.end()) return std::nullopt;
+  const auto* found = std::ranges::find(kMeasuredCollectives, collective, &CollectiveFacts::name);
+  if (found == kMeasuredCollectives.end()) return std::nullopt;
   return found->bus_factor(ranks);
 }
 
-}  // namespace moe
+}  // namespace db
