@@ -93,7 +93,7 @@ std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::S
       fmt::format("{}: blocks to be restored, of {}, so that a rank needs no more than {}",
                   schedule.planner, blocks.size(),
                   db::format_cell("bytes", situation.cluster.memory_bytes)),
-      1 + std::bit_width(blocks.size()));
+      1 + static_cast<double>(std::bit_width(blocks.size())));
   int tried = 0;
   const auto with_first = [&](std::size_t count) {
     return with_blocks_restored(least, std::span(blocks).first(count));
