@@ -24,7 +24,8 @@ constexpr double kOutlying = 2.5;              ///< times off what those beside 
 constexpr double kOffLine = 0.5;               ///< relative residual that may be of a line
 constexpr std::size_t kMostOutliers = 3;       ///< of a line: one sample in so many
 constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs lines are drawn
-constexpr double kUnexplained = 0.02;          ///< relative deviation that no point need explain
+constexpr double kOffStraight = 0.02;          ///< relative deviation that is no bend of a line
+constexpr double kUnexplained = 0.01;          ///< and that no point of a curve need explain
 constexpr double kApart = 1.2;                 ///< a point's size over that of the one before
 constexpr double kScatter = 0.2;               ///< relative deviation
 constexpr double kResolved = 3;                ///< alpha over its standard error
@@ -233,22 +234,28 @@ double squares_off(const std::vector<SizeTime>& points, const OneCallTimes& call
 /// Step 3 of fit_curve: no points where the line is best.
 std::vector<SizeTime> points_that_explain(const Line& line, const OneCallTimes& calls) {
   const auto count = static_cast<double>(calls.size());
-  const auto criterion = [&](double squares, std::size_t points) {
-    return count * std::log(squares / count + square(kUnexplained)) +
+  const auto criterion = [&](double squares, std::size_t points, double unexplained) {
+    return count * std::log(squares / count + square(unexplained)) +
            2 * static_cast<double>(points) * std::log(count);
   };
   double of_line = 0;
   for (const SizeTime& call : calls) of_line += square(line.at(call.units) / call.seconds - 1);
-  double least = criterion(of_line, kCoefficients);
+  const double straight = criterion(of_line, kCoefficients, kOffStraight);
+  bool bends = false;
+  double least = INFINITY;
   std::vector<SizeTime> best;
   std::vector<double> sizes = sizes_apart(calls);
   while (sizes.size() > kCoefficients) {
     const std::vector<SizeTime> points = points_at(sizes, calls);
     const bool are_times = std::ranges::all_of(points, [](auto& one) { return one.seconds > 0; });
-    const double found = criterion(squares_off(points, calls), points.size());
-    if (are_times && found < least && 5 * points.size() + 3 <= 3 * calls.size()) {
-      least = found;
-      best = points;
+    if (are_times && 4 * (points.size() + 1) <= 3 * calls.size()) {
+      const double squares = squares_off(points, calls);
+      bends = bends || criterion(squares, points.size(), kOffStraight) < straight;
+      const double found = criterion(squares, points.size(), kUnexplained);
+      if (found < least) {
+        least = found;
+        best = points;
+      }
     }
     std::vector<double> next;
     double fewest = INFINITY;
@@ -262,7 +269,7 @@ std::vector<SizeTime> points_that_explain(const Line& line, const OneCallTimes& 
     }
     sizes = std::move(next);
   }
-  return best;
+  return bends ? best : std::vector<SizeTime>{};
 }
 
 /// Gives a fit by points its coefficients.

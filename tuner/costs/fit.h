@@ -78,11 +78,11 @@ void each_figure(const Visit& visit, Fits&... fits) {
 ///      the better of alpha = 0 and beta = 0. Where all samples have (within a factor of 1.8) the
 ///      same size, alpha and beta cannot be told apart: it goes through the origin.
 ///   3. Points at all sizes, fitted by least squares; then again and again without the one that tells
-///      least. Of these curves and the line that one counts whose
+///      least. A curve counts where for one of these
 ///          n log(mean square + 2%^2) + 2 points log n
-///      is least, where a line has two points [twice the penalty of Schwarz 1978, since sizes of
-///      points are chosen, too; nothing explains what is below 2%]. A curve has at most
-///      3 (n - 1) / 5 points.
+///      is less than of the line, which has two points [twice the penalty of Schwarz 1978, since
+///      sizes of points are chosen, too; what is below 2% bends no line]. It is the one for which
+///      the same with 1% is least. A curve has at most 3 n / 4 - 1 points.
 /// Throws std::invalid_argument without samples, and for times that are not positive and finite.
 LinearFit fit_curve(std::span<const Sample> samples, std::string unit);
 
