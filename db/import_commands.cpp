@@ -67,9 +67,10 @@ int import_sweeps(const ImportArguments& arguments, ReadSweeps read) {
     const ImportedSweep& sweep = imported.sweeps[i];
     const auto& [run, is_known, beside] = stored.sweeps[i];
     const std::set<std::string> nodes(sweep.hosts.begin(), sweep.hosts.end());
-    const std::string what = fmt::format(
-        "{} sizes of {} on {} ranks of {} node{} of {}", sweep.rows.size(), sweep.rows.front().op,
-        sweep.hosts.size(), nodes.size(), nodes.size() == 1 ? "" : "s", sweep.machine);
+    const std::string what =
+        fmt::format("{} size{} of {} on {} ranks of {} node{} of {}", sweep.rows.size(),
+                    sweep.rows.size() == 1 ? "" : "s", sweep.rows.front().op, sweep.hosts.size(),
+                    nodes.size(), nodes.size() == 1 ? "" : "s", sweep.machine);
     if (is_known) {
       spdlog::warn("run {} has these {} already: not stored again", run, what);
       continue;
