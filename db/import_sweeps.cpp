@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "db/load.h"
 #include "db/store.h"
@@ -30,11 +31,12 @@ Machine machine_of(const ImportedSweep& sweep) {
 /// What is equal for the same figures.
 using FigureOfRow = std::tuple<std::string, std::string, std::string, std::int64_t, double>;
 
-std::multiset<FigureOfRow> figures_of(const std::vector<Measurement>& rows) {
-  std::multiset<FigureOfRow> figures;
+std::vector<FigureOfRow> figures_of(const std::vector<Measurement>& rows) {
+  std::vector<FigureOfRow> figures;
   for (const Measurement& row : rows) {
-    figures.emplace(row.op, row.device, row.dtype, row.bytes, row.time_s);
+    figures.emplace_back(row.op, row.device, row.dtype, row.bytes, row.time_s);
   }
+  std::ranges::sort(figures);
   return figures;
 }
 
