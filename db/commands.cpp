@@ -267,7 +267,9 @@ void add_export_routing(CLI::App& formats, const Shared& arguments, std::functio
                   "write how many tokens each rank sent to each expert, as JSON that moe-tune "
                   "--routing reads",
                   arguments);
-  command.add_option("--run", arguments->run, "the training")->required()->type_name("ID");
+  command.add_option("--run", arguments->run, "the training, or what import routing stored")
+      ->required()
+      ->type_name("ID");
   command
       .add_option("--iteration", arguments->iteration,
                   "the iteration [default: the last whose loads are stored]")

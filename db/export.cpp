@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "db/console/output_file.h"
+#include "db/import_routing.h"
 #include "db/load.h"
 #include "db/output_place.h"
 #include "db/statement.h"
@@ -104,17 +105,23 @@ void export_routing(const Connection& connection, std::int64_t run_id, int itera
                             "stored, moe-train --loads-every 1 stores all",
                             connection.path(), run_id, iteration));
   }
+  const Run run = load_run(connection, run_id);
+  const char* rows = run.kind == kRoutingRun ? "counts" : "tokens";  // of any total, or exact
   nlohmann::json routing;
   for (const auto& [key, layer] : layers) {
     const auto [micro_batch, index] = key;
-    nlohmann::json entry{{"layer", index}, {"tokens", layer.tokens}};
+    nlohmann::json entry{{"layer", index}, {rows, layer.tokens}};
     if (micro_batch > 0) entry["micro_batch"] = micro_batch;
     if (layer.asked != layer.tokens) entry["asked"] = layer.asked;
     routing["layers"].push_back(std::move(entry));
   }
   // Under which capacity copies were dropped, by the keys of model files.
-  const auto model = nlohmann::json::parse(load_run(connection, run_id).model_json, nullptr, false);
-  if (model.is_object()) {
+  const auto model = nlohmann::json::parse(run.model_json, nullptr, false);
+  if (run.kind == kRoutingRun) {
+    if (const auto choices = model.find("choices"); choices != model.end()) {
+      routing["choices"] = *choices;
+    }
+  } else if (model.is_object()) {
     for (const char* key : {"capacity_factor", "capacity_groups"}) {
       const auto value = model.find(key);
       if (value != model.end() && model.value("capacity_factor", nlohmann::json()).is_number()) {

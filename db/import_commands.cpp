@@ -1,6 +1,7 @@
 #include "db/import_commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,8 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +21,9 @@
 #include "db/console/options.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
+#include "db/import_routing.h"
 #include "db/import_sweeps.h"
-#include "db/load.h"
+#include "db/open_import.h"
 
 namespace db {
 namespace {
@@ -29,6 +33,7 @@ constexpr int kMostRanksOfLog = 1'000'000;
 struct ImportArguments {
   std::string path, file;
   SweepFacts facts;
+  int experts = 0;  ///< of a routing; 0: as the file has
   std::vector<std::string> command_line;
 };
 
@@ -54,19 +59,59 @@ int import_sweeps(const ImportArguments& arguments, ReadSweeps read) {
   std::ifstream file = open_import(path);
   const ImportedSweeps imported = read(file, path, arguments.facts);
   const std::string name = std::filesystem::path(path).filename().string();
-  auto connection = open_writer(arguments.path);
-  for (const Run& run : load_runs(connection)) {
-    if (run.kind != "bench" || run.name != name) continue;
-    spdlog::warn("run {} is of a file {} too: moe-tune fit takes both, or --run chooses", run.id,
-                 name);
-  }
   for (const std::string& remark : imported.remarks) spdlog::info("{}: {}", path, remark);
-  const auto runs = store_sweeps(connection, run_of_import(arguments, "bench", name), imported);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  auto connection = open_writer(arguments.path);
+  const StoredSweeps stored =
+      store_sweeps(connection, run_of_import(arguments, "bench", name), imported);
+  for (std::size_t i = 0; i < stored.sweeps.size(); ++i) {
     const ImportedSweep& sweep = imported.sweeps[i];
-    spdlog::info("run {}: {} sizes of {} on {} ranks", runs[i], sweep.rows.size(),
-                 sweep.rows.front().op, sweep.hosts.size());
+    const auto& [run, is_known, beside] = stored.sweeps[i];
+    const std::set<std::string> nodes(sweep.hosts.begin(), sweep.hosts.end());
+    const std::string what =
+        fmt::format("{} size{} of {} on {} ranks of {} node{} of {}", sweep.rows.size(),
+                    sweep.rows.size() == 1 ? "" : "s", sweep.rows.front().op, sweep.hosts.size(),
+                    nodes.size(), nodes.size() == 1 ? "" : "s", sweep.machine);
+    if (is_known) {
+      spdlog::warn("run {} has these {} already: not stored again", run, what);
+      continue;
+    }
+    spdlog::info("run {}: {}", run, what);
+    if (beside.empty()) continue;
+    spdlog::warn(
+        "run {} {} of this collective on these ranks of {} too: moe-tune fit takes them together, "
+        "--run chooses; another --machine or --network tells them apart",
+        fmt::join(beside, ", "), beside.size() == 1 ? "is" : "are", sweep.machine);
   }
+  return kExitDone;
+}
+
+int import_routing_file(const ImportArguments& arguments) {
+  const std::string& path = arguments.file;
+  std::ifstream file = open_import(path);
+  const RoutingCounts counts = read_routing_counts(
+      file, path, arguments.experts > 0 ? std::optional(arguments.experts) : std::nullopt);
+  for (const std::string& remark : counts.remarks) spdlog::info("{}: {}", path, remark);
+  auto connection = open_writer(arguments.path);
+  const std::string name = std::filesystem::path(path).filename().string();
+  const auto [run, is_known] =
+      store_routing(connection, run_of_import(arguments, kRoutingRun, name), counts);
+  if (is_known) {
+    spdlog::warn("run {} has these counts already: not stored again", run);
+    return kExitDone;
+  }
+  std::set<int> steps, layers, ranks;
+  for (const Load& load : counts.loads) {
+    steps.insert(load.iteration);
+    layers.insert(load.layer);
+    ranks.insert(load.rank);
+  }
+  const auto count = [](const auto& of, const char* one) {
+    return fmt::format("{} {}{}", of.size(), one, of.size() == 1 ? "" : "s");
+  };
+  spdlog::info(
+      "run {}: counts of {} experts in {}, {}, {}; moe-db export routing --run {} writes "
+      "them for moe-tune --routing",
+      run, counts.experts, count(layers, "layer"), count(steps, "step"), count(ranks, "rank"), run);
   return kExitDone;
 }
 
@@ -93,8 +138,15 @@ void add_facts(CLI::App& command, SweepFacts& facts) {
                   "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or reduce, where "
                   "neither the log nor the file's name says so")
       ->type_name("NAME");
-  command.add_option("--machine", facts.machine, "a name for its hosts, where the log has none")
+  command
+      .add_option("--machine", facts.machine,
+                  "the machine's name, by which --cluster measured finds it: its first host, where "
+                  "the log has one")
       ->type_name("NAME");
+  command.add_option("--network", facts.network, "the network between its nodes, in your words")
+      ->type_name("TEXT");
+  command.add_option("--gpu", facts.gpu, "its kind of GPU, where the log does not say")
+      ->type_name("TEXT");
   add_count("--ranks", facts.ranks, "how many took part, where the log does not say");
   add_count("--nodes", facts.nodes, "on how many equal nodes they ran, where it does not say");
 }
@@ -139,12 +191,47 @@ void add_import_commands(CLI::App& app, const std::vector<std::string>& command_
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("cpu|cuda");
   options::set_footer(
-      osu, "moe-db import osu alltoall.txt --db osu.db --ranks 4 --nodes 2 --device cpu",
-      "--ranks, --nodes and --device are needed, for the log says none of them. All of the file is "
-      "stored, or none.");
+      osu,
+      "moe-db import osu alltoall.txt --db osu.db --machine c1 --ranks 4 --nodes 2 \\\n"
+      "    --device cpu",
+      "--machine, --ranks, --nodes and --device are needed, for the log says none of them. All of "
+      "the file is stored, or none.");
   osu.callback([arguments, &action] {
     action = [arguments] { return import_sweeps(*arguments, read_osu); };
   });
+  CLI::App& vtrain =
+      add_format(*formats, "vtrain", "store a table of vTrain's all-reduces as a run",
+                 "CSV named as AR_GPU8_1M_1024M_LUT", arguments);
+  add_facts(vtrain, arguments->facts);
+  options::set_footer(
+      vtrain,
+      "moe-db import vtrain trace/a100/AR_GPU8_1M_1024M_LUT --db a100.db \\\n"
+      "    --machine dgx-a100 --gpu \"NVIDIA A100\"",
+      "--machine is needed. Times out of place are taken. All of the file is stored, "
+      "or none.");
+  vtrain.callback([arguments, &action] {
+    action = [arguments] { return import_sweeps(*arguments, read_vtrain); };
+  });
+
+  CLI::App& routing =
+      add_format(*formats, "routing", "store how often experts were chosen, as the loads of a run",
+                 "counts [layer][expert] (EPLB), CSV of layer, expert and count, or JSON lines of "
+                 "top_indices (Megatron-LM)",
+                 arguments);
+  routing
+      .add_option("--experts", arguments->experts,
+                  "how many there are, where the last may not have been chosen")
+      ->check(options::whole_number(1, kMostRanksOfLog))
+      ->type_name("N");
+  options::set_footer(
+      routing,
+      "moe-db import routing router_trace_rank0.jsonl --db r.db --experts 64\n"
+      "moe-db export routing --db r.db --run 1 -o counts.json",
+      "moe-tune --routing scales counts to the tokens of its model. All of the file "
+      "is stored, or none.");
+  routing.callback(
+      [arguments, &action] { action = [arguments] { return import_routing_file(*arguments); }; });
+
   options::set_footer(*formats,
                       "moe-db import figures build/reproduce/all.csv --db results.db\n"
                       "moe-db import nccl-tests all_reduce_8xH200.txt --db nccl.db");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fstream>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -17,10 +16,6 @@ namespace db {
 /// (invalid) with the number of the line for a column that is missing, a line with more or fewer
 /// cells than the heading, a text where a number is expected, and a figure that is there twice.
 std::vector<Figure> read_figures(std::istream& file, const std::string& name);
-
-/// Opens a file that is to be imported. Throws Error: not_found where it cannot be read, invalid for a
-/// folder, and for a device, which may have a line without end.
-std::ifstream open_import(const std::string& path);
 
 /// Stores the figures of a file as those of `run`, whose machine is this one. All of them are
 /// stored, or nothing. Returns the id of the run. Throws Error, not_found where there is no file.

@@ -80,7 +80,8 @@ Comparison compare_runs(const db::Connection& connection, const CompareSettings&
   if (comparison.without_samples > 0) {
     throw moe::InputError(fmt::format(
         "{}: runs {} and {}: samples are stored of none of the {} cases that both "
-        "have, since an earlier version measured them: expected runs of this version",
+        "have, since an earlier version or another program measured them: expected runs of this "
+        "version",
         connection.path(), settings.before, settings.after, comparison.without_samples));
   }
   throw moe::InputError(fmt::format(

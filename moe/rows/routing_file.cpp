@@ -142,6 +142,9 @@ RoutingFile read_named_layers(const InputDocument& document) {
     }
     file.routing.layers.push_back(std::move(layer));
   }
+  if (file.any_total && object.has("choices")) {
+    file.choices = static_cast<int>(object.integer("choices", 1, std::numeric_limits<int>::max()));
+  }
   return file;
 }
 

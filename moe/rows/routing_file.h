@@ -18,6 +18,8 @@ struct RoutingFile {
   /// The counts have any total: what counts is which share of a layer's copies an expert has. One
   /// row of a layer is that of all ranks.
   bool any_total = false;
+  /// How many different experts a token of the counts chose; 0: it is not said.
+  int choices = 0;
   /// The layers are the MoE layers in their order, numbered from 0.
   bool by_place = false;
 };
@@ -26,7 +28,8 @@ struct RoutingFile {
 ///   {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}, each layer with a
 ///     "micro_batch" where there are several, and with "asked" where copies were dropped; beside
 ///     "layers" may stand "capacity_factor" and "capacity_groups";
-///   the same with "counts" in place of "tokens", of any total;
+///   the same with "counts" in place of "tokens", of any total, and "choices" beside "layers" where
+///     it is known;
 ///   [[per expert ...], per MoE layer ...], counts of any total.
 /// Throws InputError "NAME:LINE: key: expected ..." where a layer occurs twice, ranks or
 /// micro-batches differ in the number of experts, more copies travelled than were asked for, or a

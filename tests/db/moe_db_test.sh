@@ -51,7 +51,7 @@ for format in table json; do
     failures=$((failures + 1))
   fi
 done
-for help in "" runs studies trials fits measurements loads balance iterations timelines spans why figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" "import nccl-tests" "import osu" check; do
+for help in "" runs studies trials fits measurements loads balance iterations timelines spans why figures query columns best compare-studies merge prune "export trace" "export schedule" "import figures" "import nccl-tests" "import osu" "import vtrain" "import routing" check; do
   # shellcheck disable=SC2086
   wide=$("$moe_db" $help --help | awk 'length > 80')
   [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }
@@ -78,6 +78,21 @@ expect 0 out "import" "$moe_db" query --db figures.db "SELECT argv_json FROM run
 expect 2 err "none.csv: cannot be read" "$moe_db" import figures none.csv --db figures.db
 echo A >> figures.csv
 expect 2 err "figures.csv, line 3: 1 cells, but the heading has 9" "$moe_db" import figures figures.csv --db figures.db
+printf 'size(B),count,type,time(ns),busbw(GB/s),time(ns),busbw(GB/s)\n1048576,262144,float,92790,19.78,92150,19.91\n' > AR_GPU8_LUT
+expect 0 err "run 1: 1 size of all_reduce on 8 ranks of 1 node of dgx" "$moe_db" import vtrain AR_GPU8_LUT --db i.db --machine dgx
+expect 0 err "run 1 has these 1 size of all_reduce on 8 ranks of 1 node of dgx already: not stored again" \
+  "$moe_db" import vtrain AR_GPU8_LUT --db i.db --machine dgx
+expect 2 err "expected --machine NAME" "$moe_db" import vtrain AR_GPU8_LUT --db i.db
+expect 2 err "AR_GPU8_LUT: has no table" "$moe_db" import nccl-tests AR_GPU8_LUT --db i.db
+echo '[[75, 140, 33], [25, 99, 110]]' > counts.json
+expect 0 err "run 2: counts of 3 experts in 2 layers, 1 step, 1 rank" "$moe_db" import routing counts.json --db i.db
+expect 0 err "run 2 has these counts already: not stored again" "$moe_db" import routing counts.json --db i.db
+expect 0 out '{"layers":[{"counts":[[75,140,33]],"layer":0},{"counts":[[25,99,110]],"layer":1}]}' \
+  "$moe_db" export routing --db i.db --run 2 -o -
+expect 0 out "140" "$moe_db" loads --db i.db --run 2
+echo '[[75, 140' > counts.json
+expect 2 err "counts.json, line 1: is not JSON (is it cut off?)" "$moe_db" import routing counts.json --db i.db
+expect 0 out "sound" "$moe_db" check --db i.db
 expect 0 out "sequential" "$moe_db" query --db a.db "SELECT planner FROM trial_view"
 expect 2 err "queries only read" "$moe_db" query --db a.db "DELETE FROM run"
 expect 2 err "no such table: absent" "$moe_db" query --db a.db "SELECT * FROM absent"

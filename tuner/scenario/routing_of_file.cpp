@@ -172,6 +172,27 @@ void remark_on_other_layers(const moe::Routing& routing, const std::vector<Gated
                   others.size() == 1 ? "it" : "them"));
 }
 
+/// Whether counts are of layers 0, 1, ... for a model that numbers its MoE layers otherwise.
+bool are_counted_from_zero(const moe::RoutingFile& file, const std::vector<int>& numbers) {
+  if (!file.any_total || file.by_place || micro_batches_of(file.routing) > 1) return false;
+  std::vector<int> counted, places;
+  for (const moe::LayerRouting& layer : file.routing.layers) {
+    places.push_back(static_cast<int>(places.size()));
+    counted.push_back(layer.layer);
+  }
+  std::ranges::sort(counted);
+  return counted == places && counted.size() == numbers.size() && counted != numbers;
+}
+
+/// The rows of all ranks as one.
+std::vector<std::int64_t> added_up(const Rows& rows) {
+  std::vector<std::int64_t> sum(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t e = 0; e < row.size(); ++e) sum[e] += row[e];
+  }
+  return sum;
+}
+
 /// The layers of a file of counts of any total.
 moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<GatedLayer>& layers,
                            int ranks, int micro_batches, const std::string& path,
@@ -192,14 +213,25 @@ moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<Gated
   for (const GatedLayer& wanted : layers) {
     const moe::RoutedLayer at{wanted.at.layer, same ? wanted.at.micro_batch : 0};
     const moe::LayerRouting& found = layer_in_file(counts, at, path);
-    const bool alike = found.tokens.size() == 1;
-    check_size(found, wanted, alike ? 1 : ranks, path);
+    // Counts of other ranks than the Program's are taken together.
+    const bool alike = found.tokens.size() != static_cast<std::size_t>(ranks);
+    if (found.experts != wanted.experts) {
+      throw moe::InputError(fmt::format("{}: layer {}: {} experts expected, got {}", path,
+                                        wanted.at.layer, wanted.experts, found.experts));
+    }
+    if (file.choices != 0 && file.choices != wanted.choices) {
+      throw moe::InputError(
+          fmt::format("{}: layer {}: a token of these counts chose {} experts: expected {}, as in "
+                      "the model",
+                      path, wanted.at.layer, file.choices, wanted.choices));
+    }
     moe::LayerRouting& layer = result.layers.emplace_back();
     layer.layer = wanted.at.layer;
     layer.micro_batch = wanted.at.micro_batch;
     layer.experts = wanted.experts;
     layer.alike = alike ? ranks : 1;
-    for (const auto& row : found.tokens) layer.tokens.push_back(scaled(row, wanted, path));
+    const Rows rows = alike ? Rows{added_up(found.tokens)} : found.tokens;
+    for (const auto& row : rows) layer.tokens.push_back(scaled(row, wanted, path));
   }
   const moe::LayerRouting& first = counts.layers.front();
   std::int64_t total = 0;
@@ -210,7 +242,10 @@ moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<Gated
       fmt::format("{}: counts of {} layers are scaled to the copies that tokens ask for: of layer "
                   "{} from {} to {} of each of {} ranks{}",
                   path, numbers.size(), first.layer, total, layers.front().copies, ranks,
-                  first.tokens.size() == 1 ? ", alike" : ""));
+                  first.tokens.size() == static_cast<std::size_t>(ranks) ? ""
+                  : first.tokens.size() == 1
+                      ? ", alike"
+                      : fmt::format(", alike, of {} ranks together", first.tokens.size())));
   return result;
 }
 
@@ -251,8 +286,14 @@ moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
 moe::Routing routing_of_file(const std::string& path, const moe::Program& program,
                              const std::vector<GatedLayer>& layers, const moe::Groups& groups,
                              const std::function<void(const std::string&)>& say) {
-  const moe::RoutingFile file = moe::routing_file_from_json(moe::read_file(path), path);
+  moe::RoutingFile file = moe::routing_file_from_json(moe::read_file(path), path);
   if (layers.empty()) return {};
+  if (const std::vector<int> numbers = moe_layers(layers); are_counted_from_zero(file, numbers)) {
+    std::ranges::sort(file.routing.layers, {}, &moe::LayerRouting::layer);
+    file.by_place = true;
+    say(fmt::format("{}: layers 0 to {} are taken as the model's MoE layers {}, in their order",
+                    path, numbers.size() - 1, fmt::join(numbers, ", ")));
+  }
   if (!file.by_place) remark_on_other_layers(file.routing, layers, path, say);
   const int ranks = moe::stage_ranks(groups);
   return file.any_total ? scaled_counts(file, layers, ranks, program.micro_batches, path, say)

@@ -370,7 +370,42 @@ TEST_F(RoutingSpecTest, CountsOfAnyTotalAreScaledToTheCopiesOfTokensAndThatIsSai
   }
 }
 
+TEST_F(RoutingSpecTest, CountsOfLayersFromZeroAreTakenInTheOrderOfTheModels) {
+  const RoutingFile file(
+      R"({"choices": 2, "layers": [{"layer": 1, "counts": [[1,1,1,1,1,1,1,1]]},
+                                    {"layer": 0, "counts": [[6,2,0,0,0,4,4,0]]}]})");
+  std::vector<std::string> said;
+  const auto routing = make_routings(file.path, program, groups, 1, [&](const std::string& text) {
+                         said.push_back(text);
+                       }).front();
+  EXPECT_EQ(routing.layers.at(0).layer, 1);
+  EXPECT_EQ(moe::tokens_from(routing.layers[0], 0),
+            (std::vector<std::int64_t>{192, 64, 0, 0, 0, 128, 128, 0}));
+  EXPECT_THAT(said, ElementsAre(file.path + ": layers 0 to 1 are taken as the model's MoE layers "
+                                            "1, 3, in their order",
+                                HasSubstr("are scaled to the copies that tokens ask for")));
+}
+
+TEST_F(RoutingSpecTest, CountsOfOtherRanksAreTakenTogether) {
+  const RoutingFile file(
+      R"({"layers": [{"layer": 1, "counts": [[6,0,0,0,0,0,0,0], [0,2,0,0,0,0,0,0], [0,0,0,0,0,4,4,0]]},
+                     {"layer": 3, "counts": [[1,0,0,1,0,0,1,0], [0,1,0,0,1,0,0,1], [0,0,1,0,0,1,0,0]]}]})");
+  std::vector<std::string> said;
+  const auto routing = make_routings(file.path, program, groups, 1, [&](const std::string& text) {
+                         said.push_back(text);
+                       }).front();
+  EXPECT_EQ(moe::tokens_from(routing.layers[0], 1),
+            (std::vector<std::int64_t>{192, 64, 0, 0, 0, 128, 128, 0}));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_THAT(said.front(), HasSubstr("each of 2 ranks, alike, of 3 ranks together"));
+}
+
 TEST_F(RoutingSpecTest, CountsThatNoTokensCouldHaveAreRefused) {
+  EXPECT_THAT(error_of(RoutingFile(R"({"choices": 1, "layers": [
+                  {"layer": 1, "counts": [[1,1,1,1,1,1,1,1]]},
+                  {"layer": 3, "counts": [[1,1,1,1,1,1,1,1]]}]})")
+                           .path),
+              HasSubstr("a token of these counts chose 1 experts: expected 2, as in the model"));
   EXPECT_THAT(error_of(RoutingFile("[[0,0,0,0,0,0,0,0], [1,1,1,1,1,1,1,1]]").path),
               HasSubstr("layer 1: all 8 counts are 0: expected one above 0"));
   EXPECT_THAT(error_of(RoutingFile("[[1,1,1,1,1,1,1,1]]").path),

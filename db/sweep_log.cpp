@@ -1,0 +1,120 @@
+#include "db/sweep_log.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "db/collective_facts.h"
+
+namespace db {
+namespace {
+
+constexpr double kRounded = 0.02;    ///< figures of two digits and more agree to this
+constexpr double kTwoDigits = 0.01;  ///< half of what the last of two digits behind the point is
+
+/// Types as nccl-tests and rccl-tests print them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kTypes{
+    {{"float", "f32"},
+     {"half", "f16"},
+     {"bfloat16", "bf16"},
+     {"double", "f64"},
+     {"int8", "i8"},
+     {"uint8", "u8"},
+     {"int32", "i32"},
+     {"uint32", "u32"},
+     {"int64", "i64"},
+     {"uint64", "u64"},
+     {"f8e4m3", "f8e4m3"},
+     {"f8e5m2", "f8e5m2"},
+     {"fp8_e4m3", "f8e4m3"},
+     {"fp8_e5m2", "f8e5m2"},
+     {"char", "i8"},
+     {"int", "i32"}}};
+
+}  // namespace
+
+std::string untagged(const std::string& line) {
+  const std::size_t end = line.starts_with('[') ? line.find(">:") : std::string::npos;
+  const bool is_tag = end != std::string::npos && line.find("]<std") < end;
+  return is_tag ? line.substr(end + 2) : line;
+}
+
+std::vector<std::string> words_in(const std::string& line) {
+  std::istringstream text(line);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
+
+bool begins_with_size(const std::vector<std::string>& words) {
+  return !words.empty() && number_in(words[0]) && std::isdigit(words[0][0]) != 0;
+}
+
+void expect_rate(double printed, double expected, const std::string& what, const LineOfLog& at) {
+  if (std::abs(printed - expected) <= kTwoDigits + kRounded * std::abs(expected)) return;
+  at.refuse(what);
+}
+
+std::string type_of_elements(const std::string& printed, const LineOfLog& at) {
+  std::vector<std::string_view> known;
+  for (const auto& [name, type] : kTypes) {
+    if (name == printed) return std::string(type);
+    known.push_back(name);
+  }
+  at.refuse(fmt::format("type is \"{}\": expected one of {}", printed, fmt::join(known, ", ")));
+}
+
+const LoggedCollective* asked_collective(const std::string& name, const SweepFacts& facts) {
+  if (facts.collective.empty()) return nullptr;
+  const LoggedCollective* asked = collective_with(&LoggedCollective::name, facts.collective);
+  if (asked != nullptr) return asked;
+  refuse_log(name, fmt::format("--collective {}: expected one of {}", facts.collective,
+                               all_that_are(&LoggedCollective::name)));
+}
+
+std::vector<std::string> told_hosts(const std::string& name, const SweepFacts& facts, int nodes) {
+  const int asked = facts.nodes > 0 ? facts.nodes : nodes;
+  if (facts.machine.empty()) {
+    refuse_log(name, "does not say where it was measured: expected --machine NAME");
+  }
+  if (asked < 1 || asked > facts.ranks || facts.ranks % asked != 0) {
+    refuse_log(name, fmt::format("--nodes {}: expected a divisor of {} ranks", asked, facts.ranks));
+  }
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < facts.ranks; ++rank) {
+    hosts.push_back(asked == 1 ? facts.machine
+                               : fmt::format("{}-{}", facts.machine, rank / (facts.ranks / asked)));
+  }
+  return hosts;
+}
+
+Measurement measured(const LoggedCollective& collective, const std::string& device,
+                     const std::string& dtype, int ranks, double bytes, double time_s) {
+  Measurement row;
+  row.op = collective.name;
+  row.device = device;
+  row.dtype = dtype;
+  row.ranks = ranks;
+  row.parameters_json = "{}";
+  row.bytes = static_cast<std::int64_t>(bytes);
+  row.time_s = row.min_s = row.max_s = time_s;
+  row.samples = 1;
+  row.algorithm_bandwidth_bytes_per_s = bytes / time_s;
+  row.bus_bandwidth_bytes_per_s = bus_factor(row.op, ranks).value() * bytes / time_s;
+  return row;
+}
+
+void add_left_out(int count, const char* one, const char* several, const char* what,
+                  ImportedSweeps& imported) {
+  if (count == 0) return;
+  imported.remarks.push_back(
+      fmt::format("{} {}{} left out", count, count == 1 ? one : several, what));
+}
+
+}  // namespace db
