@@ -151,11 +151,9 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
   return of_all_stages;
 }
 
-namespace {
-
-/// Of ranks with as many rows in every layer, the first.
 std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
-                                const std::vector<moe::RoutedRows>& layers) {
+                                const std::vector<moe::RoutedRows>& layers,
+                                const std::vector<int>& like) {
   std::vector<std::vector<int>> in_layers;
   const moe::RoutedRows* before = nullptr;
   for (const moe::RoutedRows& layer : layers) {
@@ -166,14 +164,17 @@ std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups
   std::set<std::vector<int>> seen;
   std::vector<int> first;
   for (const int rank : ranks) {
-    std::vector<int> rows{moe::stage_of(groups, rank)};
+    std::vector<int> facts{moe::stage_of(groups, rank)};
+    if (!like.empty()) facts.push_back(like[rank]);
     for (const std::vector<int>& in_layer : in_layers) {
-      rows.push_back(in_layer[rank % moe::stage_ranks(groups)]);
+      facts.push_back(in_layer[rank % moe::stage_ranks(groups)]);
     }
-    if (seen.insert(std::move(rows)).second) first.push_back(rank);
+    if (seen.insert(std::move(facts)).second) first.push_back(rank);
   }
   return first;
 }
+
+namespace {
 
 std::int64_t of_arena(const PeakBytes& peaks) {
   return peaks[static_cast<std::size_t>(moe::Pool::device)];
