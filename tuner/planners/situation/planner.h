@@ -20,7 +20,8 @@ namespace tuner {
 /// training fails.
 using MeasureSchedule = std::function<double(const moe::Schedule&)>;
 
-struct PlanMemory;  // plan_memory.h
+struct PlanMemory;       // plan_memory.h
+class PlanningProgress;  // planning_progress.h
 
 /// The facts from which a planner decides.
 struct Situation {
@@ -37,8 +38,10 @@ struct Situation {
   /// by its median iteration over all of them and over the slowdowns of the costs
   /// (judged_iterations()). Empty: `routing` is the only one that is known.
   std::span<const moe::Routing> routings = {};
-  /// What was planned and simulated in this very situation; null: nothing is kept.
+  /// What was planned and simulated in this very situation; null: nothing is kept after a plan.
   PlanMemory* memory = nullptr;
+  /// Says what is tried; null: plan_with and candidates_of make one.
+  PlanningProgress* progress = nullptr;
 };
 
 /// The routings by which schedules are judged: Situation::routings, or `routing` alone.
