@@ -125,6 +125,12 @@ std::string parameters_of(const Planner& planner, const PlannerOptions& options,
       with_memory_decisions(planner.parameters ? planner.parameters(schedule) : "{}", schedule));
 }
 
+std::string remark_of(const Planner& planner, const Situation& situation,
+                      const PlannerOptions& options, const moe::Schedule& schedule) {
+  if (planner.remark == nullptr) return "";
+  return planner.remark(Planning(planner, situation).situation, options, schedule);
+}
+
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& whole,
                                      const PlannerOptions& options) {
   const Planning planning(planner, whole);

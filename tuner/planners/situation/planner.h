@@ -94,6 +94,10 @@ moe::Schedule plan_with(const Planner& planner, const Situation& situation,
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule);
 
+/// Planner::remark; "" where it has nothing to say.
+std::string remark_of(const Planner& planner, const Situation& situation,
+                      const PlannerOptions& options, const moe::Schedule& schedule);
+
 /// The planner's candidates; the options that were asked for are among their parameters. Throws as
 /// plan_with.
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
