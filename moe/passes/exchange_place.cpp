@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -38,6 +39,20 @@ std::optional<std::size_t> place_of(const Program& program, Phase phase, Exchang
     if (op.layer == at && is_of(op, phase) && is_at(op, after)) return i;
   }
   return std::nullopt;
+}
+
+std::size_t first_place(const Program& program, Phase phase) {
+  std::set<std::pair<int, ExchangePlace>> seen;
+  std::size_t first = program.ops.size();
+  for (std::size_t i = program.ops.size(); i-- > 0;) {
+    const Op& op = program.ops[i];
+    if (!is_of(op, phase)) continue;
+    for (const auto place :
+         {ExchangePlace::dispatch, ExchangePlace::combine, ExchangePlace::block}) {
+      if (is_at(op, place) && seen.insert({op.layer, place}).second) first = i;
+    }
+  }
+  return first;
 }
 
 std::string expected_place(const Program& program, Phase phase, int stage, PlacesAfter places,

@@ -28,6 +28,10 @@ constexpr std::string_view exchange_place_name(ExchangePlace place) {
 std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace after,
                                     int at);
 
+/// The first op that place_of() tells for any place of the phase; the number of ops where there is
+/// none.
+std::size_t first_place(const Program& program, Phase phase);
+
 /// "expected one of dispatch of 1, combine of 1, block of 1": the places of a phase that are among
 /// `places` and, unless it is negative, in pipeline stage `stage`. `otherwise` where there are
 /// none.

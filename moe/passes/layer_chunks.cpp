@@ -34,10 +34,6 @@ ChunkOps in_stages(const Program& program, std::vector<Op> ops) {
 
 }  // namespace
 
-bool is_of(const Op& op, const LayerPhase& where) {
-  return op.layer == where.layer && op.phase == where.phase && op.micro_batch == where.micro_batch;
-}
-
 bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
   return std::any_of(op.writes.begin(), op.writes.end(),
                      [&](const Use& use) { return tensors.contains(use.tensor); });
@@ -57,19 +53,17 @@ std::vector<Op> all_of(const ChunkOps& chunk) {
   return ops;
 }
 
-LayerChunks take_chunks(Program& program, const LayerPhase& from) {
+LayerChunks take_chunks(const Program& program, std::span<const std::size_t> places,
+                        OpEdits& edits) {
   LayerChunks taken;
-  std::vector<Op> left;
   std::map<int, std::vector<Op>> by_chunk;
-  for (Op& op : program.ops) {
-    if (!is_of(op, from) || !follows_routed_rows(program, op)) {
-      left.push_back(std::move(op));
-      continue;
-    }
-    if (by_chunk.empty()) taken.place = left.size();
-    by_chunk[op.chunk.index].push_back(std::move(op));
+  for (const std::size_t place : places) {
+    const Op& op = program.ops[place];
+    if (!follows_routed_rows(program, op)) continue;
+    if (by_chunk.empty()) taken.place = place;
+    std::vector<Op>& ops = by_chunk[op.chunk.index];
+    ops.push_back(edits.take(place));
   }
-  program.ops = std::move(left);
   for (auto& [chunk, ops] : by_chunk) taken.chunks.push_back(in_stages(program, std::move(ops)));
   return taken;
 }

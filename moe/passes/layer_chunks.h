@@ -1,9 +1,12 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <vector>
 
+#include "moe/passes/op_edits.h"
 #include "moe/program/program.h"
 
 namespace moe {
@@ -13,8 +16,8 @@ struct LayerPhase {
   int layer = 0;
   int micro_batch = 0;
   Phase phase = Phase::forward;
+  friend auto operator<=>(const LayerPhase&, const LayerPhase&) = default;
 };
-bool is_of(const Op& op, const LayerPhase& where);
 bool writes_any_of(const Op& op, const std::set<TensorId>& tensors);
 
 /// True for rows that experts of the layer receive or make.
@@ -30,11 +33,12 @@ std::vector<Op> all_of(const ChunkOps& chunk);
 
 struct LayerChunks {
   std::vector<ChunkOps> chunks;
-  std::size_t place = 0;  ///< the place of the first chunk, counted in the ops that are left
+  std::size_t place = 0;  ///< the place of the first op
 };
 
-/// Removes from the Program the ops that pipeline_split has cut (follows_routed_rows), chunk by
-/// chunk.
-LayerChunks take_chunks(Program& program, const LayerPhase& from);
+/// Takes, of ops of one LayerPhase at `places`, those that pipeline_split has cut
+/// (follows_routed_rows), chunk by chunk.
+LayerChunks take_chunks(const Program& program, std::span<const std::size_t> places,
+                        OpEdits& edits);
 
 }  // namespace moe

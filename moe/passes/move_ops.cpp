@@ -49,14 +49,7 @@ PlacesAfter allowed_places(const Program& program, const std::vector<std::size_t
 }
 
 Program moved_behind(Program program, const std::vector<std::size_t>& moved, std::size_t target) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    if (std::find(moved.begin(), moved.end(), i) == moved.end()) order.push_back(i);
-    if (i == target) order.insert(order.end(), moved.begin(), moved.end());
-  }
-  std::vector<Op> ops;
-  for (const std::size_t i : order) ops.push_back(std::move(program.ops[i]));
-  program.ops = std::move(ops);
+  move_behind(program.ops, moved, target);
   return program;
 }
 

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/exchange_end.h"
+#include "moe/passes/op_edits.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -57,37 +60,6 @@ bool places_copies(const Program& program, const Op& op) {
   });
 }
 
-bool layer_is_cut(const Program& program, int layer) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-    return op.layer == layer && op.chunk.count > 1 && follows_routed_rows(program, op);
-  });
-}
-
-/// How the layer's rows are divided among chunks; both phases use the same rows.
-template <class Refuse>
-void share_out(Program& program, const PipelineSplit& split, const Refuse& refuse) {
-  const int size = split.ranks_per_group;
-  const int ranks = program.groups.layout.expert;
-  if (size < 0 || (size > 0 && ranks % size != 0)) {
-    refuse(fmt::format("groups of {} ranks, where {} exchange rows", size, ranks),
-           fmt::format("expected one of {}", fmt::join(divisors(ranks), ", ")));
-  }
-  const bool cut = layer_is_cut(program, split.layer);
-  for (Op& op : program.ops) {
-    ExchangeCounts* counts = counts_of(op);
-    if (counts == nullptr || op.layer != split.layer) continue;
-    if (cut && counts->ranks_per_group != size && split.chunks > 1) {
-      const auto by = [](int ranks_per_group) {
-        return ranks_per_group == 0 ? std::string("along the rows of all ranks")
-                                    : fmt::format("by groups of {} ranks", ranks_per_group);
-      };
-      refuse(fmt::format("cut {}, the other phase {}", by(size), by(counts->ranks_per_group)),
-             "expected both alike", op.name);
-    }
-    if (split.chunks > 1) counts->ranks_per_group = size;
-  }
-}
-
 /// The most copies of tokens that the op places, where it places copies.
 std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) {
   const std::size_t expert = std::holds_alternative<Permute>(op.kind) ? 1 : 0;
@@ -97,18 +69,67 @@ std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) 
   return chosen.rows * chosen.columns;
 }
 
-/// The most rows that a rank can send into the layer; 0 where the Program does not tell.
-std::int64_t most_sent_rows(const Program& program, int layer) {
-  std::int64_t rows = 0;
-  for (const Op& op : program.ops) {
-    if (op.layer != layer) continue;
-    for (const Use& use : op.writes) {
-      const Tensor& sent = program.tensors[use.tensor];
-      if (sent.rows_are != Rows::sent) continue;
-      rows = std::max(rows, sent.rows > 0 ? sent.rows : copies_placed(program, op).value_or(0));
+/// What splits need to know of the Program, from one scan for all of them.
+struct RoutedLayers {
+  struct Layer {
+    std::vector<std::size_t> counts;  ///< places of the ops that tell how many rows there are
+    std::int64_t most_sent_rows = 0;  ///< of a rank; 0 where the Program does not tell
+    bool is_cut = false;
+  };
+  std::map<int, Layer> layers;  ///< those that are split
+  /// [layer, phase, micro-batch]: the places of the ops that can be cut, ascending.
+  std::map<std::tuple<int, Phase, int>, std::vector<std::size_t>> places;
+
+  RoutedLayers(const Program& program, std::span<const PipelineSplit> splits) {
+    for (const PipelineSplit& split : splits) layers[split.layer];
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      const Op& op = program.ops[i];
+      const auto found = layers.find(op.layer);
+      if (found == layers.end()) continue;
+      Layer& layer = found->second;
+      if (counts_of(op) != nullptr) layer.counts.push_back(i);
+      for (const Use& use : op.writes) {
+        const Tensor& sent = program.tensors[use.tensor];
+        if (sent.rows_are != Rows::sent) continue;
+        layer.most_sent_rows =
+            std::max(layer.most_sent_rows,
+                     sent.rows > 0 ? sent.rows : copies_placed(program, op).value_or(0));
+      }
+      if (!follows_routed_rows(program, op)) continue;
+      layer.is_cut = layer.is_cut || op.chunk.count > 1;
+      places[{op.layer, op.phase, op.micro_batch}].push_back(i);
     }
   }
-  return rows;
+
+  std::span<const std::size_t> of(const PipelineSplit& split, int micro_batch) const {
+    const auto found = places.find({split.layer, split.phase, micro_batch});
+    return found == places.end() ? std::span<const std::size_t>() : std::span(found->second);
+  }
+};
+
+/// How the layer's rows are divided among chunks; both phases use the same rows.
+template <class Refuse>
+void share_out(Program& program, const PipelineSplit& split, const RoutedLayers::Layer& layer,
+               const Refuse& refuse) {
+  const int size = split.ranks_per_group;
+  const int ranks = program.groups.layout.expert;
+  if (size < 0 || (size > 0 && ranks % size != 0)) {
+    refuse(fmt::format("groups of {} ranks, where {} exchange rows", size, ranks),
+           fmt::format("expected one of {}", fmt::join(divisors(ranks), ", ")));
+  }
+  if (split.chunks == 1) return;
+  for (const std::size_t place : layer.counts) {
+    ExchangeCounts* counts = counts_of(program.ops[place]);
+    if (layer.is_cut && counts->ranks_per_group != size) {
+      const auto by = [](int ranks_per_group) {
+        return ranks_per_group == 0 ? std::string("along the rows of all ranks")
+                                    : fmt::format("by groups of {} ranks", ranks_per_group);
+      };
+      refuse(fmt::format("cut {}, the other phase {}", by(size), by(counts->ranks_per_group)),
+             "expected both alike", program.ops[place].name);
+    }
+    counts->ranks_per_group = size;
+  }
 }
 
 bool reads_any_of(const Op& op, const std::vector<TensorId>& tensors) {
@@ -153,25 +174,21 @@ std::vector<Op> staggered(const Program& program, const std::vector<std::vector<
   return ops;
 }
 
-/// False where the micro-batch has no ops of the layer and phase.
+/// Refuses to cut ops at `places` that cannot be cut.
 template <class Refuse>
-bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
-                       const Refuse& refuse) {
-  std::vector<Op> ops, whole, first, second;
+void check_places(const Program& program, std::span<const std::size_t> places,
+                  const Refuse& refuse) {
   std::vector<TensorId> written_among;
-  std::size_t insert_at = 0;
-  bool arrived = false;
-  for (Op& op : program.ops) {
-    if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
-        !follows_routed_rows(program, op)) {
+  auto next = places.begin();
+  for (std::size_t i = places.front(); i <= places.back(); ++i) {
+    const Op& op = program.ops[i];
+    if (i != *next) {
       // Ops between the cut ones will come after all of them, so none of the cut ops may read
       // the tensors that these write.
-      if (!first.empty() || !whole.empty()) {
-        for (const Use& use : op.writes) written_among.push_back(use.tensor);
-      }
-      ops.push_back(std::move(op));
+      for (const Use& use : op.writes) written_among.push_back(use.tensor);
       continue;
     }
+    ++next;
     if (op.chunk.count != 1) {
       refuse("the layer is split already", "expected one decision for each phase of the layer",
              op.name);
@@ -184,9 +201,23 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
       refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name),
              "expected a hook that takes the rows one by one, or the layer uncut", op.name);
     }
-    if (first.empty() && whole.empty()) insert_at = ops.size();
-    if (split.ranks_per_group > 0 && places_copies(program, op)) {
-      whole.push_back(std::move(op));
+  }
+}
+
+/// True for an op that the split leaves whole.
+bool stays_whole(const Program& program, const PipelineSplit& split, const Op& op) {
+  return split.ranks_per_group > 0 && places_copies(program, op);
+}
+
+/// The ops of one micro-batch that take the place of those at `places`.
+std::vector<Op> pipeline_of(const Program& program, const PipelineSplit& split,
+                            std::span<const std::size_t> places, OpEdits& edits) {
+  std::vector<Op> pipeline, first, second;
+  bool arrived = false;
+  for (const std::size_t place : places) {
+    Op op = edits.take(place);
+    if (stays_whole(program, split, op)) {
+      pipeline.push_back(std::move(op));
       continue;
     }
     // The first stage ends with the last of the exchanges that bring the rows to the experts.
@@ -194,43 +225,62 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
         arrived || (!first.empty() && is_communication(first.back()) && !is_communication(op));
     (arrived ? second : first).push_back(std::move(op));
   }
-
-  const bool found = !first.empty();
-  std::vector<Op> pipeline = std::move(whole);
-  std::ranges::move(staggered(program, {std::move(first)}, split.chunks),
+  std::vector<std::vector<Op>> all_first;
+  all_first.push_back(std::move(first));
+  std::ranges::move(staggered(program, all_first, split.chunks), std::back_inserter(pipeline));
+  std::ranges::move(staggered(program, stretches(std::move(second)), split.chunks),
                     std::back_inserter(pipeline));
-  std::vector<Op> rest = staggered(program, stretches(std::move(second)), split.chunks);
-  std::move(rest.begin(), rest.end(), std::back_inserter(pipeline));
-  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
-             std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
-  program.ops = std::move(ops);
-  return found;
+  return pipeline;
 }
 
 }  // namespace
 
 Program apply(Program program, const PipelineSplit& split) {
-  const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
-    throw Refusal(fmt::format("pipeline_split: {} chunks (layer {}, {})", split.chunks, split.layer,
-                              phase_name(split.phase)),
-                  why, std::move(way_out), {std::move(op), split.layer});
-  };
-  if (split.chunks < 1) refuse("", "expected at least 1 chunk");
-  if (split.chunks > kMostChunks)
-    refuse("", fmt::format("expected at most {} chunks", kMostChunks));
-  const std::int64_t rows = most_sent_rows(program, split.layer);
-  if (rows > 0 && split.chunks > rows) {
-    refuse(fmt::format("a rank sends at most {} rows there", rows),
-           fmt::format("expected at most {} chunks", rows));
-  }
+  return apply_all(std::move(program), std::span(&split, 1));
+}
 
-  share_out(program, split, refuse);
-  bool found = false;
-  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    found = split_micro_batch(program, split, micro_batch, refuse) || found;
-    if (program.ops.size() > kMostOps) refuse(kTooManyOps, kFewerOps);
+Program apply_all(Program program, std::span<const PipelineSplit> splits) {
+  RoutedLayers routed(program, splits);
+  std::size_t ops = program.ops.size();
+  for (const PipelineSplit& split : splits) {
+    const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
+      throw Refusal(fmt::format("pipeline_split: {} chunks (layer {}, {})", split.chunks,
+                                split.layer, phase_name(split.phase)),
+                    why, std::move(way_out), {std::move(op), split.layer});
+    };
+    RoutedLayers::Layer& layer = routed.layers.at(split.layer);
+    if (split.chunks < 1) refuse("", "expected at least 1 chunk");
+    if (split.chunks > kMostChunks)
+      refuse("", fmt::format("expected at most {} chunks", kMostChunks));
+    if (layer.most_sent_rows > 0 && split.chunks > layer.most_sent_rows) {
+      refuse(fmt::format("a rank sends at most {} rows there", layer.most_sent_rows),
+             fmt::format("expected at most {} chunks", layer.most_sent_rows));
+    }
+    share_out(program, split, layer, refuse);
+    bool found = false;
+    for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+      const std::span<const std::size_t> places = routed.of(split, micro_batch);
+      if (places.empty()) continue;
+      check_places(program, places, refuse);
+      const auto cut = std::ranges::count_if(places, [&](std::size_t place) {
+        return !stays_whole(program, split, program.ops[place]);
+      });
+      found = found || cut > 0;
+      ops += static_cast<std::size_t>(cut) * static_cast<std::size_t>(split.chunks - 1);
+      if (ops > kMostOps) refuse(kTooManyOps, kFewerOps);
+    }
+    if (!found) refuse("no experts there", expected_moe_layer(program));
+    layer.is_cut = layer.is_cut || split.chunks > 1;
   }
-  if (!found) refuse("no experts there", expected_moe_layer(program));
+  OpEdits edits(program.ops);
+  for (const PipelineSplit& split : splits) {
+    for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+      const std::span<const std::size_t> places = routed.of(split, micro_batch);
+      if (places.empty()) continue;
+      edits.put_before(places.front(), pipeline_of(program, split, places, edits));
+    }
+  }
+  edits.make();
   return program;
 }
 

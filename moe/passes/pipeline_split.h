@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -55,5 +56,7 @@ inline constexpr int kMostChunks = 1024;
 /// and the rows that a rank can send (at most kMostChunks), and where ranks_per_group does not
 /// divide the expert group or differs from that of the layer's other phase.
 Program apply(Program program, const PipelineSplit& split);
+/// One after the other, in the time of one. Each is of another layer or phase.
+Program apply_all(Program program, std::span<const PipelineSplit> splits);
 
 }  // namespace moe

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -81,6 +82,23 @@ Program apply(Program program, const PlaceAllReduce& placing) {
            program.ops[*other].name);
   }
   return moved_behind(std::move(program), moved, *place);
+}
+
+Program apply_all(Program program, std::span<const PlaceAllReduce> placings) {
+  // Ops from there on alone are looked at and moved: in many micro-batches a small part of all.
+  std::size_t first = first_place(program, Phase::backward);
+  for (std::size_t i = 0; i < first; ++i) {
+    const Op& op = program.ops[i];
+    if (reduces_gradients(op) || std::holds_alternative<AddReturned>(op.kind)) first = i;
+  }
+  const auto begin = program.ops.begin() + static_cast<std::ptrdiff_t>(first);
+  std::vector<Op> end(std::make_move_iterator(begin), std::make_move_iterator(program.ops.end()));
+  program.ops.erase(begin, program.ops.end());
+  std::vector<Op> ops = std::exchange(program.ops, std::move(end));
+  for (const PlaceAllReduce& placing : placings) program = apply(std::move(program), placing);
+  std::ranges::move(program.ops, std::back_inserter(ops));
+  program.ops = std::move(ops);
+  return program;
 }
 
 std::string subject(const PlaceAllReduce& placing) {

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,5 +46,7 @@ inline std::optional<std::size_t> place_of(const Program& program, ExchangePlace
 /// Throws Refusal where there is no such place, where nothing is reduced, and where
 /// some of the gradients do not exist yet at that place.
 Program apply(Program program, const PlaceAllReduce& placing);
+/// One after the other.
+Program apply_all(Program program, std::span<const PlaceAllReduce> placings);
 
 }  // namespace moe

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,11 +75,6 @@ TensorId gradient_named(const Program& program, const PlaceWeightGradient& placi
                  expected_parameter(program, placing.layer));
 }
 
-bool writes(const Op& op, TensorId tensor) {
-  return std::any_of(op.writes.begin(), op.writes.end(),
-                     [&](const Use& use) { return use.tensor == tensor; });
-}
-
 }  // namespace
 
 bool makes_weight_gradients(const Program& program, const Op& op) {
@@ -88,38 +87,80 @@ bool makes_weight_gradients(const Program& program, const Op& op) {
   });
 }
 
-Program apply(Program program, const PlaceWeightGradient& placing) {
-  const TensorId gradient = gradient_named(program, placing);
-  bool found = false;
-  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    std::vector<std::size_t> makers;
-    std::optional<std::size_t> target;
+namespace {
+
+/// The ops of backward that are moved, and the exchanges that they are moved behind, from one scan
+/// of the Program. An op is told by the place that it had then.
+struct BackwardOps {
+  std::map<std::pair<TensorId, int>, std::vector<std::size_t>> makers;  ///< [gradient, micro-batch]
+  /// [micro-batch, layer, chunk, direction]: the first.
+  std::map<std::tuple<int, int, int, Direction>, std::size_t> exchanges;
+  std::vector<std::size_t> op_at, place_of;
+
+  BackwardOps(const Program& program, const std::set<TensorId>& gradients)
+      : op_at(program.ops.size()) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
-      if (op.micro_batch != micro_batch || op.phase != Phase::backward) continue;
-      if (writes(op, gradient) && makes_weight_gradients(program, op)) makers.push_back(i);
-      if (!target && op.layer == placing.layer && share_of(op).index == placing.chunk &&
-          direction_of(op) == placing.direction) {
-        target = i;
+      if (op.phase != Phase::backward) continue;
+      std::set<TensorId> made;
+      for (const Use& use : op.writes) {
+        if (gradients.contains(use.tensor)) made.insert(use.tensor);
+      }
+      if (!made.empty() && makes_weight_gradients(program, op)) {
+        for (const TensorId gradient : made) makers[{gradient, op.micro_batch}].push_back(i);
+      }
+      if (const auto direction = direction_of(op)) {
+        exchanges.try_emplace({op.micro_batch, op.layer, share_of(op).index, *direction}, i);
       }
     }
-    if (makers.empty()) continue;
-    found = true;
-    const auto refuse = [&](std::string_view why, std::string op = {}) {
-      refuse_placing(placing, why, expected_exchange(program, makers), std::move(op));
-    };
-    if (!target) refuse("no such exchange in the backward phase");
-    if (program.ops[*target].stage != program.ops[makers.front()].stage) {
-      refuse("another pipeline stage has it");
-    }
-    if (const auto other = refusing_op(program, makers, *target)) {
-      refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
-                         program.ops[*other].name),
-             program.ops[*other].name);
-    }
-    program = moved_behind(std::move(program), makers, *target);
+    std::iota(op_at.begin(), op_at.end(), std::size_t{0});
+    place_of = op_at;
   }
-  if (!found) {
+};
+
+}  // namespace
+
+Program apply(Program program, const PlaceWeightGradient& placing) {
+  return apply_all(std::move(program), std::span(&placing, 1));
+}
+
+Program apply_all(Program program, std::span<const PlaceWeightGradient> placings) {
+  std::set<TensorId> gradients;
+  for (const PlaceWeightGradient& one : placings) gradients.insert(gradient_named(program, one));
+  BackwardOps backward(program, gradients);
+  for (const PlaceWeightGradient& placing : placings) {
+    const TensorId gradient = gradient_named(program, placing);
+    bool found = false;
+    for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+      std::vector<std::size_t> makers;
+      for (const std::size_t op : backward.makers[{gradient, micro_batch}]) {
+        makers.push_back(backward.place_of[op]);
+      }
+      if (makers.empty()) continue;
+      std::ranges::sort(makers);
+      found = true;
+      const auto refuse = [&](std::string_view why, std::string op = {}) {
+        refuse_placing(placing, why, expected_exchange(program, makers), std::move(op));
+      };
+      const auto exchange =
+          backward.exchanges.find({micro_batch, placing.layer, placing.chunk, placing.direction});
+      if (exchange == backward.exchanges.end()) refuse("no such exchange in the backward phase");
+      const std::size_t target = backward.place_of[exchange->second];
+      if (program.ops[target].stage != program.ops[makers.front()].stage) {
+        refuse("another pipeline stage has it");
+      }
+      if (const auto other = refusing_op(program, makers, target)) {
+        refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
+                           program.ops[*other].name),
+               program.ops[*other].name);
+      }
+      move_behind(program.ops, makers, target);
+      const Changed changed = move_behind(backward.op_at, makers, target);
+      for (std::size_t place = changed.begin; place < changed.end; ++place) {
+        backward.place_of[backward.op_at[place]] = place;
+      }
+    }
+    if (found) continue;
     refuse_placing(placing, "no op of the backward phase makes its gradient alone",
                    "expected a weight of a linear layer or of the experts");
   }

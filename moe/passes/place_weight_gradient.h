@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,5 +42,7 @@ bool makes_weight_gradients(const Program& program, const Op& op);
 /// gradient was placed before, and where one of the ops in between reads what these make, or makes
 /// what these read.
 Program apply(Program program, const PlaceWeightGradient& placing);
+/// One after the other, in about the time of one. Each is of another parameter.
+Program apply_all(Program program, std::span<const PlaceWeightGradient> placings);
 
 }  // namespace moe

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "moe/passes/chunk_buffers.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/layer_chunks.h"
+#include "moe/passes/op_edits.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/restored_rows.h"
 #include "moe/passes/way_out.h"
@@ -34,17 +36,39 @@ std::string described(const RestoreActivation& restoring) {
   throw Refusal(described(restoring), why, std::move(way_out), {std::move(op), restoring.layer});
 }
 
+/// The Program whose layers are rewritten, as it was before any of it. The ops of all layers are
+/// changed at once, so that places of ops hold.
+struct Layers {
+  Program& program;
+  OpEdits edits{program.ops};
+  std::map<LayerPhase, std::vector<std::size_t>> places;  ///< of the ops, ascending
+  /// [tensor]: the first op of backward that writes it; the number of ops where none does.
+  std::vector<std::size_t> first_in_backward;
+
+  explicit Layers(Program& of) : program(of), first_in_backward(of.tensors.size(), of.ops.size()) {
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      const Op& op = program.ops[i];
+      places[{op.layer, op.micro_batch, op.phase}].push_back(i);
+      if (op.phase != Phase::backward) continue;
+      for (const Use& use : op.writes) {
+        std::size_t& first = first_in_backward[use.tensor];
+        first = std::min(first, i);
+      }
+    }
+  }
+};
+
 /// The rewrite of one micro-batch of the layer.
 class BufferSharing {
  public:
-  BufferSharing(Program& program, const RestoreActivation& restoring, int micro_batch)
-      : program_(program), restoring_(restoring), micro_batch_(micro_batch) {}
+  BufferSharing(Layers& all, const RestoreActivation& restoring, int micro_batch)
+      : all_(all), program_(all.program), restoring_(restoring), micro_batch_(micro_batch) {}
 
   /// False where the micro-batch has no ops of the layer.
   bool rewrite() {
     check();
-    forward_ = take_chunks(program_, of_phase(Phase::forward));
-    backward_ = take_chunks(program_, of_phase(Phase::backward));
+    forward_ = take_chunks(program_, places(Phase::forward), all_.edits);
+    backward_ = take_chunks(program_, places(Phase::backward), all_.edits);
     if (forward_.chunks.empty()) return false;
     count_ = static_cast<int>(forward_.chunks.size());
     if (backward_.chunks.size() != forward_.chunks.size()) {
@@ -62,14 +86,21 @@ class BufferSharing {
  private:
   // --- the ops and tensors of the layer ---
 
-  LayerPhase of_phase(Phase phase) const { return {restoring_.layer, micro_batch_, phase}; }
+  std::span<const std::size_t> places(Phase phase) const {
+    return all_.places[{restoring_.layer, micro_batch_, phase}];
+  }
   bool is_received(const Use& use) const {
     return moe::is_received(program_, restoring_.layer, use);
   }
 
   void check() const {
-    for (const Op& op : program_.ops) {
-      if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) continue;
+    std::vector<std::size_t> ops;
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      std::ranges::copy(places(phase), std::back_inserter(ops));
+    }
+    std::ranges::sort(ops);
+    for (const std::size_t place : ops) {
+      const Op& op = program_.ops[place];
       const bool cut = follows_routed_rows(program_, op);
       const ExchangeCounts* counts = counts_of(op);
       if (counts != nullptr && counts->ranks_per_group > 0) {
@@ -189,12 +220,7 @@ class BufferSharing {
       for (const Use& use : op.reads) {
         const Tensor& tensor = program_.tensors[use.tensor];
         if (tensor.rows_are != Rows::fixed || tensor.role != Role::activation) continue;
-        for (std::size_t i = backward_.place; i-- > 0;) {
-          const Op& earlier = program_.ops[i];
-          if (earlier.phase == Phase::backward && writes_any_of(earlier, {use.tensor})) {
-            return use.tensor;
-          }
-        }
+        if (all_.first_in_backward[use.tensor] < backward_.place) return use.tensor;
       }
     }
     refuse_restoring(
@@ -299,31 +325,33 @@ class BufferSharing {
     return out;
   }
 
-  void insert(std::size_t place, std::vector<Op> ops) {
-    program_.ops.insert(program_.ops.begin() + static_cast<std::ptrdiff_t>(place),
-                        std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
-  }
-
   void emit() {
-    std::vector<Op> backward = backward_ops();
-    insert(backward_.place, std::move(backward));
-    insert(forward_.place, forward_ops());
-    if (rows_.offloaded.empty()) return;
-    Op await =
-        copy_op(AwaitCopies{}, "await offloaded rows", forward_.chunks.back().compute.front(), 0);
-    await.chunk = {};
-    await.stream = Stream::compute;
-    const Slice last{count_ - 1, count_};
-    for (const TensorId tensor : rows_.offloaded) {
-      await.reads.push_back({buffer_of(host_rings_.at(tensor), count_ - 1), last});
+    std::vector<Op> forward = forward_ops();
+    all_.edits.put_before(backward_.place, backward_ops());
+    if (!rows_.offloaded.empty()) {
+      Op await =
+          copy_op(AwaitCopies{}, "await offloaded rows", forward_.chunks.back().compute.front(), 0);
+      await.chunk = {};
+      await.stream = Stream::compute;
+      const Slice last{count_ - 1, count_};
+      for (const TensorId tensor : rows_.offloaded) {
+        await.reads.push_back({buffer_of(host_rings_.at(tensor), count_ - 1), last});
+      }
+      // After all of the layer's forward.
+      std::size_t end = forward_.place;
+      for (const std::size_t place : places(Phase::forward)) {
+        if (!all_.edits.is_taken(place)) end = std::max(end, place);
+      }
+      if (end > forward_.place) {
+        all_.edits.put_behind(end, {std::move(await)});
+      } else {
+        forward.push_back(std::move(await));
+      }
     }
-    std::size_t end = 0;
-    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      if (is_of(program_.ops[i], of_phase(Phase::forward))) end = i + 1;
-    }
-    insert(end, {std::move(await)});
+    all_.edits.put_before(forward_.place, std::move(forward));
   }
 
+  Layers& all_;
   Program& program_;
   const RestoreActivation& restoring_;
   int micro_batch_;
@@ -333,33 +361,49 @@ class BufferSharing {
   std::map<TensorId, Ring> forward_rings_, backward_rings_, host_rings_;
 };
 
-bool is_cut(const Program& program, const RestoreActivation& restoring, Phase phase) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-    return op.layer == restoring.layer && op.phase == phase && op.chunk.count > 1;
-  });
+/// Layers that are not cut are cut into one chunk: it is checked like several, and has the same
+/// order.
+Program cut_all(Program program, std::span<const RestoreActivation> layers) {
+  std::set<std::pair<int, Phase>> cut;
+  for (const Op& op : program.ops) {
+    if (op.chunk.count > 1) cut.insert({op.layer, op.phase});
+  }
+  std::vector<PipelineSplit> splits;
+  for (const RestoreActivation& restoring : layers) {
+    for (const Phase phase : {Phase::forward, Phase::backward}) {
+      if (!cut.contains({restoring.layer, phase})) splits.push_back({restoring.layer, phase, 1});
+    }
+  }
+  try {
+    return apply_all(std::move(program), splits);
+  } catch (const Refusal& refusal) {
+    const auto of = std::ranges::find(layers, refusal.where.layer, &RestoreActivation::layer);
+    throw of == layers.end() ? refusal : within(described(*of), refusal);
+  }
 }
 
 }  // namespace
 
 Program apply(Program program, const RestoreActivation& restoring) {
-  if (restoring.hidden_buffers < 1 || restoring.hidden_buffers > 2) {
+  return apply_all(std::move(program), std::span(&restoring, 1));
+}
+
+Program apply_all(Program program, std::span<const RestoreActivation> layers) {
+  for (const RestoreActivation& restoring : layers) {
+    if (restoring.hidden_buffers >= 1 && restoring.hidden_buffers <= 2) continue;
     refuse_restoring(restoring, fmt::format("hidden_buffers = {}", restoring.hidden_buffers),
                      "expected 1 or 2");
   }
-  for (const Phase phase : {Phase::forward, Phase::backward}) {
-    // One chunk is checked like several, and has the same order.
-    if (is_cut(program, restoring, phase)) continue;
-    try {
-      program = apply(std::move(program), PipelineSplit{restoring.layer, phase, 1});
-    } catch (const Refusal& refusal) {
-      throw within(described(restoring), refusal);
+  program = cut_all(std::move(program), layers);
+  Layers all(program);
+  for (const RestoreActivation& restoring : layers) {
+    bool found = false;
+    for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+      found = BufferSharing(all, restoring, micro_batch).rewrite() || found;
     }
+    if (!found) refuse_restoring(restoring, "no experts there", expected_moe_layer(program));
   }
-  bool found = false;
-  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    found = BufferSharing(program, restoring, micro_batch).rewrite() || found;
-  }
-  if (!found) refuse_restoring(restoring, "no experts there", expected_moe_layer(program));
+  all.edits.make();
   return program;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -67,5 +68,7 @@ std::string subject(const RestoreActivation& restoring);
 /// way (by groups of ranks, or along the batch: partition_range), where ranks share experts (esp),
 /// where an op needs all received rows at once (a hook), and where hidden_buffers is not 1 or 2.
 Program apply(Program program, const RestoreActivation& restoring);
+/// One after the other, in the time of one. Each is of another layer.
+Program apply_all(Program program, std::span<const RestoreActivation> layers);
 
 }  // namespace moe

@@ -17,6 +17,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/op_edits.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -59,30 +60,22 @@ class Places {
 };
 
 /// The Program that blocks are restored in, as it was before any of it. What is added is kept apart
-/// until all micro-batches are done, so that places of ops hold.
+/// until all micro-batches of all blocks are done, so that places of ops hold. No block has a part
+/// in what another restores.
 struct Restored {
   Program& program;
   Places writers{program, &Op::writes}, readers{program, &Op::reads};
   std::vector<std::vector<std::size_t>> of_micro_batch;  ///< ops of it, ascending
-  std::map<std::size_t, std::vector<Op>> before, after;  ///< ops to be added, by the op at a place
+  /// [block, micro-batch]: its ops, ascending.
+  std::map<std::pair<int, int>, std::vector<std::size_t>> of_block;
+  OpEdits edits{program.ops};
 
   explicit Restored(Program& of) : program(of), of_micro_batch(of.micro_batches) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      of_micro_batch.at(program.ops[i].micro_batch).push_back(i);
+      const Op& op = program.ops[i];
+      of_micro_batch.at(op.micro_batch).push_back(i);
+      of_block[{op.layer, op.micro_batch}].push_back(i);
     }
-  }
-
-  void add_ops() {
-    std::vector<Op> ops;
-    const auto add = [&](std::vector<Op>& some) {
-      std::ranges::move(some, std::back_inserter(ops));
-    };
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      if (const auto found = before.find(i); found != before.end()) add(found->second);
-      ops.push_back(std::move(program.ops[i]));
-      if (const auto found = after.find(i); found != after.end()) add(found->second);
-    }
-    program.ops = std::move(ops);
   }
 };
 
@@ -92,7 +85,8 @@ class BlockRestoring {
   BlockRestoring(Restored& all, const RestoreBlock& restoring, int micro_batch)
       : all_(all),
         program_(all.program),
-        own_(all.of_micro_batch.at(micro_batch)),
+        of_micro_batch_(all.of_micro_batch.at(micro_batch)),
+        own_(all.of_block[{restoring.layer, micro_batch}]),
         layer_(restoring.layer),
         micro_batch_(micro_batch) {
     find_restorable();
@@ -118,7 +112,7 @@ class BlockRestoring {
       again.push_back(std::move(op));
     }
     read_copies();
-    all_.before[first_reader_] = std::move(again);
+    all_.edits.put_before(first_reader_, std::move(again));
   }
 
   void offload() {
@@ -126,6 +120,7 @@ class BlockRestoring {
     const std::size_t fetched_at = next.value_or(first_reader_);
     const TensorId after = arriving_gradient(fetched_at);
     std::vector<Op> fetches;
+    std::map<std::size_t, std::vector<Op>> behind;
     Op await = copy_op(AwaitCopies{}, "await offloaded activations", Phase::forward);
     await.stream = Stream::compute;
     for (const TensorId tensor : restored_) {
@@ -133,7 +128,7 @@ class BlockRestoring {
       Op out = copy_op(OffloadRows{}, "offload " + program_.tensors[tensor].name, Phase::forward);
       out.reads = {{tensor}};
       out.writes = {{host}};
-      all_.after[writers(tensor).back()].push_back(std::move(out));
+      behind[writers(tensor).back()].push_back(std::move(out));
       await.reads.push_back({host});
       Op in = copy_op(FetchRows{}, "fetch " + program_.tensors[tensor].name, Phase::backward);
       in.reads = {{host}, {after}};
@@ -141,8 +136,9 @@ class BlockRestoring {
       fetches.push_back(std::move(in));
     }
     read_copies();
-    all_.before[fetched_at] = std::move(fetches);
-    all_.after[last_of_next_forward()].push_back(std::move(await));
+    all_.edits.put_before(fetched_at, std::move(fetches));
+    behind[last_of_next_forward()].push_back(std::move(await));
+    for (auto& [place, ops] : behind) all_.edits.put_behind(place, std::move(ops));
   }
 
  private:
@@ -297,7 +293,7 @@ class BlockRestoring {
   }
 
   std::optional<std::size_t> begin_of_next_backward() const {
-    for (const std::size_t i : own_) {
+    for (const std::size_t i : of_micro_batch_) {
       const Op& op = program_.ops[i];
       if (i >= first_reader_) break;
       if (is_of(op, layer_ + 1, Phase::backward) && op.stage == program_.ops[first_reader_].stage &&
@@ -309,7 +305,7 @@ class BlockRestoring {
   }
   std::size_t last_of_next_forward() const {
     std::size_t last_here = 0, last_of_next = 0;
-    for (const std::size_t i : own_) {
+    for (const std::size_t i : of_micro_batch_) {
       const Op& op = program_.ops[i];
       if (i >= first_reader_) break;
       if (op.stage != program_.ops[first_reader_].stage) continue;
@@ -332,7 +328,7 @@ class BlockRestoring {
     return std::nullopt;
   }
   TensorId arriving_gradient(std::size_t place) const {
-    for (const std::size_t i : own_) {
+    for (const std::size_t i : of_micro_batch_) {
       if (i < place || program_.ops[i].phase != Phase::backward) continue;
       if (const auto gradient = arrives(i, place)) return *gradient;
     }
@@ -343,7 +339,8 @@ class BlockRestoring {
 
   Restored& all_;
   Program& program_;
-  const std::vector<std::size_t>& own_;  ///< the places of the micro-batch's ops
+  const std::vector<std::size_t>& of_micro_batch_;  ///< the places of its ops
+  const std::vector<std::size_t>& own_;             ///< those of the block
   int layer_, micro_batch_;
   std::set<TensorId> restored_;
   std::map<TensorId, TensorId> copies_;  ///< what backward reads instead
@@ -353,19 +350,24 @@ class BlockRestoring {
 }  // namespace
 
 Program apply(Program program, const RestoreBlock& restoring) {
-  bool found = false;
+  return apply_all(std::move(program), std::span(&restoring, 1));
+}
+
+Program apply_all(Program program, std::span<const RestoreBlock> blocks) {
   Restored all(program);
-  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    BlockRestoring block(all, restoring, micro_batch);
-    if (block.empty()) continue;
-    found = true;
-    if (restoring.dense == RestoreDense::recompute) {
-      block.recompute();
-    } else {
-      block.offload();
+  for (const RestoreBlock& restoring : blocks) {
+    bool found = false;
+    for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+      BlockRestoring block(all, restoring, micro_batch);
+      if (block.empty()) continue;
+      found = true;
+      if (restoring.dense == RestoreDense::recompute) {
+        block.recompute();
+      } else {
+        block.offload();
+      }
     }
-  }
-  if (!found) {
+    if (found) continue;
     throw Refusal(
         fmt::format("restore_block: {} (layer {})",
                     kRestoreDenseNames[static_cast<std::size_t>(restoring.dense)], restoring.layer),
@@ -375,7 +377,7 @@ Program apply(Program program, const RestoreBlock& restoring) {
             "expected a model with blocks"),
         {.layer = restoring.layer});
   }
-  all.add_ops();
+  all.edits.make();
   return program;
 }
 

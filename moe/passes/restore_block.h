@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -48,5 +49,7 @@ std::string subject(const RestoreBlock& restoring);
 ///
 /// Throws Refusal where the block has no such activations.
 Program apply(Program program, const RestoreBlock& restoring);
+/// One after the other, in the time of one. Each is of another layer.
+Program apply_all(Program program, std::span<const RestoreBlock> blocks);
 
 }  // namespace moe

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "moe/errors.h"
@@ -65,6 +66,19 @@ std::vector<DecisionKind> kinds_of(const std::variant<Ds...>*) {
   return {{Ds::name, Ds::description, Ds::changes_results}...};
 }
 
+/// Applies decisions of kind D, all at once where the kind can do that.
+template <class D>
+Program apply_kind(Program program, std::span<const Decision> decisions) {
+  std::vector<D> all;
+  for (const Decision& decision : decisions) all.push_back(std::get<D>(decision));
+  if constexpr (requires { apply_all(program, std::span<const D>(all)); }) {
+    return apply_all(std::move(program), std::span<const D>(all));
+  } else {
+    for (const D& one : all) program = apply(std::move(program), one);
+    return program;
+  }
+}
+
 }  // namespace
 
 std::vector<DecisionKind> decision_kinds() {
@@ -109,9 +123,16 @@ std::string changes_results(const Schedule& schedule) {
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after) {
   refuse_contradictions(schedule);
-  for (const Decision& decision : canonical(schedule).decisions) {
-    program = std::visit([&](const auto& one) { return apply(std::move(program), one); }, decision);
-    if (after) after(decision, program);
+  const std::vector<Decision> all = canonical(schedule).decisions;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    end = begin + 1;
+    while (!after && end < all.size() && all[end].index() == all[begin].index()) ++end;
+    program = std::visit(
+        [&]<class D>(const D&) {
+          return apply_kind<D>(std::move(program), std::span(all).subspan(begin, end - begin));
+        },
+        all[begin]);
+    if (after) after(all[begin], program);
   }
   validate(program);
   return program;

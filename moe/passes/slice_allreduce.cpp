@@ -12,6 +12,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/op_edits.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -72,9 +73,9 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
   return result;
 }
 
-}  // namespace
-
-Program apply(Program program, const SliceAllReduce& slicing) {
+/// Slices the layer's reductions, which are among the ops at `places`.
+void slice_layer(const Program& program, const SliceAllReduce& slicing,
+                 const std::vector<std::size_t>& places, OpEdits& edits) {
   const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
     throw Refusal(
         fmt::format("slice_allreduce: {} slices (layer {})", slicing.slices, slicing.layer), why,
@@ -93,13 +94,10 @@ Program apply(Program program, const SliceAllReduce& slicing) {
     refuse(fmt::format("a share of {}", least), "expected at least 1");
   }
   bool found = false;
-  std::vector<Op> ops;
-  for (Op& op : program.ops) {
-    if (op.layer != slicing.layer || !reduces_gradients(op)) {
-      ops.push_back(std::move(op));
-      continue;
-    }
+  for (const std::size_t place : places) {
+    if (program.ops[place].layer != slicing.layer) continue;
     found = true;
+    const Op op = edits.take(place);
     if (std::holds_alternative<ReduceShares>(op.kind)) {
       refuse("shard_optimizer reduces its gradients to shares, in one piece",
              "expected one of slice_allreduce and shard_optimizer", op.name);
@@ -111,17 +109,32 @@ Program apply(Program program, const SliceAllReduce& slicing) {
       refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows),
              fmt::format("expected at most {} slices", rows), op.name);
     }
-    int index = 0;
+    std::vector<Op> slices;
     for (std::vector<Use>& uses : cut_by_shares(program, op, shares)) {
-      Op slice = op;
+      Op& slice = slices.emplace_back(op);
       slice.reads = uses;
       slice.writes = std::move(uses);
-      slice.chunk = {index++, slicing.slices};
-      ops.push_back(std::move(slice));
+      slice.chunk = {static_cast<int>(slices.size()) - 1, slicing.slices};
     }
+    edits.put_before(place, std::move(slices));
   }
-  program.ops = std::move(ops);
   if (!found) refuse("no gradients are reduced there", expected_reduced_layer(program));
+}
+
+}  // namespace
+
+Program apply(Program program, const SliceAllReduce& slicing) {
+  return apply_all(std::move(program), std::span(&slicing, 1));
+}
+
+Program apply_all(Program program, std::span<const SliceAllReduce> layers) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (reduces_gradients(program.ops[i])) places.push_back(i);
+  }
+  OpEdits edits(program.ops);
+  for (const SliceAllReduce& slicing : layers) slice_layer(program, slicing, places, edits);
+  edits.make();
   return program;
 }
 

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,7 @@ inline constexpr int kMostSlices = 1024;
 /// reduces it to shares, where slices is not between 1 and the rows of its smallest all-reduce, or
 /// more than kMostSlices, and where shares are not one number of at least 1 for each slice.
 Program apply(Program program, const SliceAllReduce& slicing);
+/// One after the other, in the time of one. Each is of another layer.
+Program apply_all(Program program, std::span<const SliceAllReduce> layers);
 
 }  // namespace moe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace moe {
@@ -21,52 +22,70 @@ std::optional<LayerRouting> padded_routing(const Op& op, const Groups& groups) {
 
 }  // namespace
 
-std::vector<Rows> relays_of(const Program& program, int layer) {
-  std::vector<Rows> relays;
+namespace {
+
+bool is_relayed(Rows rows) {
+  return rows == Rows::relayed || rows == Rows::leader_sent || rows == Rows::leader_received;
+}
+
+/// [MoE layer]: the kinds of rows between legs that its tensors hold, each once.
+std::map<int, std::vector<Rows>> relays_by_layer(const Program& program) {
+  std::map<int, std::vector<Rows>> relays;
   for (const Tensor& tensor : program.tensors) {
-    const bool relayed = tensor.rows_are == Rows::relayed || tensor.rows_are == Rows::leader_sent ||
-                         tensor.rows_are == Rows::leader_received;
-    if (relayed && tensor.layer == layer &&
-        std::find(relays.begin(), relays.end(), tensor.rows_are) == relays.end()) {
-      relays.push_back(tensor.rows_are);
+    if (!is_relayed(tensor.rows_are)) continue;
+    std::vector<Rows>& of_layer = relays[tensor.layer];
+    if (std::ranges::find(of_layer, tensor.rows_are) == of_layer.end()) {
+      of_layer.push_back(tensor.rows_are);
     }
   }
   return relays;
 }
 
-std::vector<Slice> slice_cuts(const Program& program, int layer) {
-  std::vector<Slice> cuts{{0, 1}, {1, 1}};
-  const auto add = [&](int index, int count) {
-    const int divisor = std::gcd(index, count);
-    cuts.push_back({index / divisor, count / divisor});
-  };
+}  // namespace
+
+std::map<int, std::vector<Slice>> slice_cuts(const Program& program) {
+  std::map<int, std::set<std::pair<int, int>>> found;  // fractions
   for (const Op& op : program.ops) {
     for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[use.tensor];
-        if (tensor.rows_are == Rows::fixed || tensor.layer != layer) continue;
-        add(use.slice.index, use.slice.count);
-        add(use.slice.index + use.slice.span, use.slice.count);
+        if (tensor.rows_are == Rows::fixed) continue;
+        auto& of_layer = found[tensor.layer];
+        for (const int index : {use.slice.index, use.slice.index + use.slice.span}) {
+          const int divisor = std::gcd(index, use.slice.count);
+          of_layer.insert({index / divisor, use.slice.count / divisor});
+        }
       }
     }
   }
-  std::sort(cuts.begin(), cuts.end(), [](Slice a, Slice b) {
-    return static_cast<std::int64_t>(a.index) * b.count <
-           static_cast<std::int64_t>(b.index) * a.count;
-  });
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::map<int, std::vector<Slice>> cuts;
+  for (auto& [layer, fractions] : found) {
+    fractions.insert({{0, 1}, {1, 1}});
+    std::vector<Slice>& of_layer = cuts[layer];
+    for (const auto& [index, count] : fractions) of_layer.push_back({index, count});
+    std::ranges::sort(of_layer, [](Slice a, Slice b) {
+      return static_cast<std::int64_t>(a.index) * b.count <
+             static_cast<std::int64_t>(b.index) * a.count;
+    });
+  }
   return cuts;
 }
 
 std::map<int, RowHandling> row_handling(const Program& program) {
   std::map<int, RowHandling> handling;
+  const std::map<int, std::vector<Slice>> cuts = slice_cuts(program);
+  const std::map<int, std::vector<Rows>> relays = relays_by_layer(program);
   for (const Op& op : program.ops) {
     const ExchangeCounts* counts = counts_of(op);
     if (counts == nullptr) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
     if (!added) continue;
-    layer->second = {
-        slice_cuts(program, op.layer), relays_of(program, op.layer), {}, counts->ranks_per_group};
+    const auto own_cuts = cuts.find(op.layer);
+    const auto own_relays = relays.find(op.layer);
+    layer->second = {own_cuts != cuts.end() ? own_cuts->second : std::vector<Slice>{{0, 1}, {1, 1}},
+                     own_relays != relays.end() ? own_relays->second : std::vector<Rows>(),
+                     {},
+                     counts->ranks_per_group};
   }
   for (auto& [layer, placement] : placements(program)) {
     if (const auto found = handling.find(layer); found != handling.end()) {

@@ -12,12 +12,9 @@
 /// the routing is known.
 namespace moe {
 
-/// Every slice boundary that ops use on rows of MoE layer `layer`, ascending from 0 to 1, as
-/// reduced fractions {index, count}.
-std::vector<Slice> slice_cuts(const Program& program, int layer);
-
-/// The kinds of rows between legs that tensors of MoE layer `layer` hold, each once.
-std::vector<Rows> relays_of(const Program& program, int layer);
+/// [MoE layer]: every slice boundary that ops use on its rows, ascending from 0 to 1, as reduced
+/// fractions {index, count}.
+std::map<int, std::vector<Slice>> slice_cuts(const Program& program);
 
 /// [MoE layer]: how its rows are handled.
 std::map<int, RowHandling> row_handling(const Program& program);

@@ -124,7 +124,7 @@ ComparedRows compare_planners(const Situation& situation,
               figures_of(candidate.schedule, prediction, whole, sequential_s, planning.count());
           if (!all_candidates && planner.remark != nullptr &&
               fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
-            spdlog::info(planner.remark(whole, request.options, candidate.schedule));
+            spdlog::info(remark_of(planner, whole, request.options, candidate.schedule));
           }
           result.rows.push_back(std::move(row));
         }

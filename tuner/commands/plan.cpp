@@ -29,9 +29,7 @@ int plan(const Arguments& arguments) {
     scenario.program = given.program;
   }
   const std::string remark =
-      request.planner->remark
-          ? request.planner->remark(scenario.situation(), request.options, schedule)
-          : "";
+      remark_of(*request.planner, scenario.situation(), request.options, schedule);
   if (!remark.empty()) spdlog::info(remark);
   warn_of_other_results(schedule);
   db::write_output(arguments.schedule_file, moe::to_json(schedule) + '\n');

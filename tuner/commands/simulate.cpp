@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -83,21 +84,17 @@ db::MemoryTable memory_of_ranks(const Scenario& scenario, const Prediction& pred
       {});
 }
 
-/// Ranks of which one has most memory in use. Ranks with the same timeline need as much.
+/// Ranks of which one has most memory in use. Ranks with the same rows and timeline need as much.
 std::vector<int> ranks_to_look_at(const Scenario& scenario, const Prediction& prediction) {
   const moe::AllRoutedRows routed(prediction.program, prediction.routing);
   std::vector<int> ranks =
       ranks_of_most_memory(prediction.program, scenario.groups, routed.layers());
-  if (static_cast<int>(ranks.size()) > scenario.groups.layout.pipeline) return ranks;
-  ranks.clear();
-  std::vector<bool> seen(prediction.timeline.ranks.size());
-  for (int rank = 0; rank < scenario.groups.ranks; ++rank) {
-    const int list = prediction.timeline.like.empty() ? rank : prediction.timeline.like[rank];
-    if (seen[list]) continue;
-    seen[list] = true;
-    ranks.push_back(rank);
-  }
-  return ranks;
+  std::vector<int> all(static_cast<std::size_t>(scenario.groups.ranks));
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<int>& like = prediction.timeline.like.empty() ? all : prediction.timeline.like;
+  const bool have_same_sizes = static_cast<int>(ranks.size()) == scenario.groups.layout.pipeline;
+  return have_same_sizes ? first_of_alike(all, scenario.groups, {}, like)
+                         : first_of_alike(ranks, scenario.groups, routed.layers(), like);
 }
 
 void print_memory(const db::MemoryTable& memory, const Arguments& arguments) {

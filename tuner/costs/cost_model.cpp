@@ -136,7 +136,13 @@ std::string_view type_of_fit(std::string_view fit) {
 std::string gemm_fit(std::string_view dtype) { return fit_of_type(kGemm, dtype); }
 
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op) {
-  std::vector<std::string> keys{shape_key(program, op), costed_kind(program, op)};
+  const std::string kind = costed_kind(program, op);
+  std::vector<std::string> keys;
+  const auto of_shape = costs.fits.lower_bound(kind + '[');
+  if (of_shape != costs.fits.end() && of_shape->first.starts_with(kind + '[')) {
+    keys.push_back(shape_key(program, op));
+  }
+  keys.push_back(kind);
   const moe::DType dtype = computes_in(program, op);
   for (const std::string_view general : general_fits(moe::facts_of(op))) {
     keys.push_back(general == kGemm ? gemm_fit(moe::name_of(dtype)) : std::string(general));

@@ -339,9 +339,11 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
       }
     }
   };
+  std::map<moe::RoutedLayer, const moe::RoutedRows*> rows_at;
+  for (const moe::RoutedRows& layer : routed.layers()) rows_at.try_emplace(layer.at, &layer);
   for (const auto& [at, ops] : ops_of) {
-    const auto layer = std::ranges::find(routed.layers(), at, &moe::RoutedRows::at);
-    cost_ops(ops, layer == routed.layers().end() ? nullptr : &*layer);
+    const auto layer = rows_at.find(at);
+    cost_ops(ops, layer == rows_at.end() ? nullptr : layer->second);
   }
   return result;
 }

@@ -141,7 +141,8 @@ void StudyPredictions::predict_all() {
     auto all = candidates(decides_from, request);
     // Without micro-profiles it makes no choice: the fastest of its candidates are trained.
     if (chooses_by_micro_profiles(request) && !all.empty()) {
-      options_.say(request.planner->remark(decides_from, request.options, all.front().schedule));
+      options_.say(
+          remark_of(*request.planner, decides_from, request.options, all.front().schedule));
     }
     for (Candidate& candidate : all) {
       const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);

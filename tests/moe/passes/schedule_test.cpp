@@ -88,6 +88,34 @@ TEST(Apply, ShowsTheProgramAfterEveryDecision) {
   EXPECT_NE(seen[0].substr(seen[0].rfind(' ')), seen[1].substr(seen[1].rfind(' ')));
 }
 
+TEST(Apply, OfAllDecisionsOfAKindAtOnceIsWhatOneByOneMakes) {
+  Model model = test::all_moe_model(DType::f32, 2);
+  model.micro_batches = 7;
+  const Program program = build_iteration(model, make_groups(4, 4), 0);
+  const Schedule cut = chunked(model, 2, 2);
+  const auto with = [&](std::vector<Decision> more) {
+    Schedule schedule = cut;
+    append(schedule, std::move(more));
+    return schedule;
+  };
+  std::vector<Schedule> schedules{cut, chunked(model, 2, 3),
+                                  with({SliceAllReduce{0, 2, {}}, SliceAllReduce{1, 3, {}},
+                                        PlaceAllReduce{1, 0, ExchangePlace::block, 1},
+                                        PlaceAllReduce{1, 2, ExchangePlace::dispatch, 0}})};
+  for (const RestoreDense dense : {RestoreDense::recompute, RestoreDense::offload}) {
+    schedules.push_back(with({RestoreBlock{0, dense}, RestoreBlock{1, dense}}));
+  }
+  for (const RestoreHidden hidden : {RestoreHidden::offload, RestoreHidden::recompute}) {
+    schedules.push_back(with({RestoreActivation{0, RestoreDispatched::offload, hidden},
+                              RestoreActivation{1, RestoreDispatched::communicate, hidden}}));
+  }
+  for (const Schedule& schedule : schedules) {
+    const auto one_by_one = [](const Decision&, const Program&) {};
+    EXPECT_EQ(to_text(apply(program, schedule)), to_text(apply(program, schedule, one_by_one)))
+        << to_json(schedule);
+  }
+}
+
 TEST(Apply, OfTheEmptyScheduleIsTheProgramItself) {
   EXPECT_EQ(to_text(apply(iteration(), Schedule{})), to_text(iteration()));
 }

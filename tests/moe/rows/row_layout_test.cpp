@@ -40,7 +40,7 @@ std::vector<Slice> cuts_of(int f, int b) {
       program.ops.push_back(op);
     }
   }
-  return slice_cuts(program, 1);
+  return slice_cuts(program).at(1);
 }
 
 TEST(SliceCuts, AreTheBoundariesOfBothDegreesInOrder) {

@@ -276,17 +276,19 @@ moe::Schedule with_gradients(const UnplacedGradients& gradients,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of) {
   moe::Schedule schedule = gradients.schedule;
   const Writers writers = writers_in_backward(gradients.scheduled);
-  const moe::Program reductions = reductions_of(gradients.scheduled);
+  moe::Program reductions = reductions_of(gradients.scheduled);
+  std::map<int, std::vector<moe::Op>> of_layer;
+  for (moe::Op& op : reductions.ops) of_layer[op.layer].push_back(std::move(op));
   for (std::size_t s = 0; s < gradients.stages.size(); ++s) {
     const StageGradients& stage = gradients.stages[s];
     for (auto& [layer, slices] :
          slices_by_layer(stage, places_of(stage), gradients.grains_stay_apart)) {
-      moe::Program cut = reductions;
       if (slices.slicing.slices > 1) {
-        cut = moe::apply(std::move(cut), slices.slicing);
+        reductions.ops = of_layer[layer];
+        reductions = moe::apply(std::move(reductions), slices.slicing);
         schedule.decisions.push_back(slices.slicing);
       }
-      for (const moe::Op& op : cut.ops) {
+      for (const moe::Op& op : slices.slicing.slices > 1 ? reductions.ops : of_layer[layer]) {
         if (!moe::reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s)) {
           continue;
         }

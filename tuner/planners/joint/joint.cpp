@@ -16,6 +16,7 @@
 #include "tuner/planners/placement/move_costs.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/planning_progress.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/simulate/lower_bound.h"
@@ -192,6 +193,10 @@ JointResult searched(const Situation& situation, const PlannerOptions& options,
       },
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
   problem.most_tried = most_tried(situation, options);
+  if (situation.progress != nullptr) {  // each is planned and simulated
+    situation.progress->expect(
+        2 * (problem.seeds.size() + static_cast<std::size_t>(problem.most_tried)));
+  }
   if (auto found = search_jointly(problem)) return *found;
   JointResult leanest;
   leanest.schedule = of_least_memory(situation, problem.seeds);

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "tuner/planners/situation/planning_progress.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -29,6 +30,9 @@ Degrees best_degrees(int most, const std::function<double(Degrees)>& seconds_of)
 
 moe::Schedule with_best_degrees(const Situation& situation, int most,
                                 const ScheduleOfDegrees& way) {
+  if (situation.progress != nullptr) {
+    situation.progress->expect(2 * static_cast<std::size_t>(most) - 1);
+  }
   return way(
       best_degrees(most, [&](Degrees degrees) { return simulated_s(situation, way(degrees)); }));
 }

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "db/console/exit_codes.h"
 #include "moe/errors.h"
 #include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/planning_progress.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 
@@ -75,10 +77,35 @@ std::vector<Candidate> tried_by(const Planner& planner, const Situation& situati
   });
 }
 
+/// A situation in which a planner remembers what it has tried, and says what it tries.
+struct Planning {
+  Planning(const Planner& planner, const Situation& of) : situation(of) {
+    const auto parameters = [&planner](const moe::Schedule& schedule) {
+      return with_memory_decisions(planner.parameters ? planner.parameters(schedule) : "{}",
+                                   schedule);
+    };
+    if (of.memory == nullptr) situation.memory = &memory;
+    if (of.progress != nullptr) {
+      progress.emplace(*of.progress, planner.name, parameters);
+    } else {
+      progress.emplace(std::string(planner.name), parameters);
+    }
+    situation.progress = &*progress;
+  }
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
+
+  Situation situation;
+  PlanMemory memory;
+  std::optional<PlanningProgress> progress;
+};
+
 }  // namespace
 
-moe::Schedule plan_with(const Planner& planner, const Situation& situation,
+moe::Schedule plan_with(const Planner& planner, const Situation& whole,
                         const PlannerOptions& options) {
+  const Planning planning(planner, whole);
+  const Situation& situation = planning.situation;
   const auto plan = [&]() -> std::vector<Candidate> {
     std::vector<Candidate> tried;
     if (planner.plan == nullptr) tried = tried_by(planner, situation, options);
@@ -98,8 +125,16 @@ std::string parameters_of(const Planner& planner, const PlannerOptions& options,
       with_memory_decisions(planner.parameters ? planner.parameters(schedule) : "{}", schedule));
 }
 
-std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
+std::string remark_of(const Planner& planner, const Situation& situation,
+                      const PlannerOptions& options, const moe::Schedule& schedule) {
+  if (planner.remark == nullptr) return "";
+  return planner.remark(Planning(planner, situation).situation, options, schedule);
+}
+
+std::vector<Candidate> candidates_of(const Planner& planner, const Situation& whole,
                                      const PlannerOptions& options) {
+  const Planning planning(planner, whole);
+  const Situation& situation = planning.situation;
   std::vector<Candidate> candidates;
   if (planner.candidates) {
     const std::string key = memory_key(planner.name, options, "candidates within memory");
@@ -112,7 +147,7 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
       return tried;
     });
   } else {
-    candidates = {{plan_with(planner, situation, options)}};
+    candidates = {{plan_with(planner, whole, options)}};
   }
   for (Candidate& one : candidates) {
     one.planner = one.schedule.planner;

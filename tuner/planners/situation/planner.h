@@ -20,7 +20,8 @@ namespace tuner {
 /// training fails.
 using MeasureSchedule = std::function<double(const moe::Schedule&)>;
 
-struct PlanMemory;  // plan_memory.h
+struct PlanMemory;       // plan_memory.h
+class PlanningProgress;  // planning_progress.h
 
 /// The facts from which a planner decides.
 struct Situation {
@@ -37,8 +38,10 @@ struct Situation {
   /// by its median iteration over all of them and over the slowdowns of the costs
   /// (judged_iterations()). Empty: `routing` is the only one that is known.
   std::span<const moe::Routing> routings = {};
-  /// What was planned and simulated in this very situation; null: nothing is kept.
+  /// What was planned and simulated in this very situation; null: nothing is kept after a plan.
   PlanMemory* memory = nullptr;
+  /// Says what is tried; null: plan_with and candidates_of make one.
+  PlanningProgress* progress = nullptr;
 };
 
 /// The routings by which schedules are judged: Situation::routings, or `routing` alone.
@@ -90,6 +93,10 @@ moe::Schedule plan_with(const Planner& planner, const Situation& situation,
 /// The parameters that tell a schedule of this planner from its others, with the options asked for.
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule);
+
+/// Planner::remark; "" where it has nothing to say.
+std::string remark_of(const Planner& planner, const Situation& situation,
+                      const PlannerOptions& options, const moe::Schedule& schedule);
 
 /// The planner's candidates; the options that were asked for are among their parameters. Throws as
 /// plan_with.

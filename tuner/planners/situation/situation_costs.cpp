@@ -6,18 +6,25 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
+#include "moe/rows/binding.h"
 #include "tuner/machine/slowdown.h"
+#include "tuner/planners/situation/planning_progress.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
 namespace {
 
 constexpr int kMostPlannedRanks = 512;
+
+void say_trying(const Situation& situation, std::string_view what, const moe::Schedule& schedule) {
+  if (situation.progress != nullptr) situation.progress->tries(what, schedule);
+}
 
 /// How schedules are judged and predicted: calls among more than 16 ranks have a flow for each rank
 /// and link in place of one for each pair of ranks. Times differ by less than 0.1%, and a planner
@@ -47,6 +54,7 @@ std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts
 }
 
 TimedProgram timed(const Situation& situation, const moe::Schedule& schedule) {
+  say_trying(situation, "times the ops of", schedule);
   TimedProgram one{moe::apply(situation.program, schedule), {}};
   one.alone_s = alone_seconds(situation, costs_of(situation, one.program));
   return one;
@@ -88,6 +96,7 @@ std::vector<ProgramCosts> judged_costs(const Situation& situation, const moe::Pr
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Schedule& schedule,
                                            const moe::Program* scheduled) {
+  say_trying(situation, "simulates", schedule);
   std::vector<double>* known = nullptr;
   if (situation.memory != nullptr) {
     known = &situation.memory->simulated[moe::decisions_json(schedule)];
@@ -100,6 +109,7 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
     seconds.push_back(simulate(*scheduled, costs, situation.costs, situation.cluster).duration_s);
   }
   if (known != nullptr) *known = seconds;
+  if (situation.progress != nullptr) situation.progress->found(seconds[median_place(seconds)]);
   return seconds;
 }
 
@@ -114,6 +124,7 @@ double simulated_typical_s(const Situation& situation, const moe::Program& sched
 }
 
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates) {
+  if (situation.progress != nullptr) situation.progress->expect(candidates.size());
   std::vector<double> seconds;
   for (const Candidate& one : candidates) seconds.push_back(simulated_s(situation, one.schedule));
   const auto least = std::ranges::min_element(seconds) - seconds.begin();
@@ -151,11 +162,9 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
   return of_all_stages;
 }
 
-namespace {
-
-/// Of ranks with as many rows in every layer, the first.
 std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
-                                const std::vector<moe::RoutedRows>& layers) {
+                                const std::vector<moe::RoutedRows>& layers,
+                                const std::vector<int>& like) {
   std::vector<std::vector<int>> in_layers;
   const moe::RoutedRows* before = nullptr;
   for (const moe::RoutedRows& layer : layers) {
@@ -166,14 +175,17 @@ std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups
   std::set<std::vector<int>> seen;
   std::vector<int> first;
   for (const int rank : ranks) {
-    std::vector<int> rows{moe::stage_of(groups, rank)};
+    std::vector<int> facts{moe::stage_of(groups, rank)};
+    if (!like.empty()) facts.push_back(like[rank]);
     for (const std::vector<int>& in_layer : in_layers) {
-      rows.push_back(in_layer[rank % moe::stage_ranks(groups)]);
+      facts.push_back(in_layer[rank % moe::stage_ranks(groups)]);
     }
-    if (seen.insert(std::move(rows)).second) first.push_back(rank);
+    if (seen.insert(std::move(facts)).second) first.push_back(rank);
   }
   return first;
 }
+
+namespace {
 
 std::int64_t of_arena(const PeakBytes& peaks) {
   return peaks[static_cast<std::size_t>(moe::Pool::device)];
@@ -206,19 +218,49 @@ PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups
   return peaks;
 }
 
+namespace {
+
+/// Those that the situation remembers.
+std::optional<PeakBytes> known_peaks(const Situation& situation, const moe::Schedule& schedule) {
+  if (situation.memory == nullptr) return std::nullopt;
+  const auto known = situation.memory->peaks.find(moe::decisions_json(schedule));
+  return known == situation.memory->peaks.end() ? std::nullopt : std::optional(known->second);
+}
+
+PeakBytes new_peaks(const Situation& situation, const moe::Schedule& schedule,
+                    const moe::Program& scheduled) {
+  const PeakBytes peaks = planned_peaks(scheduled, situation.groups, routings_of(situation));
+  if (situation.memory != nullptr) {
+    situation.memory->peaks.emplace(moe::decisions_json(schedule), peaks);
+  }
+  return peaks;
+}
+
+/// The most that parameters, their gradients and the states of their optimizer need in a stage,
+/// which is less than any plan of it.
+std::int64_t parameter_bytes(const moe::Program& program) {
+  std::vector<std::int64_t> of_stage(static_cast<std::size_t>(program.stages));
+  for (const moe::Parameter& parameter : program.parameters) {
+    std::int64_t& bytes = of_stage[parameter.stage];
+    const auto add = [&](moe::TensorId tensor) {
+      if (tensor >= 0) bytes += moe::allocated_bytes(program.tensors[tensor], {});
+    };
+    add(parameter.value);
+    add(parameter.gradient);
+    std::ranges::for_each(parameter.optimizer_state, add);
+  }
+  return std::ranges::max(of_stage);
+}
+
+}  // namespace
+
 PeakBytes planned_peaks(const Situation& situation, const moe::Schedule& schedule,
                         const moe::Program* scheduled) {
-  std::string decisions;
-  if (situation.memory != nullptr) {
-    decisions = moe::decisions_json(schedule);
-    const auto known = situation.memory->peaks.find(decisions);
-    if (known != situation.memory->peaks.end()) return known->second;
-  }
-  std::optional<moe::Program> applied;
-  if (scheduled == nullptr) scheduled = &applied.emplace(moe::apply(situation.program, schedule));
-  const PeakBytes peaks = planned_peaks(*scheduled, situation.groups, routings_of(situation));
-  if (situation.memory != nullptr) situation.memory->peaks.emplace(std::move(decisions), peaks);
-  return peaks;
+  say_trying(situation, "plans the memory of", schedule);
+  if (const auto known = known_peaks(situation, schedule)) return *known;
+  return scheduled != nullptr
+             ? new_peaks(situation, schedule, *scheduled)
+             : new_peaks(situation, schedule, moe::apply(situation.program, schedule));
 }
 
 std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups& groups,
@@ -234,7 +276,13 @@ std::int64_t planned_peak_bytes(const Situation& situation, const moe::Schedule&
 bool fits_memory(const Situation& situation, const moe::Schedule& schedule,
                  const moe::Program* scheduled) {
   const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 || planned_peak_bytes(situation, schedule, scheduled) <= limit;
+  if (limit == 0) return true;
+  say_trying(situation, "plans the memory of", schedule);
+  if (const auto known = known_peaks(situation, schedule)) return of_arena(*known) <= limit;
+  std::optional<moe::Program> applied;
+  if (scheduled == nullptr) scheduled = &applied.emplace(moe::apply(situation.program, schedule));
+  return parameter_bytes(*scheduled) <= limit &&
+         of_arena(new_peaks(situation, schedule, *scheduled)) <= limit;
 }
 
 }  // namespace tuner

@@ -63,6 +63,12 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
 std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Groups& groups,
                                       const std::vector<moe::RoutedRows>& layers);
 
+/// The first of all `ranks` that are of one stage, have as many rows in every layer and, where it is
+/// given, the same number in `like`: their memory is planned alike.
+std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
+                                const std::vector<moe::RoutedRows>& layers,
+                                const std::vector<int>& like = {});
+
 /// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any
 /// of the routings. Throws as moe::planned_peak_bytes.
 PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,

@@ -1,19 +1,15 @@
 #include "tuner/planners/situation/within_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 #include <variant>
 
-#include "db/console/format_rows.h"
-#include "db/console/progress.h"
 #include "moe/errors.h"
+#include "tuner/planners/situation/planning_progress.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -82,6 +78,7 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
 }
 
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule) {
+  if (situation.progress != nullptr) situation.progress->expect(1);
   if (situation.cluster.memory_bytes == 0 || fits(situation, schedule).value_or(true)) {
     return std::nullopt;
   }
@@ -89,19 +86,14 @@ std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::S
   if (sharded && fits(situation, *sharded) == true) return Lighter{*sharded, true};
   const moe::Schedule& least = sharded ? *sharded : schedule;
   const std::vector<int> blocks = restorable_blocks(situation.program, least);
-  db::Progress progress(
-      fmt::format("{}: blocks to be restored, of {}, so that a rank needs no more than {}",
-                  schedule.planner, blocks.size(),
-                  db::format_cell("bytes", situation.cluster.memory_bytes)),
-      1 + static_cast<double>(std::bit_width(blocks.size())));
-  int tried = 0;
+  if (situation.progress != nullptr) {
+    situation.progress->expect(2 + static_cast<std::size_t>(std::bit_width(blocks.size())));
+  }
   const auto with_first = [&](std::size_t count) {
     return with_blocks_restored(least, std::span(blocks).first(count));
   };
   const auto is_enough = [&](std::size_t count) {
-    const bool enough = fits(situation, with_first(count)) == true;
-    progress.at(++tried);
-    return enough;
+    return fits(situation, with_first(count)) == true;
   };
   if (blocks.empty() || !is_enough(blocks.size())) return Lighter{with_first(blocks.size()), false};
   // Every block takes memory away, so halving finds the fewest that are enough.

@@ -131,7 +131,8 @@ TEST(MpmoeMemory, TheTouchedArenaSavesWhatTheEquationsSay) {
       }
       const double bound = 2 * saved(s, n) * kRanks;
       EXPECT_GE(touched, 0.95 * bound) << n << " " << moe::to_json(strategy);
-      // Chunks that share no buffers leave room at the peak, too, for what comes after them.
+      // Of chunks that share no buffers, later rows and gradients take the place of rows that are
+      // done with, so that their peak is less than all of their buffers together.
       EXPECT_GE(touched, 0.85 * own_bound) << n << " " << moe::to_json(strategy);
     }
   }

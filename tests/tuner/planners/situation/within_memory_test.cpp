@@ -80,8 +80,19 @@ TEST_F(WithinMemoryOfManyBlocks, TheFewestRestoredAreFoundInFewPlans) {
   }
 }
 
+TEST_F(WithinMemoryOfManyBlocks, WhatParametersAloneExceedIsKnownWithoutAPlan) {
+  scenario.cluster.memory_bytes = 1;
+  const auto lighter = lighter_schedule(remembering(), {"tutel", {}});
+  ASSERT_TRUE(lighter);
+  EXPECT_FALSE(lighter->fits);
+  EXPECT_EQ(memory.peaks.size(), 0U);
+}
+
 TEST_F(WithinMemoryOfManyBlocks, WhatNeverFitsIsKnownAfterThreePlans) {
   scenario.cluster.memory_bytes = 1;
+  const auto lightest = lighter_schedule(scenario.situation(), {"tutel", {}});
+  ASSERT_TRUE(lightest);
+  scenario.cluster.memory_bytes = planned_peak_bytes(scenario.situation(), lightest->schedule) - 1;
   const auto lighter = lighter_schedule(remembering(), {"tutel", {}});
   ASSERT_TRUE(lighter);
   EXPECT_FALSE(lighter->fits);
