@@ -57,9 +57,13 @@ class Backend {
   /// asked for and the bytes free.
   virtual std::byte* arena(std::int64_t bytes) = 0;
 
-  /// As arena(), for the host memory that activations are offloaded to (Pool::host), pinned where
-  /// there is a device. Growing it loses its contents.
-  virtual std::byte* host_arena(std::int64_t bytes) = 0;
+  /// A new block of the host's memory that activations are offloaded to (Pool::host), pinned where
+  /// there is a device. To pin takes a second for a few GiB, and may wait for all work on the
+  /// device. More than kSaidPinnedBytes are said. Throws OutOfMemory.
+  virtual std::byte* host_block(std::int64_t bytes) = 0;
+  static constexpr std::int64_t kSaidPinnedBytes = std::int64_t{1} << 30;
+  /// Gives all of these blocks back. Called when nothing runs.
+  virtual void free_host_blocks() {}
 
   /// Copies host memory to the arena in stream order. When the call returns `host` may be written
   /// again; upload() also waits until the copy has finished.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -228,7 +229,10 @@ class CpuBackend : public Backend {
   }
 
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return host_arena_.at_least(bytes); }
+  std::byte* host_block(std::int64_t bytes) override {
+    return host_blocks_.emplace_back().at_least(bytes);
+  }
+  void free_host_blocks() override { host_blocks_.clear(); }
 
   void post(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
@@ -298,7 +302,8 @@ class CpuBackend : public Backend {
   double copy_bytes_per_s_;
   ThreadPool pool_;
   ThreadChoice choice_;
-  Arena arena_, host_arena_;
+  Arena arena_;
+  std::deque<Arena> host_blocks_;
   std::mutex mutex_;
   std::vector<double> marks_;
 };

@@ -41,7 +41,7 @@ class CudaBackend : public Backend {
       db::log_error("CUDA device " + std::to_string(device_) +
                     " is still at work and keeps its memory");
       arena_.leak();
-      host_arena_.leak();
+      for (PinnedMemory& block : host_blocks_) block.leak();
       for (DeviceStream& other : streams_) other.leak();
       return;
     }
@@ -82,26 +82,32 @@ class CudaBackend : public Backend {
     return static_cast<std::byte*>(arena_.get());
   }
 
-  std::byte* host_arena(std::int64_t bytes) override {
+  std::byte* host_block(std::int64_t bytes) override {
     use_device();
-    if (bytes <= host_arena_bytes_) return static_cast<std::byte*>(host_arena_.get());
-    for (const DeviceStream& stream : streams_) drain(stream);
-    host_arena_ = PinnedMemory();
-    host_arena_bytes_ = 0;
+    const std::string size = db::format_cell("bytes", bytes);
     void* memory = nullptr;
     const cudaError_t status =
         cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // forgets it
-      throw OutOfMemory("host arena: " + db::format_cell("bytes", bytes) +
+      throw OutOfMemory("memory of the host: " + size +
                             " of pinned memory asked for: offload less, lower global_batch, or "
                             "use more ranks",
                         bytes);
     }
     check(status, "cudaHostAlloc");
-    host_arena_ = PinnedMemory(memory);
-    host_arena_bytes_ = bytes;
-    return static_cast<std::byte*>(host_arena_.get());
+    if (bytes > kSaidPinnedBytes) {
+      db::log_info("pinned " + size + " of the host's memory for what is offloaded");
+    }
+    host_blocks_.emplace_back(memory);
+    return static_cast<std::byte*>(memory);
+  }
+  void free_host_blocks() override {
+    use_device();
+    for (const DeviceStream& stream : streams_) {
+      if (!host_blocks_.empty()) drain(stream, "what is offloaded to be free");
+    }
+    host_blocks_.clear();
   }
 
   void post(std::byte* device, std::span<const std::byte> host, Stream stream) override {
@@ -171,8 +177,7 @@ class CudaBackend : public Backend {
   DeviceWaits waits_;
   DeviceMemory arena_;
   std::int64_t arena_bytes_ = 0;
-  PinnedMemory host_arena_;
-  std::int64_t host_arena_bytes_ = 0;
+  std::vector<PinnedMemory> host_blocks_;
   std::vector<DeviceStream> streams_;
   Marks marks_;
 };

@@ -207,6 +207,7 @@ void MemoryPlan::restart() {
   }
 }
 
+bool MemoryPlan::has_place(TensorId tensor) const { return state_->offsets.at(tensor) >= 0; }
 std::int64_t MemoryPlan::offset(TensorId tensor) const {
   const std::int64_t offset = state_->offsets.at(tensor);
   if (offset < 0) {

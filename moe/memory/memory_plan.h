@@ -34,6 +34,9 @@ class MemoryPlan {
   /// Forgets the activations, for the next iteration.
   void restart();
 
+  /// False for an activation whose ops no call has visited.
+  bool has_place(TensorId tensor) const;
+  /// Throws std::logic_error for a tensor without a place.
   std::int64_t offset(TensorId tensor) const;
   /// The first byte after the tensor and its padding.
   std::int64_t end(TensorId tensor) const;

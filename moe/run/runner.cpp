@@ -73,7 +73,13 @@ void collect(RunState& state) {
     return (touched.end_of_touched() + kAlignment - 1) / kAlignment * kAlignment;
   };
   if (state.touched) result.touched_peak_bytes = end_of(*state.touched);
-  if (state.touched_host) result.touched_host_peak_bytes = end_of(*state.touched_host);
+  if (state.touched) result.touched_host_peak_bytes = 0;
+  for (std::size_t i = 0; i < state.touched_host.size(); ++i) {
+    const std::int64_t end = end_of(state.touched_host[i]);
+    const std::int64_t in_plan = end > 0 ? state.host_blocks[i].begin + end : 0;
+    std::int64_t& highest = *result.touched_host_peak_bytes;
+    highest = std::max(highest, in_plan);
+  }
 }
 
 }  // namespace
@@ -96,10 +102,11 @@ struct Runner::State {
     reset(run);
     run.after_op = after_op;
     run.touched.reset();
-    run.touched_host.reset();
+    run.touched_host.clear();
     if (measure_memory) {
       run.touched.emplace(&run.backend, run.arena, run.plan->activations_begin());
-      run.touched_host.emplace(nullptr, run.host_arena, 0);
+      for (const HostBlock& block : run.host_blocks)
+        run.touched_host.emplace_back(nullptr, block.memory, 0);
     }
     run.result.begin_s = now_s();
     run.passes_over_updates = false;

@@ -50,7 +50,7 @@ struct IterationResult {
 
 struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< the largest arena; 0 = the memory of the device
-  /// Of the host's arena, where the bytes offloaded depend on routing; 0 = as the device's.
+  /// The most bytes of activations in the host's memory; 0 = as many as are offloaded.
   std::int64_t host_memory_limit_bytes = 0;
   /// Asked once, when the communicators of the first Program exist, how large the arena may be.
   /// Where that is less than memory_limit_bytes it takes its place: on a device every communicator

@@ -118,7 +118,7 @@ class SpoilingBackend : public moe::Backend {
   explicit SpoilingBackend(bool spoil) : spoil_(spoil) {}
   std::string name() const override { return good_->name(); }
   std::byte* arena(std::int64_t bytes) override { return good_->arena(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return good_->host_arena(bytes); }
+  std::byte* host_block(std::int64_t bytes) override { return good_->host_block(bytes); }
   void post(std::byte* device, std::span<const std::byte> host, moe::Stream s) override {
     good_->post(device, host, s);
   }

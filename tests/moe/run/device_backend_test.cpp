@@ -40,7 +40,7 @@ class CountingDevice : public Backend {
 
   std::string name() const override { return "counting device"; }
   std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return processor_->host_arena(bytes); }
+  std::byte* host_block(std::int64_t bytes) override { return processor_->host_block(bytes); }
   void post(std::byte* to, std::span<const std::byte> from, Stream stream) override {
     ++posts;
     processor_->post(to, from, stream);
