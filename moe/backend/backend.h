@@ -57,6 +57,10 @@ class Backend {
   /// asked for and the bytes free.
   virtual std::byte* arena(std::int64_t bytes) = 0;
 
+  /// From now on arena() keeps no more than the first `bytes` where it grows; without this, all. A
+  /// device whose memory does not hold the old arena and the new one takes them through the host.
+  virtual void keep_of_arena(std::int64_t) {}
+
   /// A new block of the host's memory that activations are offloaded to (Pool::host), pinned where
   /// there is a device. To pin takes a second for a few GiB, and may wait for all work on the
   /// device. More than kSaidPinnedBytes are said. Throws OutOfMemory.

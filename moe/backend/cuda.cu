@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,30 +51,22 @@ class CudaBackend : public Backend {
 
   std::string name() const override { return cuda_device_name(device_); }
 
-  /// Growing copies the contents, so for a moment both arenas need room.
+  /// Growing takes room for both arenas for a moment. Where there is none, what is kept goes through
+  /// the host's memory.
   std::byte* arena(std::int64_t bytes) override {
     use_device();
     if (bytes <= arena_bytes_) return static_cast<std::byte*>(arena_.get());
-    void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
-    if (status == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // forgets it
-      std::size_t free = 0, total = 0;
-      check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-      const auto text = [](auto count) {
-        return db::format_cell("bytes", static_cast<std::int64_t>(count));
-      };
-      throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
-                            " of " + text(total) + " are free" +
-                            (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
-                            ": lower --memory-limit or global_batch, or use more ranks",
-                        bytes);
+    const std::int64_t kept = std::min(kept_bytes_, arena_bytes_);
+    for (const DeviceStream& stream : streams_) {
+      if (arena_) drain(stream);
     }
-    check(status, "cudaMalloc");
-    DeviceMemory grown(memory);
-    if (arena_) {
-      for (const DeviceStream& stream : streams_) drain(stream);
-      check(cudaMemcpyAsync(memory, arena_.get(), static_cast<std::size_t>(arena_bytes_),
+    DeviceMemory grown = memory_of(bytes);
+    if (!grown && arena_ && bytes <= cuda_free_bytes(device_) + arena_bytes_) {
+      return regrow(bytes, kept);
+    }
+    if (!grown) throw_no_room(bytes);
+    if (kept > 0) {
+      check(cudaMemcpyAsync(grown.get(), arena_.get(), static_cast<std::size_t>(kept),
                             cudaMemcpyDeviceToDevice, at(Stream::compute).get()),
             "cudaMemcpyAsync");
       drain(at(Stream::compute));
@@ -82,6 +76,7 @@ class CudaBackend : public Backend {
     return static_cast<std::byte*>(arena_.get());
   }
 
+  void keep_of_arena(std::int64_t bytes) override { kept_bytes_ = bytes; }
   std::byte* host_block(std::int64_t bytes) override {
     use_device();
     const std::string size = db::format_cell("bytes", bytes);
@@ -197,6 +192,47 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
                       std::to_string(count));
   }
   auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
+  /// Nothing where there is no room.
+  static DeviceMemory memory_of(std::int64_t bytes) {
+    void* memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // forgets it
+      return {};
+    }
+    check(status, "cudaMalloc");
+    return DeviceMemory(memory);
+  }
+  [[noreturn]] void throw_no_room(std::int64_t bytes) const {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    const auto text = [](auto count) {
+      return db::format_cell("bytes", static_cast<std::int64_t>(count));
+    };
+    throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
+                          " of " + text(total) + " are free" +
+                          (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
+                          ": lower --memory-limit or global_batch, or use more ranks",
+                      bytes);
+  }
+  /// Gives the arena back before the larger one is taken. Memory that is in pieces may not hold it:
+  /// then the arena is as it was.
+  std::byte* regrow(std::int64_t bytes, std::int64_t kept) {
+    std::vector<std::byte> saved(static_cast<std::size_t>(kept));
+    at(Stream::host).download(saved, static_cast<const std::byte*>(arena_.get()));
+    arena_ = DeviceMemory();
+    DeviceMemory grown = memory_of(bytes);
+    const bool has_room = static_cast<bool>(grown);
+    if (!has_room) grown = memory_of(arena_bytes_);
+    if (!grown) throw_no_room(bytes);
+    arena_ = std::move(grown);
+    auto* const base = static_cast<std::byte*>(arena_.get());
+    at(Stream::host).post(base, saved);
+    drain(at(Stream::host));
+    if (!has_room) throw_no_room(bytes);
+    arena_bytes_ = bytes;
+    return base;
+  }
   try {
     // Waits for the device, which may not end its work: then the destructor leaves its memory.
     backend->forget_marks();
@@ -205,5 +241,6 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
   }
   return backend;
 }
+  std::int64_t kept_bytes_ = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace moe

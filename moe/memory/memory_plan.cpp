@@ -11,6 +11,9 @@
 #include <stdexcept>
 
 #include "moe/memory/free_memory.h"
+#include "moe/program/row_handling.h"
+#include "moe/program/shareable_state.h"
+#include "moe/program/stage_program.h"
 
 namespace moe {
 namespace {
@@ -235,3 +238,12 @@ std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, 
 }
 
 }  // namespace moe
+std::optional<std::int64_t> known_peak_bytes(const Program& whole, int rank) {
+  const Groups& groups = whole.groups;
+  const Program stage = stage_program(whole, stage_of(groups, rank)).program;
+  MemoryPlan plan(stage, start_rule(stage));
+  plan.advance(padded_rows(stage, groups, rank));
+  if (!plan.is_complete()) return std::nullopt;
+  return plan.peak_bytes();
+}
+

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -57,6 +58,9 @@ class MemoryPlan {
 /// of a dropless layer is missing.
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding,
                                 Pool pool = Pool::device);
+
+/// The peak of an iteration of `rank` in the device's memory; none where only routing tells it.
+std::optional<std::int64_t> known_peak_bytes(const Program& whole, int rank);
 
 /// The alignment of every tensor in the arena, in bytes.
 inline constexpr std::int64_t kAlignment = 256;

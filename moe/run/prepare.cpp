@@ -47,9 +47,12 @@ void check_limit(const RunState& state) {
 void make_arena(RunState& state) {
   state.plan->advance(state.padded);
   check_limit(state);
-  std::int64_t bytes = state.plan->peak_bytes();
+  const std::int64_t to_come = state.options.least_arena_bytes;
+  const std::int64_t limit = state.options.memory_limit_bytes;
+  std::int64_t bytes =
+      std::max(state.plan->peak_bytes(), limit > 0 ? std::min(to_come, limit) : to_come);
   if (!state.plan->is_complete()) {
-    bytes = state.options.memory_limit_bytes;
+    bytes = limit;
     if (bytes == 0)
       throw std::invalid_argument(
           "run: how many rows a dropless layer has, or one cut along the batch, depends on its "
@@ -308,6 +311,7 @@ void adopt(RunState& state, Program program) {
     const Op& op = state.program.ops[i];
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());
   }
+  if (state.plan) state.backend.keep_of_arena(state.plan->activations_begin());
   state.plan.emplace(state.program, state.rule);
   make_arena(state);
   make_host_blocks(state);

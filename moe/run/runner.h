@@ -50,6 +50,9 @@ struct IterationResult {
 
 struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< the largest arena; 0 = the memory of the device
+  /// The least arena, within the limit: that of the largest Program to come, since an arena that
+  /// grows takes room for two.
+  std::int64_t least_arena_bytes = 0;
   /// The most bytes of activations in the host's memory; 0 = as many as are offloaded.
   std::int64_t host_memory_limit_bytes = 0;
   /// Asked once, when the communicators of the first Program exist, how large the arena may be.
