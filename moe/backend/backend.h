@@ -88,6 +88,14 @@ class Backend {
   /// there when the call returns. Throws std::logic_error for a tensor of integers.
   virtual void fill(const View& tensor, const InitialValues& values) = 0;
 
+  /// Lays the pattern of kernels/pattern.h on bytes [begin, end) of the arena or of a host's block, on
+  /// Stream::host. It is there when the call returns.
+  virtual void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) = 0;
+  /// One past the highest of these bytes that does not hold it; `begin` where all do. Called when
+  /// nothing runs.
+  virtual std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                                      std::int64_t end) = 0;
+
   /// Issues computing ops of one stream, op->op->stream, in as few launches as the device can. They
   /// are one op, updates of parameters that do not depend on each other, or a sum and then the norm
   /// of it. On a CPU they have finished when the call returns; on CUDA they are enqueued.

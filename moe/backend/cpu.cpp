@@ -19,6 +19,7 @@
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
 #include "moe/kernels/fill.h"
+#include "moe/kernels/pattern.h"
 #include "moe/kernels/serial_team.h"
 #include "moe/stop.h"
 
@@ -246,6 +247,18 @@ class CpuBackend : public Backend {
   void fill(const View& tensor, const InitialValues& values) override {
     CpuExec exec = executor(threads_);
     fill_any(exec, tensor, values);
+  }
+
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    CpuExec exec = executor(threads_);
+    lay_pattern_by(exec, arena, begin, end);
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    CpuExec exec = executor(threads_);
+    std::vector<int> ends(static_cast<std::size_t>(pattern_chunks(end - begin)));
+    find_pattern_ends(exec, arena, begin, end, ends.data());
+    return pattern_end(begin, ends);
   }
 
   void execute_together(std::span<const BoundOp* const> ops) override {

@@ -16,6 +16,7 @@
 #include "moe/backend/cuda_marks.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/kernels/execute.h"
+#include "moe/kernels/pattern.h"
 
 namespace moe {
 namespace {
@@ -75,8 +76,8 @@ class CudaBackend : public Backend {
     arena_bytes_ = bytes;
     return static_cast<std::byte*>(arena_.get());
   }
-
   void keep_of_arena(std::int64_t bytes) override { kept_bytes_ = bytes; }
+
   std::byte* host_block(std::int64_t bytes) override {
     use_device();
     const std::string size = db::format_cell("bytes", bytes);
@@ -129,6 +130,33 @@ class CudaBackend : public Backend {
     drain(at(Stream::compute), "initial values");
   }
 
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    use_device();
+    CudaExec exec(at(Stream::host));
+    lay_pattern_by(exec, arena, begin, end);
+    drain(at(Stream::host), "a pattern to be laid");
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    use_device();
+    DeviceStream& stream = at(Stream::compute);
+    CudaExec exec(stream);
+    auto* const on_device = static_cast<int*>(stream.workspace());
+    constexpr std::int64_t kMost = (DeviceStream::kWorkspaceBytes / sizeof(int)) * kPatternChunk *
+                                   kPatternWord;  // bytes whose chunks have room there
+    for (std::int64_t last = end; last > begin;) {
+      const std::int64_t first = std::max(begin, last - kMost);
+      std::vector<int> ends(static_cast<std::size_t>(pattern_chunks(last - first)));
+      find_pattern_ends(exec, arena, first, last, on_device);
+      stream.download(std::as_writable_bytes(std::span(ends)),
+                      reinterpret_cast<const std::byte*>(on_device));
+      const std::int64_t found = pattern_end(first, ends);
+      if (found > first) return found;
+      last = first;
+    }
+    return begin;
+  }
+
   Mark record(Stream stream, bool timed) override {
     use_device();
     const auto [mark, event] = marks_.next(timed);
@@ -164,34 +192,6 @@ class CudaBackend : public Backend {
     check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
     waits_.until(end.get(), what);
   }
-  DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
-
-  static constexpr double kLongWait_s = 60, kShortWait_s = 5;
-
-  int device_;
-  DeviceWaits waits_;
-  DeviceMemory arena_;
-  std::int64_t arena_bytes_ = 0;
-  std::vector<PinnedMemory> host_blocks_;
-  std::vector<DeviceStream> streams_;
-  Marks marks_;
-};
-
-}  // namespace
-
-std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
-  const int count = cuda_device_count();
-  if (count == 0) {
-    int none = 0;
-    const cudaError_t status = cudaGetDeviceCount(&none);
-    cudaGetLastError();  // forgets it
-    throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
-  }
-  if (device < 0 || device >= count) {
-    throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
-                      std::to_string(count));
-  }
-  auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
   /// Nothing where there is no room.
   static DeviceMemory memory_of(std::int64_t bytes) {
     void* memory = nullptr;
@@ -233,6 +233,35 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
     arena_bytes_ = bytes;
     return base;
   }
+  DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
+
+  static constexpr double kLongWait_s = 60, kShortWait_s = 5;
+
+  int device_;
+  DeviceWaits waits_;
+  DeviceMemory arena_;
+  std::int64_t arena_bytes_ = 0;
+  std::int64_t kept_bytes_ = std::numeric_limits<std::int64_t>::max();
+  std::vector<PinnedMemory> host_blocks_;
+  std::vector<DeviceStream> streams_;
+  Marks marks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
+  const int count = cuda_device_count();
+  if (count == 0) {
+    int none = 0;
+    const cudaError_t status = cudaGetDeviceCount(&none);
+    cudaGetLastError();  // forgets it
+    throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
+  }
+  if (device < 0 || device >= count) {
+    throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
+                      std::to_string(count));
+  }
+  auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
   try {
     // Waits for the device, which may not end its work: then the destructor leaves its memory.
     backend->forget_marks();
@@ -241,6 +270,5 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
   }
   return backend;
 }
-  std::int64_t kept_bytes_ = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace moe

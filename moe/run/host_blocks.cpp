@@ -129,7 +129,8 @@ void grow_host_blocks(RunState& state) {
   if (end == 0) return;
   state.host_blocks.push_back(
       block_of(state, begin, std::max(end, within_limit(state, and_a_quarter(end)))));
-  if (state.touched) state.touched_host.emplace_back(nullptr, state.host_blocks.back().memory, 0);
+  if (state.touched)
+    state.touched_host.emplace_back(state.backend, state.host_blocks.back().memory, 0);
 }
 
 void cover_host_blocks(RunState& state) {

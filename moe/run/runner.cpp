@@ -104,9 +104,9 @@ struct Runner::State {
     run.touched.reset();
     run.touched_host.clear();
     if (measure_memory) {
-      run.touched.emplace(&run.backend, run.arena, run.plan->activations_begin());
+      run.touched.emplace(run.backend, run.arena, run.plan->activations_begin());
       for (const HostBlock& block : run.host_blocks)
-        run.touched_host.emplace_back(nullptr, block.memory, 0);
+        run.touched_host.emplace_back(run.backend, block.memory, 0);
     }
     run.result.begin_s = now_s();
     run.passes_over_updates = false;
@@ -151,14 +151,14 @@ void Runner::set_before_update(BeforeUpdate before_update) {
 void Runner::write(TensorId tensor, std::span<const std::byte> data) {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
-    run.backend.upload(run.arena + run.plan->offset(tensor), data, Stream::compute);
+    run.backend.upload(run.arena + run.plan->offset(tensor) + begin, data, Stream::compute);
   });
 }
 
 void Runner::read(TensorId tensor, std::span<std::byte> data) const {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
-    run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
+    run.backend.download(data, run.arena + run.plan->offset(tensor) + begin, Stream::host);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "moe/program/program_builder.h"
 #include "moe/program/row_handling.h"
 #include "moe/run/prepare.h"
+#include "tests/moe/run/noting_backend.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::host_blocks_test {
@@ -22,49 +23,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// A processor that notes the blocks of the host's memory.
-class NotingBackend : public Backend {
- public:
-  explicit NotingBackend(std::vector<std::int64_t>& blocks) : blocks_(blocks) {}
-  std::string name() const override { return processor_->name(); }
-  std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
-  std::byte* host_block(std::int64_t bytes) override {
-    blocks_.push_back(bytes);
-    return processor_->host_block(bytes);
-  }
-  void free_host_blocks() override {
-    blocks_.clear();
-    processor_->free_host_blocks();
-  }
-  void post(std::byte* to, std::span<const std::byte> from, Stream stream) override {
-    processor_->post(to, from, stream);
-  }
-  void download_all(std::span<const HostCopy> copies, Stream stream) override {
-    processor_->download_all(copies, stream);
-  }
-  void fill(const View& tensor, const InitialValues& values) override {
-    processor_->fill(tensor, values);
-  }
-  void execute_together(std::span<const BoundOp* const> ops) override {
-    processor_->execute_together(ops);
-  }
-  Mark record(Stream stream, bool timed) override { return processor_->record(stream, timed); }
-  void wait(Stream stream, Mark mark) override { processor_->wait(stream, mark); }
-  double time_of(Mark mark) override { return processor_->time_of(mark); }
-  void forget_marks() override { processor_->forget_marks(); }
-
- private:
-  std::unique_ptr<Backend> processor_ = make_cpu_backend(1);
-  std::vector<std::int64_t>& blocks_;
-};
-
 constexpr std::int64_t kColumns = 1024, kRowBytes = 4 * kColumns;
 constexpr std::int64_t kGuard = TouchedMemory::kGuardBytes;
 
 /// A dropless layer of four tokens and two experts on two ranks, whose received rows are offloaded.
 struct Offloading {
-  std::vector<std::int64_t> blocks;
-  NotingBackend backend{blocks};
+  test::NotingBackend backend;
+  std::vector<std::int64_t>& blocks = backend.blocks;
   ProgramBuilder build{DType::f32};
   Groups groups;
   RunState state;
@@ -155,12 +120,13 @@ std::pair<std::int64_t, std::int64_t> pinned_and_planned(std::optional<double> c
   std::vector<std::int64_t> planned(2);
   run_local_ranks(2, [&](Communicator& world) {
     const auto rank = static_cast<std::size_t>(world.rank);
-    NotingBackend backend(blocks[rank]);
+    test::NotingBackend backend;
     RunOptions options;
     options.memory_limit_bytes = std::int64_t{1} << 30;
     const test::RankOutcome outcome =
         test::train_rank(model, {schedule}, make_groups(2, 2), 2, world, backend, options);
     EXPECT_LE(outcome.last.touched_host_peak_bytes, outcome.last.planned_host_peak_bytes);
+    blocks[rank] = backend.blocks;
     planned[rank] = outcome.last.planned_host_peak_bytes;
   });
   std::int64_t pinned = 0;
