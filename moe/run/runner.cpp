@@ -148,14 +148,17 @@ void Runner::set_before_update(BeforeUpdate before_update) {
   state_->run.before_update = std::move(before_update);
 }
 
-void Runner::write(TensorId tensor, std::span<const std::byte> data) {
+void Runner::write(TensorId tensor, std::span<const std::byte> data) { write_at(tensor, 0, data); }
+void Runner::read(TensorId tensor, std::span<std::byte> data) const { read_at(tensor, 0, data); }
+
+void Runner::write_at(TensorId tensor, std::int64_t begin, std::span<const std::byte> data) {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
     run.backend.upload(run.arena + run.plan->offset(tensor) + begin, data, Stream::compute);
   });
 }
 
-void Runner::read(TensorId tensor, std::span<std::byte> data) const {
+void Runner::read_at(TensorId tensor, std::int64_t begin, std::span<std::byte> data) const {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
     run.backend.download(data, run.arena + run.plan->offset(tensor) + begin, Stream::host);

@@ -113,6 +113,9 @@ class Runner {
   /// Copies a whole tensor in or out; fixed rows only, while no iteration runs (BeforeUpdate).
   void write(TensorId tensor, std::span<const std::byte> data);
   void read(TensorId tensor, std::span<std::byte> data) const;
+  /// The same of some bytes of it, from `begin` on.
+  void write_at(TensorId tensor, std::int64_t begin, std::span<const std::byte> data);
+  void read_at(TensorId tensor, std::int64_t begin, std::span<std::byte> data) const;
   /// Gives a whole tensor its initial values, on the device; fixed rows only, as above.
   void fill(TensorId tensor, const InitialValues& values);
 
