@@ -115,7 +115,8 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
   const auto rows = static_cast<std::int64_t>(count);
   const std::int64_t bytes = rows * moe::bytes_of(moe::DType::f64);
   const moe::View device{place(bench, {bytes})[0], moe::DType::f64, rows, 1};
-  const moe::View host{bench.backend.host_arena(bytes), moe::DType::f64, rows, 1};
+  bench.backend.free_host_blocks();
+  const moe::View host{bench.backend.host_block(bytes), moe::DType::f64, rows, 1};
   const std::span<std::uint64_t> in_host(static_cast<std::uint64_t*>(host.data), count);
   const auto copy = [&](moe::OpKind kind, const moe::View& from, const moe::View& to) {
     const auto op = std::make_shared<moe::Op>();

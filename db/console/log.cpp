@@ -56,6 +56,7 @@ void log_as_rank(int rank) {
 }
 
 void log_error(const std::string& text) { spdlog::error(text); }
+void log_info(const std::string& text) { spdlog::info(text); }
 
 void add_log_options(CLI::App& app) {
   auto* quiet = app.add_flag_callback(

@@ -21,8 +21,9 @@ void begin_log(const std::string& program);
 /// From now on lines also begin with "rank 1:", except those whose text does already.
 void log_as_rank(int rank);
 
-/// spdlog::error, for sources that nvcc compiles and that therefore do not include spdlog.
+/// spdlog::error and info, for sources that nvcc compiles and that therefore do not include spdlog.
 void log_error(const std::string& text);
+void log_info(const std::string& text);
 
 /// Adds `--quiet` (errors alone) and `--log-level`. They take effect as soon as they are read.
 void add_log_options(CLI::App& app);

@@ -57,9 +57,17 @@ class Backend {
   /// asked for and the bytes free.
   virtual std::byte* arena(std::int64_t bytes) = 0;
 
-  /// As arena(), for the host memory that activations are offloaded to (Pool::host), pinned where
-  /// there is a device. Growing it loses its contents.
-  virtual std::byte* host_arena(std::int64_t bytes) = 0;
+  /// From now on arena() keeps no more than the first `bytes` where it grows; without this, all. A
+  /// device whose memory does not hold the old arena and the new one takes them through the host.
+  virtual void keep_of_arena(std::int64_t) {}
+
+  /// A new block of the host's memory that activations are offloaded to (Pool::host), pinned where
+  /// there is a device. To pin takes a second for a few GiB, and may wait for all work on the
+  /// device. More than kSaidPinnedBytes are said. Throws OutOfMemory.
+  virtual std::byte* host_block(std::int64_t bytes) = 0;
+  static constexpr std::int64_t kSaidPinnedBytes = std::int64_t{1} << 30;
+  /// Gives all of these blocks back. Called when nothing runs.
+  virtual void free_host_blocks() {}
 
   /// Copies host memory to the arena in stream order. When the call returns `host` may be written
   /// again; upload() also waits until the copy has finished.
@@ -79,6 +87,14 @@ class Backend {
   /// Gives the elements of a tensor in the arena their initial values, on Stream::compute. They are
   /// there when the call returns. Throws std::logic_error for a tensor of integers.
   virtual void fill(const View& tensor, const InitialValues& values) = 0;
+
+  /// Lays the pattern of kernels/pattern.h on bytes [begin, end) of the arena or of a host's block, on
+  /// Stream::host. It is there when the call returns.
+  virtual void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) = 0;
+  /// One past the highest of these bytes that does not hold it; `begin` where all do. Called when
+  /// nothing runs.
+  virtual std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                                      std::int64_t end) = 0;
 
   /// Issues computing ops of one stream, op->op->stream, in as few launches as the device can. They
   /// are one op, updates of parameters that do not depend on each other, or a sum and then the norm

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
 #include "moe/kernels/fill.h"
+#include "moe/kernels/pattern.h"
 #include "moe/kernels/serial_team.h"
 #include "moe/stop.h"
 
@@ -228,7 +230,10 @@ class CpuBackend : public Backend {
   }
 
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return host_arena_.at_least(bytes); }
+  std::byte* host_block(std::int64_t bytes) override {
+    return host_blocks_.emplace_back().at_least(bytes);
+  }
+  void free_host_blocks() override { host_blocks_.clear(); }
 
   void post(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
@@ -242,6 +247,18 @@ class CpuBackend : public Backend {
   void fill(const View& tensor, const InitialValues& values) override {
     CpuExec exec = executor(threads_);
     fill_any(exec, tensor, values);
+  }
+
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    CpuExec exec = executor(threads_);
+    lay_pattern_by(exec, arena, begin, end);
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    CpuExec exec = executor(threads_);
+    std::vector<int> ends(static_cast<std::size_t>(pattern_chunks(end - begin)));
+    find_pattern_ends(exec, arena, begin, end, ends.data());
+    return pattern_end(begin, ends);
   }
 
   void execute_together(std::span<const BoundOp* const> ops) override {
@@ -298,7 +315,8 @@ class CpuBackend : public Backend {
   double copy_bytes_per_s_;
   ThreadPool pool_;
   ThreadChoice choice_;
-  Arena arena_, host_arena_;
+  Arena arena_;
+  std::deque<Arena> host_blocks_;
   std::mutex mutex_;
   std::vector<double> marks_;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 #include "moe/backend/cuda_marks.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/kernels/execute.h"
+#include "moe/kernels/pattern.h"
 
 namespace moe {
 namespace {
@@ -41,7 +44,7 @@ class CudaBackend : public Backend {
       db::log_error("CUDA device " + std::to_string(device_) +
                     " is still at work and keeps its memory");
       arena_.leak();
-      host_arena_.leak();
+      for (PinnedMemory& block : host_blocks_) block.leak();
       for (DeviceStream& other : streams_) other.leak();
       return;
     }
@@ -49,30 +52,22 @@ class CudaBackend : public Backend {
 
   std::string name() const override { return cuda_device_name(device_); }
 
-  /// Growing copies the contents, so for a moment both arenas need room.
+  /// Growing takes room for both arenas for a moment. Where there is none, what is kept goes through
+  /// the host's memory.
   std::byte* arena(std::int64_t bytes) override {
     use_device();
     if (bytes <= arena_bytes_) return static_cast<std::byte*>(arena_.get());
-    void* memory = nullptr;
-    const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
-    if (status == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // forgets it
-      std::size_t free = 0, total = 0;
-      check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-      const auto text = [](auto count) {
-        return db::format_cell("bytes", static_cast<std::int64_t>(count));
-      };
-      throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
-                            " of " + text(total) + " are free" +
-                            (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
-                            ": lower --memory-limit or global_batch, or use more ranks",
-                        bytes);
+    const std::int64_t kept = std::min(kept_bytes_, arena_bytes_);
+    for (const DeviceStream& stream : streams_) {
+      if (arena_) drain(stream);
     }
-    check(status, "cudaMalloc");
-    DeviceMemory grown(memory);
-    if (arena_) {
-      for (const DeviceStream& stream : streams_) drain(stream);
-      check(cudaMemcpyAsync(memory, arena_.get(), static_cast<std::size_t>(arena_bytes_),
+    DeviceMemory grown = memory_of(bytes);
+    if (!grown && arena_ && bytes <= cuda_free_bytes(device_) + arena_bytes_) {
+      return regrow(bytes, kept);
+    }
+    if (!grown) throw_no_room(bytes);
+    if (kept > 0) {
+      check(cudaMemcpyAsync(grown.get(), arena_.get(), static_cast<std::size_t>(kept),
                             cudaMemcpyDeviceToDevice, at(Stream::compute).get()),
             "cudaMemcpyAsync");
       drain(at(Stream::compute));
@@ -81,27 +76,34 @@ class CudaBackend : public Backend {
     arena_bytes_ = bytes;
     return static_cast<std::byte*>(arena_.get());
   }
+  void keep_of_arena(std::int64_t bytes) override { kept_bytes_ = bytes; }
 
-  std::byte* host_arena(std::int64_t bytes) override {
+  std::byte* host_block(std::int64_t bytes) override {
     use_device();
-    if (bytes <= host_arena_bytes_) return static_cast<std::byte*>(host_arena_.get());
-    for (const DeviceStream& stream : streams_) drain(stream);
-    host_arena_ = PinnedMemory();
-    host_arena_bytes_ = 0;
+    const std::string size = db::format_cell("bytes", bytes);
     void* memory = nullptr;
     const cudaError_t status =
         cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // forgets it
-      throw OutOfMemory("host arena: " + db::format_cell("bytes", bytes) +
+      throw OutOfMemory("memory of the host: " + size +
                             " of pinned memory asked for: offload less, lower global_batch, or "
                             "use more ranks",
                         bytes);
     }
     check(status, "cudaHostAlloc");
-    host_arena_ = PinnedMemory(memory);
-    host_arena_bytes_ = bytes;
-    return static_cast<std::byte*>(host_arena_.get());
+    if (bytes > kSaidPinnedBytes) {
+      db::log_info("pinned " + size + " of the host's memory for what is offloaded");
+    }
+    host_blocks_.emplace_back(memory);
+    return static_cast<std::byte*>(memory);
+  }
+  void free_host_blocks() override {
+    use_device();
+    for (const DeviceStream& stream : streams_) {
+      if (!host_blocks_.empty()) drain(stream, "what is offloaded to be free");
+    }
+    host_blocks_.clear();
   }
 
   void post(std::byte* device, std::span<const std::byte> host, Stream stream) override {
@@ -126,6 +128,33 @@ class CudaBackend : public Backend {
     use_device();
     CudaExec(at(Stream::compute)).fill(tensor, values);
     drain(at(Stream::compute), "initial values");
+  }
+
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    use_device();
+    CudaExec exec(at(Stream::host));
+    lay_pattern_by(exec, arena, begin, end);
+    drain(at(Stream::host), "a pattern to be laid");
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    use_device();
+    DeviceStream& stream = at(Stream::compute);
+    CudaExec exec(stream);
+    auto* const on_device = static_cast<int*>(stream.workspace());
+    constexpr std::int64_t kMost = (DeviceStream::kWorkspaceBytes / sizeof(int)) * kPatternChunk *
+                                   kPatternWord;  // bytes whose chunks have room there
+    for (std::int64_t last = end; last > begin;) {
+      const std::int64_t first = std::max(begin, last - kMost);
+      std::vector<int> ends(static_cast<std::size_t>(pattern_chunks(last - first)));
+      find_pattern_ends(exec, arena, first, last, on_device);
+      stream.download(std::as_writable_bytes(std::span(ends)),
+                      reinterpret_cast<const std::byte*>(on_device));
+      const std::int64_t found = pattern_end(first, ends);
+      if (found > first) return found;
+      last = first;
+    }
+    return begin;
   }
 
   Mark record(Stream stream, bool timed) override {
@@ -163,6 +192,47 @@ class CudaBackend : public Backend {
     check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
     waits_.until(end.get(), what);
   }
+  /// Nothing where there is no room.
+  static DeviceMemory memory_of(std::int64_t bytes) {
+    void* memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // forgets it
+      return {};
+    }
+    check(status, "cudaMalloc");
+    return DeviceMemory(memory);
+  }
+  [[noreturn]] void throw_no_room(std::int64_t bytes) const {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    const auto text = [](auto count) {
+      return db::format_cell("bytes", static_cast<std::int64_t>(count));
+    };
+    throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
+                          " of " + text(total) + " are free" +
+                          (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
+                          ": lower --memory-limit or global_batch, or use more ranks",
+                      bytes);
+  }
+  /// Gives the arena back before the larger one is taken. Memory that is in pieces may not hold it:
+  /// then the arena is as it was.
+  std::byte* regrow(std::int64_t bytes, std::int64_t kept) {
+    std::vector<std::byte> saved(static_cast<std::size_t>(kept));
+    at(Stream::host).download(saved, static_cast<const std::byte*>(arena_.get()));
+    arena_ = DeviceMemory();
+    DeviceMemory grown = memory_of(bytes);
+    const bool has_room = static_cast<bool>(grown);
+    if (!has_room) grown = memory_of(arena_bytes_);
+    if (!grown) throw_no_room(bytes);
+    arena_ = std::move(grown);
+    auto* const base = static_cast<std::byte*>(arena_.get());
+    at(Stream::host).post(base, saved);
+    drain(at(Stream::host));
+    if (!has_room) throw_no_room(bytes);
+    arena_bytes_ = bytes;
+    return base;
+  }
   DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
 
   static constexpr double kLongWait_s = 60, kShortWait_s = 5;
@@ -171,8 +241,8 @@ class CudaBackend : public Backend {
   DeviceWaits waits_;
   DeviceMemory arena_;
   std::int64_t arena_bytes_ = 0;
-  PinnedMemory host_arena_;
-  std::int64_t host_arena_bytes_ = 0;
+  std::int64_t kept_bytes_ = std::numeric_limits<std::int64_t>::max();
+  std::vector<PinnedMemory> host_blocks_;
   std::vector<DeviceStream> streams_;
   Marks marks_;
 };

@@ -111,7 +111,7 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.sample = sample_options(arguments, inputs);
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
-  options.schedules_in_turns = plan.schedules.size();
+  if (turns > 1) options.turns = plan.schedules;
   options.steps = arguments.steps * turns;
   options.evaluate_every = arguments.evaluate_every * turns;
   options.evaluate_batches = arguments.evaluate_batches;

@@ -11,6 +11,9 @@
 #include <stdexcept>
 
 #include "moe/memory/free_memory.h"
+#include "moe/program/row_handling.h"
+#include "moe/program/shareable_state.h"
+#include "moe/program/stage_program.h"
 
 namespace moe {
 namespace {
@@ -70,7 +73,7 @@ struct MemoryPlan::State {
   std::vector<int> to_come;  ///< [tensor]: users not yet visited
 
   void add_users(const Program& program, const StartRule& rule);
-  void place_persistent();
+  void place_persistent(const Program& program);
   void find_waves(const Program& program, const StartRule& rule);
 
   void visit(int op, const Binding& binding) {
@@ -122,20 +125,32 @@ void MemoryPlan::State::add_users(const Program& program, const StartRule& rule)
 }
 
 /// Places tensors role by role, so that the gradients of a block adjoin and take one all-reduce.
-void MemoryPlan::State::place_persistent() {
+/// States that ranks may share out come last: those of other parameters then have the same places
+/// whether or not a schedule shares (train/change_program.h).
+void MemoryPlan::State::place_persistent(const Program& program) {
+  std::vector<bool> shareable(tensors.size(), false);
+  for (const Parameter& parameter : program.parameters) {
+    for (const TensorId state : parameter.optimizer_state) {
+      shareable[static_cast<std::size_t>(state)] = may_share_state(program, parameter);
+    }
+  }
   offsets.assign(tensors.size(), -1);
   sizes.assign(tensors.size(), 0);
   const Binding unbound;
   std::int64_t& persistent = arena(Pool::device).persistent;
-  for (const Role role :
-       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
+  const auto place_all = [&](Role role, bool shared_out) {
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (tensors[t].role != role) continue;
+      if (tensors[t].role != role || shareable[t] != shared_out) continue;
       offsets[t] = persistent;
       sizes[t] = aligned(allocated_bytes(tensors[t], unbound));
       persistent += sizes[t];
     }
+  };
+  for (const Role role :
+       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
+    place_all(role, false);
   }
+  place_all(Role::optimizer_state, true);
 }
 
 void MemoryPlan::State::find_waves(const Program& program, const StartRule& rule) {
@@ -171,7 +186,7 @@ MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
     : state_(std::make_unique<State>()) {
   state_->tensors = program.tensors;
   state_->add_users(program, rule);
-  state_->place_persistent();
+  state_->place_persistent(program);
   state_->find_waves(program, rule);
   restart();
 }
@@ -207,6 +222,7 @@ void MemoryPlan::restart() {
   }
 }
 
+bool MemoryPlan::has_place(TensorId tensor) const { return state_->offsets.at(tensor) >= 0; }
 std::int64_t MemoryPlan::offset(TensorId tensor) const {
   const std::int64_t offset = state_->offsets.at(tensor);
   if (offset < 0) {
@@ -231,6 +247,15 @@ std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, 
     throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
   }
   return plan.peak_bytes(pool);
+}
+
+std::optional<std::int64_t> known_peak_bytes(const Program& whole, int rank) {
+  const Groups& groups = whole.groups;
+  const Program stage = stage_program(whole, stage_of(groups, rank)).program;
+  MemoryPlan plan(stage, start_rule(stage));
+  plan.advance(padded_rows(stage, groups, rank));
+  if (!plan.is_complete()) return std::nullopt;
+  return plan.peak_bytes();
 }
 
 }  // namespace moe

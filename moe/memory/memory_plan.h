@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -34,6 +35,9 @@ class MemoryPlan {
   /// Forgets the activations, for the next iteration.
   void restart();
 
+  /// False for an activation whose ops no call has visited.
+  bool has_place(TensorId tensor) const;
+  /// Throws std::logic_error for a tensor without a place.
   std::int64_t offset(TensorId tensor) const;
   /// The first byte after the tensor and its padding.
   std::int64_t end(TensorId tensor) const;
@@ -54,6 +58,9 @@ class MemoryPlan {
 /// of a dropless layer is missing.
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding,
                                 Pool pool = Pool::device);
+
+/// The peak of an iteration of `rank` in the device's memory; none where only routing tells it.
+std::optional<std::int64_t> known_peak_bytes(const Program& whole, int rank);
 
 /// The alignment of every tensor in the arena, in bytes.
 inline constexpr std::int64_t kAlignment = 256;

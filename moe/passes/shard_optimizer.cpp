@@ -12,6 +12,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/way_out.h"
+#include "moe/program/shareable_state.h"
 #include "moe/rows/element_share.h"
 
 namespace moe {
@@ -37,8 +38,8 @@ class SharedParameters {
   explicit SharedParameters(Program& program) {
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
       Parameter& parameter = program.parameters[i];
+      if (!may_share_state(program, parameter)) continue;
       const int ranks = group_size(program.groups, parameter.replicas);
-      if (!parameter.optimized || ranks < 2) continue;
       parameter.shares_state = true;
       const Tensor& value = program.tensors[parameter.value];
       const std::int64_t share = largest_share(value.rows * value.columns, ranks);

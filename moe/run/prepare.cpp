@@ -47,9 +47,12 @@ void check_limit(const RunState& state) {
 void make_arena(RunState& state) {
   state.plan->advance(state.padded);
   check_limit(state);
-  std::int64_t bytes = state.plan->peak_bytes();
+  const std::int64_t to_come = state.options.least_arena_bytes;
+  const std::int64_t limit = state.options.memory_limit_bytes;
+  std::int64_t bytes =
+      std::max(state.plan->peak_bytes(), limit > 0 ? std::min(to_come, limit) : to_come);
   if (!state.plan->is_complete()) {
-    bytes = state.options.memory_limit_bytes;
+    bytes = limit;
     if (bytes == 0)
       throw std::invalid_argument(
           "run: how many rows a dropless layer has, or one cut along the batch, depends on its "
@@ -58,23 +61,6 @@ void make_arena(RunState& state) {
   if (bytes <= state.arena_bytes) return;
   state.arena = state.backend.arena(bytes + TouchedMemory::kGuardBytes);
   state.arena_bytes = bytes;
-}
-
-bool offloads(const Program& program) {
-  return std::any_of(program.tensors.begin(), program.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.pool == Pool::host; });
-}
-
-/// Makes the host's arena where activations are offloaded; called after make_arena.
-void make_host_arena(RunState& state) {
-  if (!offloads(state.program)) return;
-  const RunOptions& options = state.options;
-  const std::int64_t limit = options.host_memory_limit_bytes > 0 ? options.host_memory_limit_bytes
-                                                                 : options.memory_limit_bytes;
-  const std::int64_t bytes = state.plan->is_complete() ? state.plan->peak_bytes(Pool::host) : limit;
-  if (state.host_arena != nullptr && bytes <= state.host_arena_bytes) return;
-  state.host_arena = state.backend.host_arena(bytes + TouchedMemory::kGuardBytes);
-  state.host_arena_bytes = bytes;
 }
 
 /// A layer whose routing is missing to know the rows of the op; none where all are known.
@@ -203,8 +189,9 @@ PreparedOp prepare_op(const RunState& state, int index) {
   const bool by_kernel = facts_of(op).executor == Executor::kernel;
   const auto view = [&](const Use& use) -> View {
     const Tensor& tensor = state.program.tensors[use.tensor];
-    std::byte* const arena = tensor.pool == Pool::host ? state.host_arena : state.arena;
-    std::byte* const begin = arena + state.plan->offset(use.tensor);
+    std::byte* const begin = tensor.pool == Pool::host
+                                 ? host_place(state, use.tensor)
+                                 : state.arena + state.plan->offset(use.tensor);
     if (tensor.windows > 1) {
       return {begin, tensor.dtype, rows_of(tensor, use.slice, state.binding), tensor.columns};
     }
@@ -324,9 +311,10 @@ void adopt(RunState& state, Program program) {
     const Op& op = state.program.ops[i];
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());
   }
+  if (state.plan) state.backend.keep_of_arena(state.plan->activations_begin());
   state.plan.emplace(state.program, state.rule);
   make_arena(state);
-  make_host_arena(state);
+  make_host_blocks(state);
 }
 
 void reset(RunState& state) {
@@ -335,6 +323,7 @@ void reset(RunState& state) {
   state.result.sent_bytes.assign(count, 0);
   state.binding = state.padded;
   state.plan->restart();
+  join_host_blocks(state);
   state.placed.clear();
   state.prepared.assign(count, {});
   state.begin_marks.assign(count, 0);
@@ -352,16 +341,10 @@ void prepare(RunState& state, std::optional<RoutedLayer> told) {
                                   db::format_cell("bytes", state.arena_bytes), kWhatToChange),
                       state.plan->peak_bytes(), on_rank(state));
   }
-  if (state.plan->peak_bytes(Pool::host) > state.host_arena_bytes) {
-    throw OutOfMemory(
-        fmt::format("rank {}: {} to be offloaded, the host's arena holds {}: offload less, or {}",
-                    state.world.rank, db::format_cell("bytes", state.plan->peak_bytes(Pool::host)),
-                    db::format_cell("bytes", state.host_arena_bytes), kWhatToChange),
-        state.plan->peak_bytes(Pool::host), on_rank(state));
-  }
-  if (state.touched) state.touched->cover(state.plan->peak_bytes());
-  if (state.touched_host && state.host_arena != nullptr) {
-    state.touched_host->cover(state.plan->peak_bytes(Pool::host));
+  grow_host_blocks(state);
+  if (state.touched) {
+    state.touched->cover(state.plan->peak_bytes());
+    cover_host_blocks(state);
   }
 
   if (told) {

@@ -11,6 +11,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/program/start_rule.h"
 #include "moe/rows/binding.h"
+#include "moe/run/host_blocks.h"
 #include "moe/run/progress.h"
 #include "moe/run/runner.h"
 #include "moe/run/touched_memory.h"
@@ -37,8 +38,9 @@ struct RunState {
   std::map<GroupOnStream, std::unique_ptr<Communicator>> communicators;
   std::byte* arena = nullptr;
   std::int64_t arena_bytes = 0;  ///< the bytes of tensors; TouchedMemory::kGuardBytes follow them
-  std::byte* host_arena = nullptr;  ///< the memory of offloaded activations, likewise with a guard
-  std::int64_t host_arena_bytes = 0;
+  /// Of offloaded activations, likewise with a guard each. A tensor lies in the first that holds
+  /// all of its place.
+  std::vector<HostBlock> host_blocks;
 
   // Of the Program:
   Program whole;           ///< the Program of all stages
@@ -67,7 +69,8 @@ struct RunState {
   /// [op], for device streams. Without spans only ops that are waited for have an end mark.
   std::vector<Mark> begin_marks, end_marks;
   std::vector<std::pair<double, double>> host_times;  ///< [op], for the host stream
-  std::optional<TouchedMemory> touched, touched_host;
+  std::optional<TouchedMemory> touched;
+  std::vector<TouchedMemory> touched_host;  ///< [block of the host's memory], where it is measured
   AfterOp after_op;
   BeforeUpdate before_update;
   bool passes_over_updates = false;  ///< read by streams' threads once decision() has ended

@@ -73,7 +73,13 @@ void collect(RunState& state) {
     return (touched.end_of_touched() + kAlignment - 1) / kAlignment * kAlignment;
   };
   if (state.touched) result.touched_peak_bytes = end_of(*state.touched);
-  if (state.touched_host) result.touched_host_peak_bytes = end_of(*state.touched_host);
+  if (state.touched) result.touched_host_peak_bytes = 0;
+  for (std::size_t i = 0; i < state.touched_host.size(); ++i) {
+    const std::int64_t end = end_of(state.touched_host[i]);
+    const std::int64_t in_plan = end > 0 ? state.host_blocks[i].begin + end : 0;
+    std::int64_t& highest = *result.touched_host_peak_bytes;
+    highest = std::max(highest, in_plan);
+  }
 }
 
 }  // namespace
@@ -96,10 +102,11 @@ struct Runner::State {
     reset(run);
     run.after_op = after_op;
     run.touched.reset();
-    run.touched_host.reset();
+    run.touched_host.clear();
     if (measure_memory) {
-      run.touched.emplace(&run.backend, run.arena, run.plan->activations_begin());
-      run.touched_host.emplace(nullptr, run.host_arena, 0);
+      run.touched.emplace(run.backend, run.arena, run.plan->activations_begin());
+      for (const HostBlock& block : run.host_blocks)
+        run.touched_host.emplace_back(run.backend, block.memory, 0);
     }
     run.result.begin_s = now_s();
     run.passes_over_updates = false;
@@ -141,17 +148,20 @@ void Runner::set_before_update(BeforeUpdate before_update) {
   state_->run.before_update = std::move(before_update);
 }
 
-void Runner::write(TensorId tensor, std::span<const std::byte> data) {
+void Runner::write(TensorId tensor, std::span<const std::byte> data) { write_at(tensor, 0, data); }
+void Runner::read(TensorId tensor, std::span<std::byte> data) const { read_at(tensor, 0, data); }
+
+void Runner::write_at(TensorId tensor, std::int64_t begin, std::span<const std::byte> data) {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
-    run.backend.upload(run.arena + run.plan->offset(tensor), data, Stream::compute);
+    run.backend.upload(run.arena + run.plan->offset(tensor) + begin, data, Stream::compute);
   });
 }
 
-void Runner::read(TensorId tensor, std::span<std::byte> data) const {
+void Runner::read_at(TensorId tensor, std::int64_t begin, std::span<std::byte> data) const {
   const RunState& run = state_->run;
   naming_tensor(run, tensor, [&] {
-    run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
+    run.backend.download(data, run.arena + run.plan->offset(tensor) + begin, Stream::host);
   });
 }
 

@@ -50,7 +50,10 @@ struct IterationResult {
 
 struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< the largest arena; 0 = the memory of the device
-  /// Of the host's arena, where the bytes offloaded depend on routing; 0 = as the device's.
+  /// The least arena, within the limit: that of the largest Program to come, since an arena that
+  /// grows takes room for two.
+  std::int64_t least_arena_bytes = 0;
+  /// The most bytes of activations in the host's memory; 0 = as many as are offloaded.
   std::int64_t host_memory_limit_bytes = 0;
   /// Asked once, when the communicators of the first Program exist, how large the arena may be.
   /// Where that is less than memory_limit_bytes it takes its place: on a device every communicator
@@ -110,6 +113,9 @@ class Runner {
   /// Copies a whole tensor in or out; fixed rows only, while no iteration runs (BeforeUpdate).
   void write(TensorId tensor, std::span<const std::byte> data);
   void read(TensorId tensor, std::span<std::byte> data) const;
+  /// The same of some bytes of it, from `begin` on.
+  void write_at(TensorId tensor, std::int64_t begin, std::span<const std::byte> data);
+  void read_at(TensorId tensor, std::int64_t begin, std::span<std::byte> data) const;
   /// Gives a whole tensor its initial values, on the device; fixed rows only, as above.
   void fill(TensorId tensor, const InitialValues& values);
 

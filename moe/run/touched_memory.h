@@ -7,16 +7,17 @@
 
 namespace moe {
 
-/// Finds how far an arena is really written to: memory that holds nothing yet is filled with a
-/// pattern, and bytes that still hold the pattern afterwards were not touched.
+/// Finds how far memory is really written to: where it holds nothing yet it is filled with a
+/// pattern (kernels/pattern.h), and bytes that still hold the pattern afterwards were not touched.
+/// The pattern never leaves the device.
 class TouchedMemory {
  public:
   /// Bytes of the pattern after the last byte planned, so that writing beyond the plan shows.
   static constexpr std::int64_t kGuardBytes = 1 << 16;
 
-  /// Activations of the arena begin at byte `begin`; nothing beyond is in use yet. An arena in the
-  /// host's memory needs no backend (nullptr).
-  TouchedMemory(Backend* backend, std::byte* arena, std::int64_t begin);
+  /// Activations begin at byte `begin` of the arena, or block of the host's memory, a multiple of
+  /// kPatternWord. Nothing beyond is in use yet.
+  TouchedMemory(Backend& backend, std::byte* arena, std::int64_t begin);
 
   /// Extends the pattern to byte `end` and the guard after it. No op on memory beyond the previous
   /// `end` may have run.

@@ -12,6 +12,7 @@
 #include "moe/communicator/announced_work.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/lost_output.h"
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
 #include "moe/rows/balance.h"
@@ -126,6 +127,17 @@ std::optional<double> gradient_norm(const Runner& runner, int step) {
       fmt::format("iteration {}: the norm of the gradients is {}", step, std::abs(norm)), {});
 }
 
+/// The options of a run whose arena does not grow when another schedule has its turn.
+RunOptions with_largest_arena(const Program& program, const TrainOptions& options, int rank) {
+  RunOptions run = options.run;
+  for (const Schedule& schedule : options.turns) {
+    const std::optional<std::int64_t> peak = known_peak_bytes(apply(program, schedule), rank);
+    // Else the arena is as large as the limit.
+    if (peak) run.least_arena_bytes = std::max(run.least_arena_bytes, *peak);
+  }
+  return run;
+}
+
 /// A training on one rank: what is under way between one iteration and the next.
 class Training {
  public:
@@ -145,13 +157,14 @@ class Training {
         observer_(observer),
         schedule_(std::move(schedule)),
         scheduled_(apply(program, schedule_)),
-        runner_(scheduled_, groups, backend, world, options.run),
+        runner_(scheduled_, groups, backend, world,
+                with_largest_arena(program, options, world.rank)),
         states_(groups, world, options.run.time_limit_s),
         flops_(std::in_place, runner_.program(), groups, world.rank),
         batches_(corpus, model.seed, model.global_batch, options.data),
         clocks_{RankClocks(ranks)},
         planning_(options.replan, options.planning, options.steps),
-        links_(options.schedules_in_turns) {
+        links_(schedules_in_turns()) {
     announced("makes the first parameters", [&] { initialize_parameters(runner_, model.seed); });
     if (options.resume) {
       const ResumePoint point =
@@ -193,6 +206,7 @@ class Training {
 
  private:
   bool tells() const { return world_.rank == 0; }
+  std::size_t schedules_in_turns() const { return std::max<std::size_t>(options_.turns.size(), 1); }
 
   /// What a rank does alone, while the others wait.
   template <class Work>
@@ -280,7 +294,7 @@ class Training {
     StepReport report;
     report.iteration = step;
     report.warms_up =
-        turn_of(step - first_ + 1, options_.schedules_in_turns).iteration <= kWarmupIterations;
+        turn_of(step - first_ + 1, schedules_in_turns()).iteration <= kWarmupIterations;
     report.epoch_ends = batches_.begin(step);
     load([this](SampleRange samples) { return batches_.read(samples); });
     write_step(step);
@@ -300,7 +314,7 @@ class Training {
     merge_timelines(report, {mine, flops_->under(mine.routing), barrier}, scheduled_, groups_,
                     world_, clocks_, options_.run.time_limit_s);
     if (!report.warms_up) {
-      links_[turn_of(step, options_.schedules_in_turns).schedule].add(report.received);
+      links_[turn_of(step, schedules_in_turns()).schedule].add(report.received);
     }
     report.routing =
         routing_of_stages(std::move(mine.routing), groups_, world_, options_.run.time_limit_s);

@@ -32,9 +32,9 @@ struct TrainOptions {
   DataOptions data;
   int balanced_steps = 0;  ///< steps of take_balanced_turns() after the last iteration; 0 = none
   RunOptions run;
-  /// How many schedules take turns (turns.h). The warm-up lasts until each has had its first
-  /// iterations.
-  std::size_t schedules_in_turns = 1;
+  /// The schedules that take turns (turns.h); none where one is in force. The warm-up lasts until
+  /// each has had its first iterations.
+  std::vector<Schedule> turns;
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
   PlanningTurn planning = PlanningTurn::between;
   std::optional<CheckpointOptions> checkpoint;

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/report.h"
 #include "tests/cuda_emulation/settings.h"
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/streams.h"
@@ -92,6 +93,7 @@ cudaError_t allocate(void** result, std::size_t bytes, MemoryKind kind) {
   if (begin == nullptr) return cudaErrorMemoryAllocation;
   if (kind == MemoryKind::device) used += bytes;
   all.allocations[address_of(begin)] = {begin, bytes, kind, current_device()};
+  count_memory(kind, static_cast<std::int64_t>(bytes));
   *result = begin;
   return cudaSuccess;
 }
@@ -114,6 +116,7 @@ cudaError_t give_back(void* pointer, MemoryKind kind, const char* who) {
   const std::lock_guard lock(all.mutex);
   if (kind == MemoryKind::device) all.device_bytes[allocation.device] -= allocation.bytes;
   all.allocations.erase(address_of(pointer));
+  count_memory(kind, -static_cast<std::int64_t>(allocation.bytes));
   munmap(pointer, pages_of(allocation.bytes));
   return cudaSuccess;
 }

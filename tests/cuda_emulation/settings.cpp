@@ -51,6 +51,7 @@ Settings read_settings() {
     throw std::invalid_argument("MOELAB_EMULATED_DEVICES: expected 0 to 64 devices");
   }
   result.memory_bytes = read("MOELAB_EMULATED_MEMORY", result.memory_bytes);
+  result.report = read("MOELAB_EMULATED_REPORT", 0) != 0;
   read_fault(result);
   return result;
 }

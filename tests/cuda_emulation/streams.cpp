@@ -13,6 +13,7 @@
 
 #include "tests/cuda_emulation/device.h"
 #include "tests/cuda_emulation/device_memory.h"
+#include "tests/cuda_emulation/report.h"
 #include "tests/cuda_emulation/settings.h"
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/stream_queue.h"
@@ -323,6 +324,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     emulation::check_kind(to, from, kind);
     emulation::check_no_overlap(static_cast<std::byte*>(to), static_cast<const std::byte*>(from),
                                 bytes);
+    emulation::count_copy(emulation::allocation_of(to)->kind, emulation::allocation_of(from)->kind,
+                          static_cast<std::int64_t>(bytes));
     queue->add("cudaMemcpyAsync", [=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;
   });

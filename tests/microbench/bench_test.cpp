@@ -17,7 +17,11 @@ class Clocked : public moe::Backend {
   explicit Clocked(double done_s) : done_s_(done_s) {}
   std::string name() const override { return "clocked"; }
   std::byte* arena(std::int64_t) override { return nullptr; }
-  std::byte* host_arena(std::int64_t) override { return nullptr; }
+  std::byte* host_block(std::int64_t) override { return nullptr; }
+  void lay_pattern(std::byte*, std::int64_t, std::int64_t) override {}
+  std::int64_t end_of_pattern(const std::byte*, std::int64_t begin, std::int64_t) override {
+    return begin;
+  }
   void post(std::byte*, std::span<const std::byte>, moe::Stream) override {}
   void download_all(std::span<const moe::HostCopy>, moe::Stream) override {}
   void fill(const moe::View&, const moe::InitialValues&) override {}

@@ -118,7 +118,14 @@ class SpoilingBackend : public moe::Backend {
   explicit SpoilingBackend(bool spoil) : spoil_(spoil) {}
   std::string name() const override { return good_->name(); }
   std::byte* arena(std::int64_t bytes) override { return good_->arena(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return good_->host_arena(bytes); }
+  std::byte* host_block(std::int64_t bytes) override { return good_->host_block(bytes); }
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    good_->lay_pattern(arena, begin, end);
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    return good_->end_of_pattern(arena, begin, end);
+  }
   void post(std::byte* device, std::span<const std::byte> host, moe::Stream s) override {
     good_->post(device, host, s);
   }

@@ -51,7 +51,7 @@ TEST(CpuBackend, CopiesBetweenItsArenasAsSlowlyAsAsked) {
   const auto backend = make_cpu_backend(1, Waiting::asleep, kBytes / 0.02);
   const std::vector<float> values(kRows, 3.5f);
   std::byte* device = backend->arena(kBytes);
-  std::byte* host = backend->host_arena(kBytes);
+  std::byte* host = backend->host_block(kBytes);
   backend->upload(device, std::as_bytes(std::span(values)), Stream::compute);
   const Op op{OffloadRows{}, {}, {}, "offload"};
   const double before = now_s();
@@ -65,7 +65,7 @@ TEST(CpuBackend, WaitsForNoSlowCopyOnceItIsToEnd) {
   const auto seconds_of_a_copy_of_an_hour = [] {
     constexpr std::int64_t kBytes = 4;
     const auto backend = make_cpu_backend(1, Waiting::asleep, kBytes / 3600.0);
-    std::byte *device = backend->arena(kBytes), *host = backend->host_arena(kBytes);
+    std::byte *device = backend->arena(kBytes), *host = backend->host_block(kBytes);
     const Op op{OffloadRows{}, {}, {}, "offload"};
     const double before = now_s();
     backend->execute({&op, {{device, DType::f32, 1, 1}}, {{host, DType::f32, 1, 1}}, {{0, 1}}});

@@ -78,6 +78,51 @@ TEST_F(CudaBackend, KeepsTheArenaWhenItGrows) {
   EXPECT_EQ(data, back);
 }
 
+TEST_F(CudaBackend, GrowsItsArenaWhereTheDeviceHoldsNotBoth) {
+  constexpr std::int64_t kKept = (std::int64_t{9} << 20) + 7;
+  std::vector<std::byte> data(kKept), back(kKept);
+  for (std::int64_t i = 0; i < kKept; ++i) data[i] = static_cast<std::byte>(i * 7 + i / 4096);
+  const std::int64_t free = cuda_free_bytes(0);
+  backend_->upload(backend_->arena(free / 10 * 6), data, Stream::compute);
+  backend_->keep_of_arena(kKept);
+  backend_->download(back, backend_->arena(free / 10 * 8), Stream::compute);
+  EXPECT_EQ(data, back);
+  EXPECT_THROW(backend_->arena(free * 2), OutOfMemory);
+  backend_->download(back, backend_->arena(64), Stream::compute);
+  EXPECT_EQ(data, back) << "what cannot grow is left as it was";
+}
+
+TEST_F(CudaBackend, FindsTheHighestByteThatDoesNotHoldThePattern) {
+  constexpr std::int64_t kBegin = 1000, kEnd = (std::int64_t{1} << 20) + 8;
+  for (std::byte* const memory : {backend_->arena(kEnd), backend_->host_block(kEnd)}) {
+    backend_->lay_pattern(memory, kBegin, kEnd);
+    EXPECT_EQ(backend_->end_of_pattern(memory, kBegin, kEnd), kBegin);
+    for (const std::int64_t at : {kBegin, std::int64_t{33768}, std::int64_t{500'001}, kEnd - 1}) {
+      std::byte one{};
+      if (memory == backend_->arena(1)) {
+        backend_->download(std::span(&one, 1), memory + at, Stream::compute);
+        one ^= std::byte{1};
+        backend_->upload(memory + at, std::span(&one, 1), Stream::compute);
+      } else {
+        memory[at] ^= std::byte{1};
+      }
+      EXPECT_EQ(backend_->end_of_pattern(memory, kBegin, kEnd), at + 1);
+    }
+  }
+}
+
+TEST_F(CudaBackend, SaysWhatItPinsBeyondAGibibyte) {
+  const auto said = [&](std::int64_t bytes) {
+    ::testing::internal::CaptureStdout();
+    backend_->host_block(bytes);
+    backend_->free_host_blocks();
+    return ::testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(said(Backend::kSaidPinnedBytes), "");
+  EXPECT_NE(said(Backend::kSaidPinnedBytes + 4096).find("pinned 1.00 GiB of the host's memory"),
+            std::string::npos);
+}
+
 TEST_F(CudaBackend, SaysWhatAnArenaTooLargeAskedFor) {
   try {
     backend_->arena(std::int64_t{1} << 50);

@@ -209,7 +209,11 @@ class ThreadBackend : public Backend {
     memory_.resize(static_cast<std::size_t>(bytes) / sizeof(double) + 1);
     return reinterpret_cast<std::byte*>(memory_.data());
   }
-  std::byte* host_arena(std::int64_t) override { return nullptr; }
+  std::byte* host_block(std::int64_t) override { return nullptr; }
+  void lay_pattern(std::byte*, std::int64_t, std::int64_t) override {}
+  std::int64_t end_of_pattern(const std::byte*, std::int64_t begin, std::int64_t) override {
+    return begin;
+  }
   void post(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
   }

@@ -29,7 +29,11 @@ class OnADevice : public Backend {
  public:
   std::string name() const override { return "device"; }
   std::byte* arena(std::int64_t) override { return nullptr; }
-  std::byte* host_arena(std::int64_t) override { return nullptr; }
+  std::byte* host_block(std::int64_t) override { return nullptr; }
+  void lay_pattern(std::byte*, std::int64_t, std::int64_t) override {}
+  std::int64_t end_of_pattern(const std::byte*, std::int64_t begin, std::int64_t) override {
+    return begin;
+  }
   void post(std::byte*, std::span<const std::byte>, Stream) override {}
   void download_all(std::span<const HostCopy>, Stream) override {}
   void fill(const View&, const InitialValues&) override {}

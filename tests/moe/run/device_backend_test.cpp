@@ -40,7 +40,14 @@ class CountingDevice : public Backend {
 
   std::string name() const override { return "counting device"; }
   std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
-  std::byte* host_arena(std::int64_t bytes) override { return processor_->host_arena(bytes); }
+  std::byte* host_block(std::int64_t bytes) override { return processor_->host_block(bytes); }
+  void lay_pattern(std::byte* arena, std::int64_t begin, std::int64_t end) override {
+    processor_->lay_pattern(arena, begin, end);
+  }
+  std::int64_t end_of_pattern(const std::byte* arena, std::int64_t begin,
+                              std::int64_t end) override {
+    return processor_->end_of_pattern(arena, begin, end);
+  }
   void post(std::byte* to, std::span<const std::byte> from, Stream stream) override {
     ++posts;
     processor_->post(to, from, stream);
@@ -91,7 +98,7 @@ class CountingDevice : public Backend {
 };
 
 /// One iteration of a layer on that device, whose rows travel on a stream of their own.
-IterationResult iterate(CountingDevice& device, const RunOptions& options) {
+IterationResult iterate(CountingDevice& device, const RunOptions& options, bool measure = false) {
   LayerProgram layer(Stream::compute);
   for (Op& op : layer.build.program.ops) {
     if (std::holds_alternative<AllToAll>(op.kind)) op.stream = Stream::inter_node;
@@ -100,7 +107,7 @@ IterationResult iterate(CountingDevice& device, const RunOptions& options) {
   Runner runner(layer.build.program, make_groups(1, 1), device, *world, options);
   layer.write_inputs(runner);
   device.timed = device.untimed = device.downloads = device.posts = 0;
-  return runner.iterate();
+  return runner.iterate(measure);
 }
 
 TEST(RunnerOnADevice, TimesEveryOpOnlyWhereSpansAreWanted) {
@@ -119,6 +126,16 @@ TEST(RunnerOnADevice, TimesEveryOpOnlyWhereSpansAreWanted) {
   EXPECT_EQ(device.timed, 2) << "the last ops of the two streams";
   EXPECT_EQ(device.untimed, 4) << "permute, dispatch and experts, which the other stream waits "
                                   "for, and what the host has sent up";
+}
+
+TEST(RunnerOnADevice, MeasuresMemoryWithoutACopyOfIt) {
+  const RunOptions options{.memory_limit_bytes = 1 << 20};
+  CountingDevice device, measured;
+  iterate(device, options);
+  const IterationResult result = iterate(measured, options, true);
+  EXPECT_EQ(result.touched_peak_bytes, result.planned_peak_bytes);
+  EXPECT_EQ(measured.posts, device.posts);
+  EXPECT_EQ(measured.downloads, device.downloads);
 }
 
 /// The calls in which a device gets the updates of a training step, by rank.

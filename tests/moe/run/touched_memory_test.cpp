@@ -13,7 +13,7 @@ struct TouchedMemoryTest : ::testing::Test {
 };
 
 TEST_F(TouchedMemoryTest, FindsTheHighestByteThatWasWritten) {
-  TouchedMemory touched(backend.get(), arena, 1000);
+  TouchedMemory touched(*backend, arena, 1000);
   touched.cover(5'000'000);
   EXPECT_EQ(touched.end_of_touched(), 1000);
   for (const std::int64_t at : {1000, 4096, 1'048'576, 4'999'999}) {
@@ -23,21 +23,21 @@ TEST_F(TouchedMemoryTest, FindsTheHighestByteThatWasWritten) {
 }
 
 TEST_F(TouchedMemoryTest, SeesZerosInTheFirstBytes) {
-  TouchedMemory touched(backend.get(), arena, 0);
+  TouchedMemory touched(*backend, arena, 0);
   touched.cover(4096);
   for (int i = 0; i < 8; ++i) arena[i] = std::byte{0};
   EXPECT_EQ(touched.end_of_touched(), 8);
 }
 
 TEST_F(TouchedMemoryTest, SeesWritesBeyondWhatWasPlanned) {
-  TouchedMemory touched(backend.get(), arena, 0);
+  TouchedMemory touched(*backend, arena, 0);
   touched.cover(4096);
   arena[4096 + 100] ^= std::byte{255};
   EXPECT_EQ(touched.end_of_touched(), 4096 + 101);
 }
 
 TEST_F(TouchedMemoryTest, LeavesWhatLiesBelowAsItIsWhereThePlanGrows) {
-  TouchedMemory touched(backend.get(), arena, 0);
+  TouchedMemory touched(*backend, arena, 0);
   touched.cover(4096);
   for (int i = 0; i < 4096; ++i) arena[i] = std::byte{7};
   touched.cover(8192);
@@ -47,12 +47,16 @@ TEST_F(TouchedMemoryTest, LeavesWhatLiesBelowAsItIsWhereThePlanGrows) {
 
 TEST_F(TouchedMemoryTest, IsNotFooledByOneValueEverywhere) {
   for (int value = 0; value < 256; ++value) {
-    TouchedMemory touched(backend.get(), arena, 0);
+    TouchedMemory touched(*backend, arena, 0);
     touched.cover(1024);
     for (int i = 0; i < 1024; ++i) arena[i] = static_cast<std::byte>(value);
     // At most the last few bytes can equal the pattern by chance.
     EXPECT_GT(touched.end_of_touched(), 1024 - 4) << value;
   }
+}
+
+TEST_F(TouchedMemoryTest, BeginsAtAWordOfThePattern) {
+  EXPECT_THROW(TouchedMemory(*backend, arena, 1001), std::invalid_argument);
 }
 
 }  // namespace

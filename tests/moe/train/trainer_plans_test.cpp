@@ -54,7 +54,7 @@ TEST(TrainerPlans, SchedulesThatTakeTurnsChangeNoLossAndEachWarmsUp) {
   const Told plain = trained(model, 2, steps(iterations), both[0]);
   TrainOptions options = steps(iterations);
   options.replan = in_turns(both);
-  options.schedules_in_turns = both.size();
+  options.turns = both;
   const Told told = trained(model, 2, options, both[0]);
   ASSERT_EQ(told.schedules.size(), static_cast<std::size_t>(iterations));
   for (std::size_t i = 0; i < told.steps.size(); ++i) {
