@@ -32,6 +32,8 @@ def step_s(command, steps):
             errors.seek(0)
             sys.exit(f"against_pytorch: {' '.join(map(str, command))}: exit code {process.returncode}, {len(ends)} "
                      f"iterations: expected {WARMUP + steps}\n{errors.read()}")
+        errors.seek(0)
+        sys.stderr.writelines(line for line in errors if line.startswith("clocks of GPU"))
     return (ends[-1] - ends[WARMUP - 1]) / steps
 
 
@@ -55,20 +57,22 @@ def main():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--precisions", default="f32")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clocks")
     arguments = parser.parse_args()
     cases = [(model, precision, int(threads)) for model in arguments.models.split(",")
              for precision in arguments.precisions.split(",") for threads in arguments.threads.split(",")]
     subprocess.run([sys.executable, "-B", HERE / "pytorch_step.py", "--check"], check=True, stdout=sys.stderr)
 
+    beside = [HERE.parent / "with_clocks", arguments.clocks] if arguments.clocks else []
     turns = {case: [] for case in cases}
     for _ in range(arguments.rounds):
         for model, precision, threads in cases:
             file, steps = model_file(model), STEPS.get(model, 8)
-            ours = step_s([arguments.moe_train, "--model", file, "--threads", str(threads), "--steps", str(WARMUP + steps),
-                           "--device", arguments.device, "--set", f"training.precision={precision}",
+            ours = step_s([*beside, arguments.moe_train, "--model", file, "--threads", str(threads), "--steps",
+                           str(WARMUP + steps), "--device", arguments.device, "--set", f"training.precision={precision}",
                            "--evaluate-batches", "0", "--timelines", "0", "--format", "json", "--log", "-"], steps)
-            theirs = step_s([sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), str(steps), precision,
-                             arguments.device], steps)
+            theirs = step_s([*beside, sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), str(steps),
+                             precision, arguments.device], steps)
             turns[model, precision, threads].append((ours, theirs))
             print(f"{model}, {precision}, threads {threads}: {ours * 1e3:.1f} and {theirs * 1e3:.1f} ms", file=sys.stderr)
 
