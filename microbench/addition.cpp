@@ -1,10 +1,15 @@
 #include "microbench/addition.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "microbench/pattern.h"
+#include "microbench/random_values.h"
+#include "moe/kernels/bf16.h"
 #include "moe/program/op.h"
 
 namespace microbench {
@@ -14,6 +19,37 @@ constexpr std::int64_t kAddedColumns = 1024;
 
 std::int64_t added_rows(moe::DType dtype, std::int64_t bytes) {
   return std::max<std::int64_t>(bytes / (kAddedColumns * moe::bytes_of(dtype)), 1);
+}
+
+template <typename T>
+std::int64_t count_wrong_sums_in(moe::Backend& backend, const moe::BoundOp& op) {
+  const auto fetched = [&](const moe::View& view) {
+    std::vector<T> host(view.rows * view.columns);
+    backend.download(std::as_writable_bytes(std::span(host)),
+                     static_cast<const std::byte*>(view.data), moe::Stream::compute);
+    return host;
+  };
+  const auto a = fetched(op.reads[0]), b = fetched(op.reads[1]), sum = fetched(op.writes[0]);
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    wrong += sum[i] != static_cast<T>(static_cast<moe::Wide<T>>(a[i]) + b[i]);
+  }
+  return wrong;
+}
+
+/// Elements that are not exactly the rounded sum.
+std::int64_t count_wrong_sums(moe::Backend& backend, const moe::BoundOp& op) {
+  switch (op.writes[0].dtype) {
+    case moe::DType::f32:
+      return count_wrong_sums_in<float>(backend, op);
+    case moe::DType::f64:
+      return count_wrong_sums_in<double>(backend, op);
+    case moe::DType::bf16:
+      return count_wrong_sums_in<moe::Bf16>(backend, op);
+    case moe::DType::i32:
+      break;
+  }
+  throw std::logic_error("add: random integers");
 }
 
 }  // namespace
@@ -40,19 +76,15 @@ Case addition_case(const Bench& bench, moe::DType dtype, std::int64_t bytes) {
   bound.ranges = {{0, rows}};
 
   const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
-  const auto set = [at, count, dtype, &bench](std::size_t buffer, auto element) {
-    fill(bench.backend, moe::Stream::compute, at[buffer], count, dtype, element);
-  };
-  const auto prepare = [set] {
-    set(0, [](auto i) { return pattern(0, i); });
-    set(1, [](auto i) { return pattern(1, i); });
-    set(2, [](auto) { return -1; });
+  const auto prepare = [bound, &bench] {
+    fill_random(bench.backend, bound.reads[0], 1);
+    fill_random(bench.backend, bound.reads[1], 2);
+    fill_constant(bench.backend, bound.writes[0], std::numeric_limits<double>::quiet_NaN());
   };
   const auto verify = [=, &bench] {
     prepare();
     run();
-    return count_wrong(bench.backend, moe::Stream::compute, at[2], count, dtype,
-                       [](auto i) { return pattern(0, i) + pattern(1, i); });
+    return count_wrong_sums(bench.backend, bound);
   };
   Result row;
   row.measurement.device = bench.device;

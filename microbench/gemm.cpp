@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 #include "db/console/format_rows.h"
-#include "microbench/pattern.h"
+#include "microbench/product_check.h"
+#include "microbench/random_values.h"
 #include "microbench/table.h"
 #include "moe/errors.h"
 #include "moe/input/sizes.h"
+#include "moe/kernels/view.h"
 #include "moe/program/op.h"
 
 namespace microbench {
@@ -26,46 +30,10 @@ struct Shape {
   int weights() const { return std::max(experts, 1); }
 };
 
-/// Every matrix is an outer product of small whole numbers: each element of the result is known
-/// exactly and at once, and differs along rows, columns and experts.
-std::int64_t along_rows(std::int64_t row) { return 1 + row * 5 % 3; }
-std::int64_t along_inputs(std::int64_t i) { return 1 + i * 7 % 3; }
-std::int64_t along_outputs(std::int64_t o) { return 1 + (o + o / 3) % 3; }
-std::int64_t weight_inputs(int expert, std::int64_t i) { return 1 + (i + expert) % 2; }
-std::int64_t weight_outputs(int expert, std::int64_t o) { return 1 + (o / 2 + expert) % 3; }
-std::int64_t bias_at(int expert, std::int64_t o) { return (o + expert) % 5; }
-
-template <typename Term>
-std::int64_t sum(std::int64_t begin, std::int64_t end, Term term) {
-  std::int64_t total = 0;
-  for (std::int64_t i = begin; i < end; ++i) total += term(i);
-  return total;
-}
-
 /// Rows [begin(e), begin(e + 1)) belong to expert e.
 std::int64_t begin_of(const Shape& shape, int expert) {
   return moe::slice_begin(shape.rows, {expert, shape.weights()});
 }
-int expert_of(const Shape& shape, std::int64_t row) {
-  int expert = 0;
-  while (begin_of(shape, expert + 1) <= row) ++expert;
-  return expert;
-}
-
-/// x[rows, inputs] and dy[rows, outputs], as the ops read them.
-std::int64_t x_at(const Shape& shape, std::int64_t i) {
-  return along_rows(i / shape.inputs) * along_inputs(i % shape.inputs);
-}
-std::int64_t dy_at(const Shape& shape, std::int64_t i) {
-  return along_rows(i / shape.outputs) * along_outputs(i % shape.outputs);
-}
-/// weight[experts * inputs, outputs]
-std::int64_t weight_at(const Shape& shape, std::int64_t i) {
-  const std::int64_t row = i / shape.outputs;
-  const int expert = static_cast<int>(row / shape.inputs);
-  return weight_inputs(expert, row % shape.inputs) * weight_outputs(expert, i % shape.outputs);
-}
-
 struct Sides {  // elements
   std::int64_t x, y, weight, bias;
 };
@@ -172,72 +140,40 @@ class Product {
 
   void run() const { bench_.backend.execute(bound_); }
 
-  /// Operands get their values, results values that no product has.
+  /// Operands get random values, results values that no product has.
   void fill_all() const {
-    const Sides count = sides(shape_);
-    const auto nothing = [](std::int64_t) { return -1; };
-    const auto x_values = [this](std::int64_t i) { return x_at(shape_, i); };
-    const auto dy_values = [this](std::int64_t i) { return dy_at(shape_, i); };
-    const auto weights = [this](std::int64_t i) { return weight_at(shape_, i); };
-    const auto biases = [this](std::int64_t i) {
-      return bias_at(static_cast<int>(i / shape_.outputs), i % shape_.outputs);
-    };
-    switch (part_) {
-      case Part::forward:
-        set(0, count.x, x_values), set(1, count.y, nothing);
-        set(2, count.weight, weights), set(3, count.bias, biases);
-        return;
-      case Part::input_gradient:
-        set(0, count.x, nothing), set(1, count.y, dy_values);
-        set(2, count.weight, weights), set(3, count.bias, biases);
-        return;
-      case Part::weight_gradient:
-        set(0, count.x, x_values), set(1, count.y, dy_values);
-        set(2, count.weight, nothing), set(3, count.bias, nothing);
-        return;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      if (is_result(i)) {
+        fill_constant(bench_.backend, views_[i], std::numeric_limits<double>::quiet_NaN());
+      } else {
+        fill_random(bench_.backend, views_[i], i);
+      }
     }
   }
 
-  /// Runs the product once. Returns how many of its results are wrong.
+  /// Runs the product once. Returns how many of its results are wrong, at least
+  /// (product_check.h).
   std::int64_t verify() const {
     fill_all();
     run();
-    const Sides count = sides(shape_);
-    const std::vector<std::int64_t> depth = along_the_depth();
-    switch (part_) {
-      case Part::forward:
-        return wrong(1, count.y, [&](std::int64_t i) {
-          const std::int64_t r = i / shape_.outputs, o = i % shape_.outputs;
-          const int e = expert_of(shape_, r);
-          return along_rows(r) * depth[e] * weight_outputs(e, o) + bias_at(e, o);
-        });
-      case Part::input_gradient:
-        return wrong(0, count.x, [&](std::int64_t i) {
-          const std::int64_t r = i / shape_.inputs;
-          const int e = expert_of(shape_, r);
-          return along_rows(r) * depth[e] * weight_inputs(e, i % shape_.inputs);
-        });
-      case Part::weight_gradient:
-        return wrong(2, count.weight,
-                     [&](std::int64_t i) {
-                       const std::int64_t row = i / shape_.outputs;
-                       return along_inputs(row % shape_.inputs) * depth[row / shape_.inputs] *
-                              along_outputs(i % shape_.outputs);
-                     }) +
-               wrong(3, count.bias, [&, rows = sums_of_rows()](std::int64_t i) {
-                 return rows[i / shape_.outputs] * along_outputs(i % shape_.outputs);
-               });
+    std::vector<std::vector<std::byte>> host;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      host.emplace_back(moe::count_of(views_[i]) * moe::bytes_of(views_[i].dtype));
+      bench_.backend.download(host.back(), at_[i], moe::Stream::compute);
     }
-    throw std::invalid_argument("gemm: no such part");
+    std::int64_t wrong = 0;
+    for (int e = 0; e < shape_.weights(); ++e) wrong += wrong_of_expert(host, e);
+    return wrong;
   }
 
  private:
   void bind_operands() {
+    const int weights = shape_.weights();
     const moe::View x{at_[0], bench_.dtype, shape_.rows, shape_.inputs};
     const moe::View y{at_[1], bench_.dtype, shape_.rows, shape_.outputs};
-    const moe::View weight{at_[2], of_weights_, shape_.weights() * shape_.inputs, shape_.outputs};
-    const moe::View bias{at_[3], of_weights_, shape_.experts == 0 ? 1 : shape_.experts,
-                         shape_.outputs};
+    const moe::View weight{at_[2], of_weights_, weights * shape_.inputs, shape_.outputs};
+    const moe::View bias{at_[3], of_weights_, weights, shape_.outputs};
+    views_ = {x, y, weight, bias};
     switch (part_) {
       case Part::forward:
         bound_.reads = {x, weight, bias}, bound_.writes = {y};
@@ -251,46 +187,38 @@ class Product {
     }
   }
 
-  moe::DType type_of(int buffer) const { return buffer < 2 ? bench_.dtype : of_weights_; }
-
-  template <typename ElementAt>
-  void set(int buffer, std::int64_t n, const ElementAt& element_at) const {
-    fill(bench_.backend, moe::Stream::compute, at_[buffer], n, type_of(buffer), element_at);
-  }
-  template <typename ElementAt>
-  std::int64_t wrong(int buffer, std::int64_t n, const ElementAt& element_at) const {
-    return count_wrong(bench_.backend, moe::Stream::compute, at_[buffer], n, type_of(buffer),
-                       element_at);
+  bool is_result(std::size_t buffer) const {
+    return std::ranges::any_of(bound_.writes, [&](const moe::View& written) {
+      return written.data == views_[buffer].data;
+    });
   }
 
-  /// By expert, the sum along the dimension that the product runs over.
-  std::vector<std::int64_t> along_the_depth() const {
-    std::vector<std::int64_t> depth(shape_.weights());
-    for (int e = 0; e < shape_.weights(); ++e) {
-      switch (part_) {
-        case Part::forward:
-          depth[e] =
-              sum(0, shape_.inputs, [&](auto i) { return along_inputs(i) * weight_inputs(e, i); });
-          break;
-        case Part::input_gradient:
-          depth[e] = sum(0, shape_.outputs,
-                         [&](auto o) { return along_outputs(o) * weight_outputs(e, o); });
-          break;
-        case Part::weight_gradient:
-          depth[e] = sum(begin_of(shape_, e), begin_of(shape_, e + 1),
-                         [](auto r) { return along_rows(r) * along_rows(r); });
-          break;
+  std::int64_t wrong_of_expert(const std::vector<std::vector<std::byte>>& host, int e) const {
+    const auto part = [&](std::size_t buffer, std::int64_t begin, std::int64_t rows) {
+      const moe::View& view = views_[buffer];
+      const std::int64_t row_bytes = view.columns * moe::bytes_of(view.dtype);
+      return HostMatrix{std::span(host[buffer]).subspan(begin * row_bytes, rows * row_bytes),
+                        view.dtype, rows, view.columns};
+    };
+    const auto [begin, rows] = bound_.ranges[e];
+    HostMatrix x = part(0, begin, rows), y = part(1, begin, rows);
+    HostMatrix weight = part(2, e * shape_.inputs, shape_.inputs);
+    const HostMatrix bias = part(3, e, 1);
+    switch (part_) {
+      case Part::forward:
+        return count_wrong_of_product({y, x, weight, bias});
+      case Part::input_gradient:
+        weight.transposed = true;
+        return count_wrong_of_product({x, y, weight});
+      case Part::weight_gradient: {
+        x.transposed = true;
+        // The gradient of the bias is the product of a row of ones with dy.
+        const std::vector<float> ones(rows, 1.0f);
+        const HostMatrix one{std::as_bytes(std::span(ones)), moe::DType::f32, 1, rows};
+        return count_wrong_of_product({weight, x, y}) + count_wrong_of_product({bias, one, y});
       }
     }
-    return depth;
-  }
-
-  std::vector<std::int64_t> sums_of_rows() const {
-    std::vector<std::int64_t> sums;
-    for (int e = 0; e < shape_.weights(); ++e) {
-      sums.push_back(sum(begin_of(shape_, e), begin_of(shape_, e + 1), along_rows));
-    }
-    return sums;
+    throw std::invalid_argument("gemm: no such part");
   }
 
   const Bench& bench_;
@@ -298,6 +226,7 @@ class Product {
   const Shape shape_;
   const moe::DType of_weights_;       ///< of weights and biases
   const std::vector<std::byte*> at_;  ///< x, y, weight, bias
+  std::vector<moe::View> views_;      ///< the same
   moe::Op op_;
   moe::BoundOp bound_;
 };

@@ -1,6 +1,6 @@
 """The model of moe/model/model.h in PyTorch eager, float32 or autocast to bfloat16, as one would write it to be fast.
 
-    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda   prints {"iteration_s": median of the steps}
+    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda   prints a line after each step, WARMUP more of them
     python pytorch_step.py --check                                      compares it with tests/golden/make_golden.py in float64
 
 Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
@@ -10,9 +10,7 @@ capacity is found without a loop over tokens, and attention is PyTorch's own fus
 import json
 import math
 import pathlib
-import statistics
 import sys
-import time
 import tomllib
 
 import torch
@@ -22,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import make_golden as golden  # noqa: E402
 
-WARMUP = 3
+WARMUP = 3  # as in compare.py
 MODEL = golden.Model()  # what --check compares; a model file's otherwise
 
 
@@ -172,21 +170,17 @@ def main():
     text = b"".join(path.read_bytes() for path in sorted(ROOT.glob("moe/**/*.cpp")))
     text = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
     generator = torch.Generator().manual_seed(1)
-    durations = []
-    for _ in range(WARMUP + int(sys.argv[3])):
+    for step in range(WARMUP + int(sys.argv[3])):
         first = torch.randint(0, len(text) - golden.L - 1, (golden.B, 1), generator=generator)
-        sample = text[first + torch.arange(golden.L + 1)]
-        finish()
-        begin = time.perf_counter()
-        sample = sample.to(device)
+        sample = text[first + torch.arange(golden.L + 1)].to(device)
         optimizer.zero_grad()
         with torch.autocast(device, dtype=torch.bfloat16, enabled=narrow):
             loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
         (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
         optimizer.step()
         finish()
-        durations.append(time.perf_counter() - begin)
-    print(json.dumps({"iteration_s": statistics.median(durations[WARMUP:]), "loss": loss.item()}))
+        # compare.py times these lines, as it does those of moe-train.
+        print(json.dumps({"iteration": step + 1, "loss": loss.item()}), flush=True)
 
 
 if __name__ == "__main__":
