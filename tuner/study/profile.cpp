@@ -9,6 +9,7 @@
 
 #include "db/console/format_rows.h"
 #include "db/load.h"
+#include "db/network.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
@@ -16,6 +17,7 @@
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_records.h"
+#include "tuner/costs/measured_cards.h"
 #include "tuner/costs/observe.h"
 #include "tuner/machine/deviation.h"
 #include "tuner/machine/slowdown.h"
@@ -120,6 +122,7 @@ ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Mod
                                 connection.path(), first.id, first.ranks, ranks.size()));
   }
   read.device = first.device;
+  read.network = first.network;
   read.shared = shared_processors(ranks);
   read.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes_of(ranks));
   const moe::Program whole = moe::build_iteration(model, read.groups, 0);
@@ -166,6 +169,8 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
                   .errors = {},
                   .remark = {},
                   .routings = read.routings};
+  divide_known_cards(profile.machine.cluster, db::cards_per_node(read.network).value_or(1));
+  use_cards(profile.groups, profile.machine.cluster);
   Link& inside = profile.machine.cluster.intra_node;
   if (inside.bandwidth_bytes_per_s == 0) {
     inside.bandwidth_bytes_per_s =
