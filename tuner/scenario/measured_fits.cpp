@@ -143,9 +143,9 @@ std::optional<MeasuredCosts> fitted_costs(const db::Connection& connection,
       measured_cluster(costs_of_records(fits, decides.fit.device), kMeasuredCluster, nodes,
                        (decides.fit.ranks + nodes - 1) / nodes),
       remarks_on(all, decides, chosen)};
-  const std::optional<int> cards = db::cards_per_node(decides.fit.network);
-  divide_known_cards(measured.costed.cluster, cards.value_or(1));
-  measured.knows_cards = cards.has_value();
+  Cluster& cluster = measured.costed.cluster;
+  divide_cards(cluster, measured_cards(decides.fit.network, cluster.ranks_per_node));
+  measured.knows_cards = db::cards_per_node(decides.fit.network).has_value();
   const std::string elsewhere = measured_elsewhere("costs are fits", decides.place, here);
   if (!elsewhere.empty()) measured.remarks.push_back(elsewhere);
   return measured;

@@ -27,20 +27,19 @@ TEST(MeasuredCards, AreTogetherAsFastAsBefore) {
 }
 
 TEST(MeasuredCards, OfFewerRanksAreAsManyAsDivideThem) {
-  Cluster cluster = two_nodes_of(6);
-  divide_known_cards(cluster, 4);
-  EXPECT_EQ(cluster.cards_per_node, 2);
+  EXPECT_EQ(measured_cards("box 4 x 1 Gbit/s", 8), 4);
+  EXPECT_EQ(measured_cards("box 4 x 1 Gbit/s", 6), 2);
+  EXPECT_EQ(measured_cards("eth0 25 Gbit/s, eth1 25 Gbit/s", 6), 1) << "who uses which?";
 }
 
 TEST(MeasuredCards, AreThoseOfTheGroupsOfACluster) {
   Cluster cluster = two_nodes_of(4);
   divide_cards(cluster, 2);
   moe::Groups groups = moe::make_groups(8, 8, {0, 0, 0, 0, 1, 1, 1, 1});
-  use_cards(groups, cluster);
+  use_cards(groups, 4, 2);
   EXPECT_THAT(groups.card_of, ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
   EXPECT_EQ(groups.card_of, groups_of(cluster, groups.layout).card_of);
-  divide_cards(cluster, 1);
-  use_cards(groups, cluster);
+  use_cards(groups, 4, 1);
   EXPECT_TRUE(groups.card_of.empty());
 }
 
