@@ -15,19 +15,31 @@ constexpr std::array kMeasuredCollectives = {
     CollectiveFacts{.name = "all_to_all_v", .bus_factor = the_others},
     CollectiveFacts{.name = "all_gather", .bus_factor = the_others},
     CollectiveFacts{.name = "reduce_scatter", .bus_factor = the_others},
-    CollectiveFacts{.name = "all_reduce", .bus_factor = twice_the_others},
-    CollectiveFacts{.name = "broadcast", .bus_factor = everything},
-    CollectiveFacts{.name = "reduce", .bus_factor = everything},
+    CollectiveFacts{.name = "all_reduce", .bus_factor = twice_the_others, .is_of_pairs = false},
+    CollectiveFacts{.name = "broadcast", .bus_factor = everything, .is_of_pairs = false},
+    CollectiveFacts{.name = "reduce", .bus_factor = everything, .is_of_pairs = false},
 };
+
+const CollectiveFacts* facts_of_collective(std::string_view name) {
+  const auto* found = std::ranges::find(kMeasuredCollectives, name, &CollectiveFacts::name);
+  return found == kMeasuredCollectives.end() ? nullptr : found;
+}
 
 }  // namespace
 
 std::span<const CollectiveFacts> measured_collectives() { return kMeasuredCollectives; }
 
 std::optional<double> bus_factor(std::string_view collective, int ranks) {
-  const auto* found = std::ranges::find(kMeasuredCollectives, collective, &CollectiveFacts::name);
-  if (found == kMeasuredCollectives.end()) return std::nullopt;
-  return found->bus_factor(ranks);
+  const CollectiveFacts* facts = facts_of_collective(collective);
+  if (facts == nullptr) return std::nullopt;
+  return facts->bus_factor(ranks);
+}
+
+std::optional<double> link_factor(std::string_view collective, int ranks, int nodes) {
+  const CollectiveFacts* facts = facts_of_collective(collective);
+  if (facts == nullptr) return std::nullopt;
+  if (nodes <= 1 || !facts->is_of_pairs) return facts->bus_factor(ranks);
+  return 1 - 1.0 / nodes;
 }
 
 }  // namespace db

@@ -10,6 +10,8 @@ namespace db {
 struct CollectiveFacts {
   std::string_view name;            ///< the name in the result database: "all_to_all"
   double (*bus_factor)(int ranks);  ///< see bus_factor()
+  /// Whether every rank sends to every other by itself. Else they are a ring or chains.
+  bool is_of_pairs = true;
 };
 
 /// All of them. A new one is a row here.
@@ -23,5 +25,10 @@ std::span<const CollectiveFacts> measured_collectives();
 /// all-gather, holds before reduce-scatter, sends in all-to-all; for all-to-all-v the bytes that
 /// the busiest rank sends or receives. None where no collective has this name.
 std::optional<double> bus_factor(std::string_view collective, int ranks);
+
+/// The bytes that the busiest rank sends over the link that the time is of, over S: bus_factor() of
+/// ranks of one node; of several nodes those to other nodes alone, where all ranks send to each other.
+/// Nodes have ranks / nodes ranks. None where no collective has this name.
+std::optional<double> link_factor(std::string_view collective, int ranks, int nodes);
 
 }  // namespace db

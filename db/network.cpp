@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -38,6 +39,13 @@ bool is_box_network(const std::string& network) {
   return network.starts_with("box ") || network.starts_with("paced box ");
 }
 
+std::optional<int> cards_per_node(const std::string& network) {
+  if (!is_box_network(network)) return std::nullopt;
+  const std::string of_box = network.substr(network.find("box ") + 4);
+  const std::size_t times = of_box.find(" x ");
+  return times == std::string::npos ? 1 : std::max(1, std::atoi(of_box.c_str()));
+}
+
 bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes) {
   if (first == second) return false;
   if (is_box_network(first) || is_box_network(second)) return true;
@@ -46,7 +54,8 @@ bool are_other_networks(const std::string& first, const std::string& second, std
 
 std::string this_network() {
   std::map<std::string, std::string> environment;
-  for (const char* name : {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED"}) {
+  for (const char* name :
+       {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_CARDS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   return box_network(environment).value_or(card_network("/sys"));
@@ -56,7 +65,10 @@ std::optional<std::string> box_network(const std::map<std::string, std::string>&
   const auto nic = environment.find("MOELAB_BOX_NIC_GBPS");
   if (nic == environment.end() || nic->second.empty()) return std::nullopt;
   const bool paced = environment.contains("MOELAB_BOX_PACED");
-  std::string network = (paced ? "paced box " : "box ") + rate_text(nic->second);
+  const auto cards = environment.find("MOELAB_BOX_CARDS");
+  const bool several = cards != environment.end() && std::atoi(cards->second.c_str()) > 1;
+  std::string network = (paced ? "paced box " : "box ") + (several ? cards->second + " x " : "") +
+                        rate_text(nic->second);
   const auto intra = environment.find("MOELAB_BOX_INTRA_GBPS");
   if (intra != environment.end() && !intra->second.empty()) {
     network += ", inside " + rate_text(intra->second);

@@ -21,10 +21,15 @@ bool is_box_network(const std::string& network);
 /// `nodes`: the larger number of the two runs.
 bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes);
 
-/// "box 0.5 Gbit/s" where these variables are those of cluster-in-a-box. Its ranks may have links
-/// of their own inside a node: "box 0.5 Gbit/s, inside 4 Gbit/s". Its senders may keep the rate
-/// themselves: "paced box 0.5 Gbit/s". None outside of a box.
+/// "box 0.5 Gbit/s" where these variables are those of cluster-in-a-box. Its nodes may have several
+/// cards: "box 2 x 0.5 Gbit/s". Its ranks may have links of their own inside a node: "box 0.5
+/// Gbit/s, inside 4 Gbit/s". Its senders may keep the rate themselves: "paced box 0.5 Gbit/s". None
+/// outside of a box.
 std::optional<std::string> box_network(const std::map<std::string, std::string>& environment);
+
+/// Network cards of a node of such a network, of which each rank uses one. None where that is not
+/// known: which cards of a computer a rank uses is the choice of the program that sends.
+std::optional<int> cards_per_node(const std::string& network);
 
 /// "eth0 25 Gbit/s, mlx5_0 100 Gb/sec (4X EDR)": the cards that are up, with the rates that the
 /// kernel knows. `system` is /sys. A virtual card has no rate and is left out.

@@ -44,27 +44,49 @@ add_bridge() {
   ip link set "$1" up
 }
 
-# A node whose ranks are hosts: a bridge between them, and one that its card connects with the
-# switch.
+# A node whose ranks are hosts: a bridge between them, and for each of its cards one that the card
+# connects with the switch.
 add_node_bridges() {
-  local node=$1 gbps=$2
+  local node=$1 gbps=$2 cards=$3 card of
   add_bridge "inner$node"
-  add_bridge "outer$node"
-  ip link add "up$node" mtu $mtu type veth peer name "down$node" mtu $mtu
-  ip link set "up$node" master "outer$node" up
-  ip link set "down$node" master switch up
-  limit_rate "up$node" "$gbps"
-  limit_rate "down$node" "$gbps"
+  for ((card = 0; card < cards; card++)); do
+    of=${node}c$card
+    add_bridge "outer$of"
+    ip link add "up$of" mtu $mtu type veth peer name "down$of" mtu $mtu
+    ip link set "up$of" master "outer$of" up
+    ip link set "down$of" master switch up
+    limit_rate "up$of" "$gbps"
+    limit_rate "down$of" "$gbps"
+  done
 }
 
-# MPI takes a host for a computer. It is a node, or a rank where ranks of a node have links of their
-# own.
+# A card of a host, with an address. All addresses are of one network, so that any card reaches any
+# other. What comes from the address of a card leaves by it, and no other card answers for it.
+add_card() {
+  local host=$1 card=$2 bridge=$3 gbps=$4
+  local name=host$host nic=nic$card address=${subnet%.*}.$card.$((host + 1))
+  connect "$host" "$nic" "port${host}c$card" "$bridge" "$gbps"
+  if ((card == 0)); then
+    ip -n "$name" addr add "$address/16" dev "$nic"
+    return
+  fi
+  ip -n "$name" addr add "$address/16" dev "$nic" noprefixroute
+  ip -n "$name" route add "${subnet%.*}.0.0/16" dev "$nic" src "$address" table "$card"
+  ip -n "$name" rule add from "$address" lookup "$card"
+}
+
+# MPI takes a host for a computer. It is a node with its cards, or a rank, with one card, where ranks
+# of a node have links of their own.
 add_host() {
-  local host=$1 node=$2 bridge=$3 gbps=$4
+  local host=$1 node=$2 bridge=$3 gbps=$4 cards=$5 card
   local name=host$host
   ip netns add "$name"
-  connect "$host" nic "port$host" "$bridge" "$gbps"
-  ip -n "$name" addr add "$subnet.$((host + 1))/24" dev nic
+  if ((cards > 1)); then
+    nsenter --net="/run/netns/$name" sh -c '
+      cd /proc/sys/net/ipv4/conf/all
+      echo 1 > arp_ignore && echo 2 > arp_announce'
+  fi
+  for ((card = 0; card < cards; card++)); do add_card "$host" "$card" "$bridge" "$gbps"; done
   ip -n "$name" link set lo up
   # A sender keeps its rate after a pause, since iterations compute, then communicate; and it queues
   # little, so that the small messages which open a transfer do not wait behind megabytes of

@@ -107,6 +107,19 @@ TEXT
   } > /run/box/enter
 }
 
+# Writes the program by which Open MPI starts each rank, where a node has several cards: it gives the
+# rank its card.
+write_use_card() {
+  local ranks_per_node=$1 cards=$2
+  cat > /run/box/use_card <<TEXT
+#!/bin/sh
+place=\$((OMPI_COMM_WORLD_LOCAL_RANK % $ranks_per_node))
+export OMPI_MCA_btl_tcp_if_include=nic\$((place * $cards / $ranks_per_node))
+exec "\$@"
+TEXT
+  chmod +x /run/box/use_card
+}
+
 # Starts a node other than node0, whose first host is $2, and waits until its files and processes are
 # its own.
 start_node() {

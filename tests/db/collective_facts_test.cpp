@@ -28,6 +28,18 @@ TEST(BusFactor, OfTwoRanksAndOfOne) {
   EXPECT_DOUBLE_EQ(*bus_factor("all_reduce", 1), 0);
 }
 
+// Of 4 ranks on 2 nodes each sends half of its array to the other node.
+TEST(LinkFactor, OfSeveralNodesIsWhatGoesBetweenThem) {
+  for (const char* of_pairs : {"all_to_all", "all_to_all_v", "all_gather", "reduce_scatter"}) {
+    EXPECT_DOUBLE_EQ(*link_factor(of_pairs, 4, 2), 0.5) << of_pairs;
+    EXPECT_DOUBLE_EQ(*link_factor(of_pairs, 4, 4), 0.75) << of_pairs;
+    EXPECT_DOUBLE_EQ(*link_factor(of_pairs, 4, 1), 0.75) << of_pairs;
+    EXPECT_DOUBLE_EQ(*link_factor(of_pairs, 4, 0), 0.75) << "not known: " << of_pairs;
+  }
+  EXPECT_DOUBLE_EQ(*link_factor("all_reduce", 4, 2), 1.5) << "a ring";
+  EXPECT_EQ(link_factor("gemm", 4, 2), std::nullopt);
+}
+
 TEST(BusFactor, OfAnythingElseIsNone) { EXPECT_EQ(bus_factor("gemm", 4), std::nullopt); }
 
 }  // namespace

@@ -17,7 +17,20 @@ TEST(Network, OfABoxIsTheRateOfItsCards) {
             "box 0.3 Gbit/s, inside 4 Gbit/s");
   EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_PACED", "/dev/shm/x"}}),
             "paced box 0.3 Gbit/s");
+  EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_CARDS", "1"}}),
+            "box 0.3 Gbit/s");
   EXPECT_FALSE(box_network({}));
+}
+
+TEST(Network, OfABoxTellsTheCardsOfANode) {
+  const std::map<std::string, std::string> box{
+      {"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_CARDS", "12"}, {"MOELAB_BOX_INTRA_GBPS", "4"}};
+  EXPECT_EQ(box_network(box), "box 12 x 0.3 Gbit/s, inside 4 Gbit/s");
+  EXPECT_EQ(cards_per_node(*box_network(box)), 12);
+  EXPECT_EQ(cards_per_node("box 0.5 Gbit/s"), 1);
+  EXPECT_EQ(cards_per_node("paced box 0.5 Gbit/s"), 1);
+  EXPECT_EQ(cards_per_node("mlx5_0 400 Gb/sec (4X NDR), mlx5_1 400 Gb/sec (4X NDR)"), std::nullopt);
+  EXPECT_EQ(cards_per_node(""), std::nullopt);
 }
 
 TEST(Network, OfAComputerAreTheCardsWhoseRateIsKnown) {

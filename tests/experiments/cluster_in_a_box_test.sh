@@ -143,11 +143,35 @@ if [[ -x $bench ]]; then
     awk -v rate="${rate:-0}" 'BEGIN { exit !(rate > 0.2 && rate < 1.05) }'
 fi
 
-told='echo $MOELAB_BOX_NODES $MOELAB_BOX_RANKS_PER_NODE $MOELAB_BOX_NIC_GBPS ${MOELAB_BOX_INTRA_GBPS-none}'
+# What passes the cards of two nodes with two cards and two ranks each, while all that ranks send goes to rank $1:
+# "received by node0's cards, sent by node1's", in 100 KB. The ranks of a node take the cards in order.
+passed() {
+  local hot=$1 to=(0 0 0 0) sender
+  to[hot]=1
+  for sender in 0 1 2 3; do echo "${to[*]}"; done > "$scratch/to_$hot"
+  "${box[@]}" --nodes 2 --ranks-per-node 2 --cards 2 --nic-gbps 1 -- sh -ec '
+    "$1" collectives --ranks 4 --threads 1 --collectives all_to_all_v --routing "$2" --sizes 800K -n 1 -w 0 --quiet > "$3/printed"
+    cat /proc/net/dev > "$3/node0"
+    mpirun --host 10.77.0.2 -np 1 cat /proc/net/dev > "$3/node1"' sh "$bench" "$scratch/to_$hot" "$scratch" 2> "$scratch/errors" ||
+    cat "$scratch/errors"
+  awk '$1 == "nic0:" || $1 == "nic1:" { printf "%d ", (FILENAME ~ /node0$/ ? $2 : $10) / 1e5 }' "$scratch/node0" "$scratch/node1"
+}
+if [[ -x $bench ]]; then
+  for hot in 0 1; do
+    said=$(passed $hot)
+    echo "to rank $hot, 100 KB by card, received by node0 and sent by node1: $said"
+    read -r -a by_card <<< "$said"
+    expect "rank $hot receives by its card" test "${by_card[hot]:-0}" -ge 4
+    expect "and not by the other one" test "${by_card[1 - hot]:-9}" -le 1
+    expect "each sender has its own" test "${by_card[2]:-0}" -ge 2 -a "${by_card[3]:-0}" -ge 2
+  done
+fi
+
+told='echo $MOELAB_BOX_NODES $MOELAB_BOX_RANKS_PER_NODE $MOELAB_BOX_NIC_GBPS $MOELAB_BOX_CARDS ${MOELAB_BOX_INTRA_GBPS-none}'
 said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --nic-gbps 1.5 -- sh -c "$told")
-expect "programs are told of the box" equal "$said" "2 3 1.5 none"
-said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --intra-gbps 4 -- sh -c "$told")
-expect "and of its links inside nodes" equal "$said" "2 3 0.5 4"
+expect "programs are told of the box" equal "$said" "2 3 1.5 1 none"
+said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --cards 3 --intra-gbps 4 -- sh -c "$told")
+expect "and of its links inside nodes" equal "$said" "2 3 0.5 3 4"
 said=$(echo words | "${box[@]}" --nodes 2 -- cat)
 expect "input reaches the command" equal "$said" words
 
@@ -204,6 +228,9 @@ refused() {
   errors=$("${box[@]}" --nodes 2 --ranks-per-node 2 "$@" -- true 2>&1) || status=$?
   equal "$status" 2 && [[ $errors == "cluster-in-a-box: $1 "* ]]
 }
+for cards in 0 3 4 1e0 ''; do
+  expect "--cards '$cards' is wrong use of two ranks a node" refused --cards "$cards"
+done
 for option in --nic-gbps --intra-gbps; do
   for gbps in '' 0 0.0009 100.1 1e1 99999999999999; do
     expect "$option '$gbps' is wrong use" refused "$option" "$gbps"

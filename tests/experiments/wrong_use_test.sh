@@ -19,6 +19,10 @@ refused() {
 refused "--nodes needs a value" "$root/experiments/cluster-in-a-box" --nodes -- true
 refused "--shared needs a value" "$root/experiments/cluster-in-a-box" --shared
 refused "--slurm: expected neither --paced" "$root/experiments/cluster-in-a-box" --slurm --paced -- true
+refused "--cards 2: a divisor of --ranks-per-node 1" "$root/experiments/cluster-in-a-box" --cards 2 -- true
+refused "--cards 2: not with --paced" "$root/experiments/cluster-in-a-box" --paced --ranks-per-node 2 --cards 2 -- true
+refused "--ssh: expected neither --paced, --intra-gbps nor --cards" \
+  "$root/experiments/cluster-in-a-box" --ssh --ranks-per-node 2 --cards 2 -- true
 refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gbps
 refused "--out needs a value" "$root/experiments/quickstart" --out --quick
 refused "--preset needs a value" "$root/tests/run" --preset --label

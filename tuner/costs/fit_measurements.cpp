@@ -74,7 +74,7 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
     return {{{on, pair, row.device, row.ranks, "", "second"},
              {slowdown, row.run_id, 0, static_cast<int>(row.samples), row.relative_deviation}}};
   }
-  if (const auto factor = db::bus_factor(row.op, row.ranks)) {
+  if (const auto factor = db::link_factor(row.op, row.ranks, on.nodes)) {
     return {
         {{on, row.op, row.device, row.ranks, on.nodes > 1 ? "inter_node" : "intra_node", "byte"},
          {{1, *factor * bytes, row.time_s}, row.run_id, *factor}}};

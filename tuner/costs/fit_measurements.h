@@ -37,7 +37,8 @@ struct MeasuredFit {
 ///   GEMMs             flops; they give a fit of their op kind and one of all together, "gemm",
 ///                     with an alpha for each expert's product. Those of bf16 and f64 are fits
 ///                     of their own, "linear_bf16" and "gemm_bf16"
-///   collectives       the bytes on the wire at each rank (bus_factor in db/collective_facts.h)
+///   collectives       the bytes on the wire at each rank, of several nodes between them alone
+///                     (link_factor in db/collective_facts.h)
 ///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory" of a processor
 ///   "device_add"      bytes read and written (3 S); it becomes the fit "memory" of a device
 ///   "host_to_device"  bytes read and written; it becomes the fit of "fetch_rows"

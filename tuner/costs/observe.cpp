@@ -9,6 +9,7 @@
 #include "db/timeline/intervals.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/busy_times.h"
+#include "tuner/costs/card_shares.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/costs/processor_time.h"
 
@@ -104,6 +105,9 @@ class ObservedIteration {
     for (std::size_t op = 0; op < shapes_.size(); ++op) {
       for (const GroupCall& call : shapes_[op].calls) {
         bytes_of_[op].push_back(busiest_bytes(call));
+        if (moe::exchanges_rows(iteration.program->ops[op])) {
+          bytes_of_[op].back().between = card_shares(call, groups).even;
+        }
       }
     }
     for (std::size_t rank = 0; rank < busy_.size(); ++rank) note_busy_times(rank);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/call_bytes.h"
 #include "tuner/costs/call_groups.h"
+#include "tuner/costs/card_shares.h"
 
 namespace tuner {
 namespace {
@@ -91,9 +93,11 @@ struct BothLinks {
   LinkCost across, within;
 };
 
-/// A fit by points is read at the size of the rank that sends or receives most.
-BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls, const Rings& rings,
-                     const CostModel& costs, const Cluster& cluster) {
+/// A fit by points is read at the size of the rank that sends or receives most. `shares`: of a call
+/// whose fit is of even shares of the cards; else null.
+BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls,
+                     const CardShares* shares, const Rings& rings, const CostModel& costs,
+                     const Cluster& cluster) {
   const auto fit_on = [&](Occupation link) -> const LinearFit* {
     const CollectiveFit* found = collective_fit(costs, op, name_of(link));
     return found == nullptr ? nullptr : &found->second;
@@ -108,12 +112,14 @@ BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls, con
       const BusiestBytes one = busiest_bytes(call);
       most = {std::max(most.between, one.between), std::max(most.within, one.within)};
     }
+    if (shares != nullptr) most.between = shares->even;
   }
   const std::int64_t fragment = rings.fragment_bytes;
   links.across =
       link_cost(costs, op, Occupation::inter_node, cluster.inter_node, {most.between, fragment});
   links.within =
       link_cost(costs, op, Occupation::intra_node, cluster.intra_node, {most.within, fragment});
+  if (shares != nullptr && links.inter != nullptr) links.across.bytes_per_s *= shares->most();
   return links;
 }
 
@@ -162,7 +168,10 @@ OpCost communication_cost(const CallSituation& situation, KnownCalls& known, con
   }
   const moe::Groups& groups = situation.groups;
   const Rings rings = rings_of(situation.program, op, groups);
-  const BothLinks links = both_links(op, cost.calls, rings, costs, cluster);
+  std::optional<CardShares> shares;
+  if (moe::exchanges_rows(op)) shares = card_shares(cost.calls, situation.classes.groups);
+  const BothLinks links =
+      both_links(op, cost.calls, shares ? &*shares : nullptr, rings, costs, cluster);
   cost.inter_node_bytes_per_s = links.across.bytes_per_s;
   cost.intra_node_bytes_per_s = links.within.bytes_per_s;
   if (sends_messages_apart(op)) cost.buffers = costs.buffers;

@@ -8,6 +8,7 @@
 
 #include "db/identity.h"
 #include "db/load.h"
+#include "db/network.h"
 #include "db/study_runs.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
@@ -97,7 +98,9 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
   if (!has_layout && !chosen.layout.empty()) {
     measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, chosen.layout));
   }
-  const std::string elsewhere = measured_elsewhere(whose, place_of_study(connection, chosen), here);
+  const MeasuredPlace there = place_of_study(connection, chosen);
+  measured.knows_cards = db::cards_per_node(there.network).has_value();
+  const std::string elsewhere = measured_elsewhere(whose, there, here);
   if (!elsewhere.empty()) measured.remarks.push_back(elsewhere);
   return measured;
 }

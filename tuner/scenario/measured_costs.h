@@ -25,6 +25,8 @@ struct MeasuredCosts {
   /// Lines for a person: the costs are of another layout, were measured elsewhere, or are these of
   /// several fits.
   std::vector<std::string> remarks;
+  /// Whether it was measured how many network cards a node has. Else ranks of a node share one.
+  bool knows_cards = true;
 };
 
 /// The newest profile of a study of this model and number of ranks, with the same layout if there

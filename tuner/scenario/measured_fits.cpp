@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "db/load.h"
+#include "db/network.h"
 #include "tuner/costs/fit_records.h"
+#include "tuner/costs/measured_cards.h"
 
 namespace tuner {
 namespace {
@@ -141,6 +143,9 @@ std::optional<MeasuredCosts> fitted_costs(const db::Connection& connection,
       measured_cluster(costs_of_records(fits, decides.fit.device), kMeasuredCluster, nodes,
                        (decides.fit.ranks + nodes - 1) / nodes),
       remarks_on(all, decides, chosen)};
+  Cluster& cluster = measured.costed.cluster;
+  divide_cards(cluster, measured_cards(decides.fit.network, cluster.ranks_per_node));
+  measured.knows_cards = db::cards_per_node(decides.fit.network).has_value();
   const std::string elsewhere = measured_elsewhere("costs are fits", decides.place, here);
   if (!elsewhere.empty()) measured.remarks.push_back(elsewhere);
   return measured;

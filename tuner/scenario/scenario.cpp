@@ -6,15 +6,19 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/input/setting.h"
+#include "moe/input/value.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
+#include "tuner/costs/measured_cards.h"
 #include "tuner/costs/used_fits.h"
 #include "tuner/machine/slowdown.h"
 #include "tuner/scenario/measured_costs.h"
@@ -37,17 +41,50 @@ moe::Model named_model(const ScenarioOptions& options) {
   return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
 }
 
+constexpr std::string_view kCardsKey = "cluster.inter_node.cards_per_node";
+
+/// Of a measured cluster no other key can be set.
+void check_is_of_cards(const std::vector<std::string>& settings) {
+  for (const moe::Setting& setting : moe::parse_settings(settings)) {
+    if (moe::key_of(setting) == kCardsKey) continue;
+    throw moe::InputError(
+        fmt::format("--set {}={}: --cluster measured has no file with keys, only {}: expected a "
+                    "cluster's name or file",
+                    moe::key_of(setting), setting.value, kCardsKey));
+  }
+}
+
+/// Gives the nodes of a measured machine the cards that settings say, or says that they are not
+/// known.
+void take_cards(const std::vector<std::string>& settings, MeasuredCosts& measured) {
+  Cluster& cluster = measured.costed.cluster;
+  for (const std::string& text : settings) {
+    moe::InputNode root{moe::InputNode::Members{}};
+    moe::put(root, moe::parse_setting(text), 0, 1);
+    const moe::InputDocument document("--set " + text, moe::InputDocument::Kind::toml, root);
+    const moe::InputObject table = document.object().object("inter_node");
+    const auto cards = static_cast<int>(table.integer("cards_per_node", 1, cluster.ranks_per_node));
+    if (cluster.ranks_per_node % cards != 0) {
+      table.refuse("cards_per_node", fmt::format("expected a divisor of the {} ranks of a node",
+                                                 cluster.ranks_per_node));
+    }
+    divide_cards(cluster, cards);
+    measured.knows_cards = true;
+  }
+  if (measured.knows_cards || cluster.nodes == 1 || cluster.ranks_per_node == 1) return;
+  measured.remarks.push_back(
+      fmt::format("how many network cards a node has is not known: its {} ranks are taken to share "
+                  "one, unless --set {}=N",
+                  cluster.ranks_per_node, kCardsKey));
+}
+
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
   const std::vector<std::string> settings = settings_of(options, true);
   if (!is_measured_cluster(options.cluster)) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
   }
-  if (!settings.empty()) {
-    throw moe::InputError(fmt::format(
-        "--set {}: --cluster measured has no file with keys: expected a cluster's name or file",
-        settings.front()));
-  }
+  check_is_of_cards(settings);
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
   std::string place;
   if (options.cluster != kMeasuredCluster) {
@@ -59,8 +96,10 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
           options.cluster, kMeasuredCluster));
     }
   }
-  return measured_costs(options.database,
-                        {moe::to_json(model), options.ranks, options.layout, place, options.model});
+  MeasuredCosts measured = measured_costs(
+      options.database, {moe::to_json(model), options.ranks, options.layout, place, options.model});
+  take_cards(settings, measured);
+  return measured;
 }
 
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,

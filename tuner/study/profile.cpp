@@ -16,6 +16,7 @@
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_records.h"
+#include "tuner/costs/measured_cards.h"
 #include "tuner/costs/observe.h"
 #include "tuner/machine/deviation.h"
 #include "tuner/machine/slowdown.h"
@@ -31,6 +32,15 @@ std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
   std::vector<int> nodes;
   for (const db::RunRank& rank : ranks) nodes.push_back(rank.node);
   return nodes;
+}
+
+struct Shape {
+  int nodes = 1, ranks_per_node = 1;
+};
+Shape shape_of(const moe::Groups& groups) {
+  const std::set<int> numbers(groups.node_of.begin(), groups.node_of.end());
+  const int nodes = static_cast<int>(numbers.size());
+  return {nodes, (groups.ranks + nodes - 1) / nodes};
 }
 
 /// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
@@ -120,8 +130,11 @@ ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Mod
                                 connection.path(), first.id, first.ranks, ranks.size()));
   }
   read.device = first.device;
+  read.network = first.network;
   read.shared = shared_processors(ranks);
   read.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes_of(ranks));
+  const int ranks_per_node = shape_of(read.groups).ranks_per_node;
+  use_cards(read.groups, ranks_per_node, measured_cards(read.network, ranks_per_node));
   const moe::Program whole = moe::build_iteration(model, read.groups, 0);
   if (moe::row_handling(whole).empty()) {
     read.routings.emplace_back();
@@ -158,20 +171,21 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
   if (parts.has(CostPart::slowdowns)) {
     costs.slowdowns = slowdowns_of(iterations, read.groups, costs, read.shared);
   }
-  const std::set<int> numbers(read.groups.node_of.begin(), read.groups.node_of.end());
-  const int nodes = static_cast<int>(numbers.size());
-  Profile profile{.machine = measured_cluster(std::move(costs), kMeasuredCluster, nodes,
-                                              (read.groups.ranks + nodes - 1) / nodes),
+  const Shape shape = shape_of(read.groups);
+  Profile profile{.machine = measured_cluster(std::move(costs), kMeasuredCluster, shape.nodes,
+                                              shape.ranks_per_node),
                   .groups = read.groups,
                   .errors = {},
                   .remark = {},
                   .routings = read.routings};
-  Link& inside = profile.machine.cluster.intra_node;
+  Cluster& cluster = profile.machine.cluster;
+  divide_cards(cluster, measured_cards(read.network, cluster.ranks_per_node));
+  Link& inside = cluster.intra_node;
   if (inside.bandwidth_bytes_per_s == 0) {
     inside.bandwidth_bytes_per_s =
         observe(iterations, read.groups, read.shared, read.device).least_intra_node_bytes_per_s;
   }
-  profile.machine.cluster.shared_processors = read.shared;
+  cluster.shared_processors = read.shared;
   profile.remark = remark_on_links(profile.machine);
   return profile;
 }

@@ -33,6 +33,7 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
 /// Training runs of a model, as they are stored.
 struct ProfiledRuns {
   std::string device;
+  std::string network;  ///< db/network.h
   moe::Groups groups;
   std::vector<SharedProcessors> shared;
   MeasuredRuns measured;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "db/collective_facts.h"
 #include "db/console/statistics.h"
 #include "db/fit_curve.h"
 #include "db/statement.h"
@@ -64,9 +65,7 @@ std::optional<FitSample> sample_of(const db::Fit& fit, const db::Measurement& ro
     sample = {row.flops / products, row.time_s / products};
   } else if (fit.unit == "byte" && !fit.link.empty()) {
     if (row.op != fit.op || row.ranks != fit.ranks) return std::nullopt;
-    if (!(row.algorithm_bandwidth_bytes_per_s > 0)) return std::nullopt;
-    // The two rates are of the buffer and of what leaves a rank, in the same time.
-    const double sent = row.bus_bandwidth_bytes_per_s / row.algorithm_bandwidth_bytes_per_s;
+    const double sent = db::link_factor(row.op, row.ranks, fit.nodes).value_or(0);
     sample = {static_cast<double>(row.bytes) * sent, row.time_s};
   } else if (fit.unit == "byte") {
     sample = {static_cast<double>(row.bytes) * arrays_of(fit.op, row.op), row.time_s};

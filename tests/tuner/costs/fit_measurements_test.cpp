@@ -62,6 +62,17 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   EXPECT_EQ(records_of(rows, {{1, {7, "", 1}}})[3].link, "intra_node");
 }
 
+TEST(FitMeasurements, BetweenNodesCountWhatLeavesThem) {
+  std::vector<db::Measurement> rows;
+  for (std::int64_t size = 1 << 10; size <= 1 << 24; size *= 4) {
+    rows.push_back(row("all_to_all", size, 0, 1e-4 + 8e-9 * 0.5 * static_cast<double>(size)));
+  }
+  const auto fits = fit_measurements(rows, {{1, {7, "box 2 x 1 Gbit/s", 2}}});
+  ASSERT_EQ(fits.size(), 1u);
+  EXPECT_NEAR(fits[0].record.beta_s_per_unit, 8e-9, 1e-13) << "two ranks a node send half of it";
+  EXPECT_DOUBLE_EQ(fits[0].units_per_byte, 0.5);
+}
+
 /// A sweep over 1 Gbit/s, as a box of two nodes measured it, and three sizes over 0.3 Gbit/s.
 std::vector<db::Measurement> two_rates(std::int64_t fast_run, std::int64_t slow_run) {
   std::vector<db::Measurement> rows;

@@ -55,6 +55,7 @@ std::vector<std::vector<std::int64_t>> matrix(const GroupCall& call, int ranks) 
 
 TEST(OpCosts, APointedFitIsReadAtTheBytesOfTheBusiestRank) {
   FourRanks c;
+  c.groups.card_of = {0, 1, 2, 3};
   c.cluster.inter_node.bandwidth_bytes_per_s = 1e12;  // the card lets all pass
   // Rank 0 sends 4 rows to the other node, all of them to rank 3.
   c.costs.fits["all_to_all/inter_node"] = fit_points({{1000, 1}, {3000, 2}, {5000, 8}}, "byte");
@@ -66,6 +67,7 @@ TEST(OpCosts, APointedFitIsReadAtTheBytesOfTheBusiestRank) {
 
 TEST(OpCosts, PointsCountWhereSmallSizesTakeAsLong) {
   FourRanks c;
+  c.groups.card_of = {0, 1, 2, 3};
   c.cluster.inter_node.bandwidth_bytes_per_s = 1e4;  // 4000 bytes: 0.4 s
   for (const SizeTime& last : {SizeTime{5000, 1}, SizeTime{5000, 1.05}}) {
     const LinearFit points = fit_points({{1000, 1}, last}, "byte");
@@ -172,8 +174,21 @@ TEST(OpCosts, ARankIsBusyAsLongAsItsSlowerLinkAndItsLargerDirection) {
   EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.504);
 }
 
+TEST(OpCosts, ARankMayUseTheCardThatAnotherOneLeaves) {
+  FourRanks c;
+  c.cluster.intra_node.bandwidth_bytes_per_s = 1e9;
+  LinearFit& fit = c.costs.fits["all_to_all/inter_node"];
+  fit.alpha_s = 0.125;
+  fit.beta_s_per_unit = 1e-5;
+  // Of the 7000 bytes of a node the fit's ranks would have 3500 each, and one of them has 4000.
+  EXPECT_DOUBLE_EQ(c.busy(dispatch)[0], 0.125 + 3500 * 1e-5);
+  c.groups.card_of = {0, 1, 2, 3};
+  EXPECT_DOUBLE_EQ(c.busy(dispatch)[0], 0.125 + 4000 * 1e-5);
+}
+
 TEST(OpCosts, ACollectivesFitGoesBeforeTheLinkButIsNeverFasterThanIt) {
   FourRanks c;
+  c.groups.card_of = {0, 1, 2, 3};
   c.cluster.intra_node.bandwidth_bytes_per_s = 1e9;
   LinearFit& fit = c.costs.fits["all_to_all/inter_node"];
   fit.alpha_s = 0.125;

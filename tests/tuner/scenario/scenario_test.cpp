@@ -343,6 +343,43 @@ TEST_F(SeveralNetworks, AreRefusedUnlessOneIsMeant) {
   EXPECT_THAT(refusal(asked), HasSubstr("--cluster measured:25: "));
 }
 
+TEST_F(SeveralNetworks, TellHowManyCardsANodeHas) {
+  fit_on(machine, "", "gemm", 1, 0, 1e-11);
+  fit_on(machine, "", "memory", 1, 0, 1e-10);
+  fit_on(machine, "box 2 x 1 Gbit/s", "all_to_all", 8, 2, 8e-9);
+  ScenarioOptions asked = measured(8);
+  asked.settings = {"moe.capacity_groups=8"};
+  const Scenario two = load_scenario(asked);
+  EXPECT_EQ(two.cluster.cards_per_node, 2);
+  EXPECT_DOUBLE_EQ(two.cluster.inter_node.bandwidth_bytes_per_s, 2 / 8e-9) << "of a card";
+  EXPECT_EQ(moe::network_card(two.groups, 1), moe::network_card(two.groups, 0));
+  EXPECT_NE(moe::network_card(two.groups, 2), moe::network_card(two.groups, 0));
+  EXPECT_THAT(remarks(two), ElementsAre());
+  const auto with = [&](const std::string& cards) {
+    asked.settings = {"moe.capacity_groups=8", "cluster.inter_node.cards_per_node=" + cards};
+    return asked;
+  };
+  const Scenario four = load_scenario(with("4"));
+  EXPECT_EQ(four.cluster.cards_per_node, 4);
+  EXPECT_DOUBLE_EQ(four.cluster.inter_node.bandwidth_bytes_per_s, 1 / 8e-9);
+  for (const char* wrong : {"3", "0", "8", "many"}) {
+    EXPECT_THAT(refusal(with(wrong)), HasSubstr("--set cluster.inter_node.cards_per_node="))
+        << wrong;
+  }
+}
+
+TEST_F(SeveralNetworks, SayWhereTheCardsOfANodeAreNotKnown) {
+  fit_on(machine, "", "gemm", 1, 0, 1e-11);
+  fit_on(machine, "", "memory", 1, 0, 1e-10);
+  fit_on(machine, "eth0 25 Gbit/s", "all_to_all", 4, 2, 8e-9);
+  EXPECT_THAT(remarks(load_scenario(measured(4))),
+              ElementsAre(AllOf(HasSubstr("how many network cards a node has is not known"),
+                                HasSubstr("--set cluster.inter_node.cards_per_node=N"))));
+  ScenarioOptions asked = measured(4);
+  asked.settings = {"cluster.inter_node.cards_per_node=1"};
+  EXPECT_THAT(remarks(load_scenario(asked)), ElementsAre());
+}
+
 TEST_F(SeveralNetworks, TheNearestNumberOfRanksCountsBeforeTheNewest) {
   fit_on(machine, "", "gemm", 1, 0, 1e-11);
   fit_on(machine, "", "memory", 1, 0, 1e-10);

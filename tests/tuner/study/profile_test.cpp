@@ -35,6 +35,7 @@ using test::SimulatedRuns;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -180,6 +181,20 @@ TEST(Profile, OfRowsWithAnyNumberIsMadeOrRefusedAsTheDatabasesError) {
       }
     }
   }
+}
+
+TEST(Profile, KnowsTheCardsOfItsNetwork) {
+  SimulatedRuns runs(true);
+  runs.connection.database().exec("UPDATE run_rank SET node = 0");
+  const auto profile_on = [&](const std::string& network) {
+    runs.connection.database().exec("UPDATE run SET network = '" + network + "'");
+    return profile_from_runs(runs.connection, runs.model, "", runs.ids);
+  };
+  const Profile two = profile_on("box 2 x 1 Gbit/s"), one = profile_on("eth0 25 Gbit/s");
+  EXPECT_EQ(two.machine.cluster.cards_per_node, 2);
+  EXPECT_THAT(two.groups.card_of, ElementsAre(0, 1));
+  EXPECT_EQ(one.machine.cluster.cards_per_node, 1);
+  EXPECT_TRUE(one.groups.card_of.empty());
 }
 
 TEST(Profile, KnowsHowUnequallyFastRanksCompute) {
