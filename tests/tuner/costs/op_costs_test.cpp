@@ -8,7 +8,6 @@
 #include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/call_loads.h"
-#include "tuner/costs/call_loads.h"
 
 namespace tuner::op_costs_test {
 namespace {
