@@ -89,6 +89,21 @@ int card_count(const Groups& groups) {
   return std::ranges::max(groups.card_of.empty() ? groups.node_of : groups.card_of) + 1;
 }
 
+int block_count(const Level& level) { return std::ranges::max(level.block_of) + 1; }
+
+int sending_rank(const Groups& groups, std::span<const int> members, int from, int to) {
+  if (groups.place_of.empty()) return from;
+  const int relay = from - groups.place_of[from] + groups.place_of[to];  // ranks fill nodes in turn
+  if (!std::ranges::binary_search(members, relay)) return from;
+  return network_card(groups, relay) == network_card(groups, from) ? from : relay;
+}
+
+int levels_crossed(const Groups& groups, int by, int to) {
+  int crossed = 0;
+  for (const Level& level : groups.levels) crossed += level.block_of[by] != level.block_of[to];
+  return crossed;
+}
+
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
   if (ranks < 1 || expert_ranks < 1 || ranks % expert_ranks != 0) {
     throw std::invalid_argument(fmt::format(

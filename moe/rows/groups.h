@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,23 @@ enum class GroupKind : std::uint8_t {
 /// "expert_sharded": the name of the enumerator.
 std::string_view group_name(GroupKind kind);
 
+/// Levels above the nodes, at most.
+inline constexpr int kMostLevels = 3;
+
+/// A level of the network above the nodes: its blocks are joined by one link each.
+struct Level {
+  std::vector<int> block_of;  ///< [rank]: the block that its card is in
+  /// [class of ranks]: how many such ranks a block has. Empty: ranks stand for themselves.
+  std::vector<int> alike = {};
+};
+
+/// How many ranks of a block a rank or class stands for.
+inline int ranks_alike(const Level& level, int rank) {
+  return level.alike.empty() ? 1 : level.alike[static_cast<std::size_t>(rank)];
+}
+/// Blocks are numbered below this.
+int block_count(const Level& level);
+
 /// The ranks of a job, their division and their nodes.
 struct Groups {
   int ranks = 1;
@@ -35,6 +53,10 @@ struct Groups {
   std::vector<int> node_of{0};  ///< node of each rank
   /// Network card of each rank, a number that is on one node only. Empty: the nodes have one each.
   std::vector<int> card_of = {};
+  /// Place of each rank in its node, where bytes leave a node by the card in the receiver's place
+  /// (sending_rank). Empty: by that of their sender.
+  std::vector<int> place_of = {};
+  std::vector<Level> levels = {};  ///< innermost first; a block lies in one block of the next level
 };
 
 /// The network card by which a rank reaches other nodes; where nodes have one each, that of its node.
@@ -44,6 +66,14 @@ inline int network_card(const Groups& groups, int rank) {
 
 /// Cards are numbered below this.
 int card_count(const Groups& groups);
+
+/// The rank by whose card bytes leave the node of `from` for a rank of another node: `from`, or the
+/// rank of that node in the receiver's place, to which they go first. As in NCCL's PXN that is one
+/// of `members`, the ranks of the same call, ascending; where it is none, they leave by their own.
+/// [NVIDIA, "Doubling all2all Performance with NCCL 2.12"]
+int sending_rank(const Groups& groups, std::span<const int> members, int from, int to);
+/// How many of the innermost levels bytes cross that leave a node by the card of `by` for `to`.
+int levels_crossed(const Groups& groups, int by, int to);
 
 /// An empty node_of means one node. Throws std::invalid_argument where node_of and the layout
 /// differ in the number of ranks.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "tuner/costs/call_loads.h"
+
 namespace tuner {
 
 bool sends_messages_apart(const moe::Op& op) {
@@ -26,7 +28,8 @@ std::vector<double> least_member_seconds(const OpCost& cost, const GroupCall& ca
     const auto bytes = static_cast<double>(transfer.bytes);
     if (transfer.between_nodes) {
       between[from][to] += bytes;
-      as_last[from].out_between += bytes - leaving;
+      // By a relay's card it leaves beside what the rank's own card sends.
+      if (transfer.relay < 0) as_last[from].out_between += bytes - leaving;
       as_last[to].in_between += bytes - ahead;
     } else {
       as_last[from].out_within += bytes;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/program/work.h"
+#include "tuner/costs/call_loads.h"
 
 namespace tuner {
 namespace {
@@ -43,7 +44,6 @@ class Counting {
  private:
   const moe::Groups& groups() const { return s_.groups; }
   bool is_folded() const { return !call_.copies.empty(); }
-  bool between(int from, int to) const { return groups().node_of[from] != groups().node_of[to]; }
   int class_of(int rank) const { return s_.classes.of_rank[rank]; }
   int place_of(int one) const {
     return static_cast<int>(std::ranges::lower_bound(call_.ranks, one) - call_.ranks.begin());
@@ -111,13 +111,39 @@ class Counting {
       for (std::size_t from = 0; from < members_.size(); ++from) {
         for (std::size_t to = 0; to < members_.size(); ++to) {
           const std::int64_t bytes = even.to_each[even.by_source ? from : to];
-          if (from == to || bytes <= 0) continue;
-          call_.transfers.push_back(
-              {members_[from], members_[to], bytes, between(members_[from], members_[to])});
+          if (from != to && bytes > 0) call_.transfers.push_back(transfer(from, to, bytes));
         }
       }
       return;
     }
+    const bool one_way_out = groups().levels.empty() && groups().place_of.empty();
+    // By classes, pairs are few, and exact where blocks and relays part what a rank sends.
+    const bool as_pairs = is_folded() && !one_way_out && call_.ranks.size() <= kMostSingleRanks;
+    if (!as_pairs) {
+      call_.by_source = even.by_source;
+      call_.bytes.resize(call_.ranks.size());
+    }
+    if (one_way_out) return sum_by_node(even);
+    std::vector<bool> seen(s_.classes.rank_of.size());
+    for (std::size_t from = 0; from < members_.size(); ++from) {
+      const int one = class_of(members_[from]);
+      if (seen[one]) continue;  // alike
+      seen[one] = true;
+      for (std::size_t to = 0; to < members_.size(); ++to) {
+        const std::int64_t bytes = even.to_each[even.by_source ? from : to];
+        if (from == to || bytes <= 0) continue;
+        if (as_pairs) {
+          add(members_[from], members_[to], bytes, copies(one));
+        } else {
+          add_to_ranks(transfer(from, to, bytes), copies(one));
+        }
+      }
+    }
+    end_pairs();
+  }
+
+  /// count_even() where all that leaves a node takes the same links.
+  void sum_by_node(const EvenBytes& even) {
     struct OnNode {
       double ranks = 0, bytes = 0;  ///< bytes: the sum of to_each
     };
@@ -131,8 +157,6 @@ class Counting {
       all.ranks += 1;
       all.bytes += bytes;
     }
-    call_.by_source = even.by_source;
-    call_.bytes.resize(call_.ranks.size());
     std::vector<bool> seen(s_.classes.rank_of.size());
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const int one = class_of(members_[i]);
@@ -144,8 +168,9 @@ class Counting {
                    own_within = own * (node.ranks - 1);
       const double others_between = all.bytes - node.bytes, others_within = node.bytes - own;
       call_.bytes[place_of(one)] =
-          even.by_source ? RankBytes{own_between, others_between, own_within, others_within}
-                         : RankBytes{others_between, own_between, others_within, own_within};
+          even.by_source
+              ? RankBytes{own_between, others_between, own_within, others_within, {}, {}}
+              : RankBytes{others_between, own_between, others_within, own_within, {}, {}};
     }
   }
 
@@ -172,36 +197,55 @@ class Counting {
     return out > in;
   }
 
+  /// Between two places in members_.
+  Transfer transfer(std::size_t from, std::size_t to, std::int64_t bytes) const {
+    return transfer_between(groups(), members_, members_[from], members_[to], bytes);
+  }
+
   /// `count`: so many transfers like this one.
   void add(int from, int to, std::int64_t bytes, double count = 1) {
-    const bool crosses = between(from, to);
+    const Transfer transfer = transfer_between(groups(), members_, from, to, bytes);
     if (is_folded()) {
-      Sum& sum = sums_[{class_of(from), class_of(to), crosses}];
+      const int relay = transfer.relay < 0 ? -1 : class_of(transfer.relay);
+      Sum& sum =
+          sums_[{class_of(from), class_of(to), relay, transfer.between_nodes, transfer.levels}];
       sum.bytes += static_cast<double>(bytes) * count;
       sum.count += count;
       return;
     }
-    if (!call_.bytes.empty()) return add_to_ranks({from, to, bytes, crosses});
-    call_.transfers.push_back({from, to, bytes, crosses});
+    if (!call_.bytes.empty()) return add_to_ranks(transfer, 1);
+    call_.transfers.push_back(transfer);
     const auto most =
         std::max(folding_.most_pairs, kFewPeers * static_cast<std::int64_t>(members_.size()));
     if (static_cast<std::int64_t>(call_.transfers.size()) <= most) return;
     call_.bytes.resize(call_.ranks.size());
-    for (const Transfer& transfer : call_.transfers) add_to_ranks(transfer);
+    for (const Transfer& one : call_.transfers) add_to_ranks(one, 1);
     call_.transfers.clear();
   }
-  void add_to_ranks(const Transfer& transfer) {
-    RankBytes& from = call_.bytes[place_of(transfer.from)];
-    RankBytes& to = call_.bytes[place_of(transfer.to)];
-    const auto bytes = static_cast<double>(transfer.bytes);
-    (transfer.between_nodes ? from.out_between : from.out_within) += bytes;
-    (transfer.between_nodes ? to.in_between : to.in_within) += bytes;
+  /// `count` such transfers between ranks of the same classes.
+  void add_to_ranks(Transfer transfer, double count) {
+    if (is_folded()) {
+      transfer.from = class_of(transfer.from);
+      transfer.to = class_of(transfer.to);
+      transfer.out = count / copies(transfer.from);
+      transfer.in = count / copies(transfer.to);
+    }
+    if (is_folded() && transfer.relay >= 0) {
+      transfer.relay = class_of(transfer.relay);
+      transfer.relayed = count / copies(transfer.relay);
+    }
+    add_to_members(transfer, call_, call_.bytes);
   }
   void end_pairs() {
     for (const auto& [where, sum] : sums_) {
-      const auto [from, to, crosses] = where;
-      call_.transfers.push_back({from, to, static_cast<std::int64_t>(sum.bytes / sum.count),
-                                 crosses, sum.count / copies(from), sum.count / copies(to)});
+      const auto [from, to, relay, crosses, levels] = where;
+      Transfer& one = call_.transfers.emplace_back();
+      one = {from, to, static_cast<std::int64_t>(sum.bytes / sum.count), crosses};
+      one.out = sum.count / copies(from);
+      one.in = sum.count / copies(to);
+      one.levels = levels;
+      one.relay = relay;
+      if (relay >= 0) one.relayed = sum.count / copies(relay);
     }
   }
 
@@ -213,7 +257,8 @@ class Counting {
   const std::vector<int>& members_;
   const Folding& folding_;
   GroupCall& call_;
-  std::map<std::tuple<int, int, bool>, Sum> sums_;  ///< by classes, and whether nodes differ
+  /// By the classes from, to and of the relay, whether nodes differ, and levels.
+  std::map<std::tuple<int, int, int, bool, int>, Sum> sums_;
 };
 
 }  // namespace

@@ -41,9 +41,62 @@ void read_cards(const moe::InputObject& table, Cluster& cluster) {
                              cards, ranks));
   }
   const auto use = table.optional_member("card");
-  const bool shared = use && use->one_of({"own", "shared"}) == 1;
-  cluster.cards_per_node = shared ? 1 : std::min(cards, ranks);
+  enum Use : std::size_t { own, all, of_receiver };
+  const std::size_t used = use ? use->one_of({"own", "shared", "receiver"}) : own;
+  cluster.cards_per_node = used == all ? 1 : std::min(cards, ranks);
+  cluster.receivers_card = used == of_receiver;
+  if (cluster.receivers_card && cluster.cards_per_node == 1) {
+    use->refuse("\"receiver\" where all ranks of a node use one card: expected cards_per_node > 1");
+  }
   cluster.inter_node.bandwidth_bytes_per_s *= cards / cluster.cards_per_node;
+}
+
+/// Innermost first: every block is in one of the next level.
+void check_level(const NetworkLevel& level, const NetworkLevel* below, const Cluster& cluster,
+                 const auto& refuse) {
+  const auto of_nodes = [&](const NetworkLevel& one) {
+    return fmt::format("{} of {} nodes", one.rails ? "rails" : "blocks", one.nodes);
+  };
+  if (cluster.nodes < 2) refuse("a level above one node: expected several nodes");
+  if (level.rails && cluster.cards_per_node == 1) {
+    refuse("rails of nodes in which all ranks use one card: expected cards_per_node > 1");
+  }
+  if (cluster.nodes % level.nodes != 0) {
+    refuse(fmt::format("{}: expected a divisor of {} nodes", of_nodes(level), cluster.nodes));
+  }
+  if (!level.rails && level.nodes == cluster.nodes) {
+    refuse(fmt::format("{}, and no others: expected fewer than all nodes", of_nodes(level)));
+  }
+  if (level.rails && level.nodes == 1) refuse("rails of 1 node: expected several nodes");
+  if (below == nullptr) return;
+  const bool lies_within = level.nodes % below->nodes == 0 && (below->rails || !level.rails);
+  const bool grows = level.nodes > below->nodes || level.rails != below->rails;
+  if (!lies_within || !grows) {
+    refuse(fmt::format("{} above {}: expected blocks that consist of several of those below",
+                       of_nodes(level), of_nodes(*below)));
+  }
+}
+
+void read_levels(const moe::InputObject& root, Cluster& cluster) {
+  if (!root.has("level")) return;
+  for (const moe::InputValue& entry : root.list("level", "tables [[level]]")) {
+    const moe::InputObject table = entry.object("a table of a level");
+    if (cluster.levels.size() == moe::kMostLevels) {
+      entry.refuse(fmt::format("a level too many: expected at most {}", moe::kMostLevels));
+    }
+    NetworkLevel level;
+    level.name = table.text("name");
+    const auto rails = table.optional_member("rails");
+    level.rails = rails && rails->boolean();
+    const bool all = level.rails && !table.has("nodes");
+    level.nodes = all ? cluster.nodes : static_cast<int>(table.integer("nodes", 1, kMostNodes));
+    level.uplink = read_link(table);
+    const NetworkLevel* below = cluster.levels.empty() ? nullptr : &cluster.levels.back();
+    check_level(level, below, cluster, [&](const std::string& message) {
+      table.refuse(all ? "rails" : "nodes", message);
+    });
+    cluster.levels.push_back(std::move(level));
+  }
 }
 
 std::vector<int> first_ranks(int count) {
@@ -98,6 +151,7 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     cluster.inter_node = read_link(cards);
     read_cards(cards, cluster);
   }
+  read_levels(root, cluster);
   if (cluster.ranks_per_node > 1 || root.has("intra_node")) {
     const moe::InputObject table = root.object("intra_node", "a table of a rank's link");
     cluster.intra_node = read_link(table);
@@ -182,6 +236,17 @@ moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
   }
   moe::Groups groups = moe::make_groups(layout, std::move(node_of));
   if (cluster.cards_per_node > 1) groups.card_of = std::move(card_of);
+  for (int rank = 0; rank < ranks && cluster.receivers_card; ++rank) {
+    groups.place_of.push_back(rank % cluster.ranks_per_node);
+  }
+  for (const NetworkLevel& one : cluster.levels) {
+    moe::Level& level = groups.levels.emplace_back();
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int block = rank / cluster.ranks_per_node / one.nodes;
+      const int card = rank % cluster.ranks_per_node / ranks_of_card;
+      level.block_of.push_back(one.rails ? block * cluster.cards_per_node + card : block);
+    }
+  }
   return groups;
 }
 
@@ -199,14 +264,23 @@ std::string to_json(const Cluster& cluster) {
   for (const SharedProcessors& one : cluster.shared_processors) {
     shared.push_back({{"seats", one.seats}, {"ranks", one.ranks}});
   }
+  nlohmann::json levels = nlohmann::json::array();
+  for (const NetworkLevel& level : cluster.levels) {
+    levels.push_back({{"name", level.name},
+                      {"nodes", level.nodes},
+                      {"rails", level.rails},
+                      {"uplink", link(level.uplink)}});
+  }
   return nlohmann::json{{"name", cluster.name},
                         {"device", cluster.device},
                         {"nodes", cluster.nodes},
                         {"ranks_per_node", cluster.ranks_per_node},
                         {"cards_per_node", cluster.cards_per_node},
+                        {"receivers_card", cluster.receivers_card},
                         {"inter_node", link(cluster.inter_node)},
                         {"intra_node", link(cluster.intra_node)},
                         {"mesh", cluster.mesh},
+                        {"levels", levels},
                         {"memory_bytes", cluster.memory_bytes},
                         {"shared_processors", shared}}
       .dump();
@@ -215,12 +289,13 @@ std::string to_json(const Cluster& cluster) {
 Cluster cluster_from_json(std::string_view text) {
   const moe::InputDocument document = moe::parse_json(text, "cluster");
   const moe::InputObject json = document.object();
-  const auto link = [&](const char* key) {
-    const moe::InputObject value = json.object(key);
+  const auto link_of = [](const moe::InputObject& from, const char* key) {
+    const moe::InputObject value = from.object(key);
     // Clusters of one node or one rank a node have no such link.
     return Link{value.number("bandwidth_bytes_per_s", 0, 1e18, "bytes per second, 0 or more"),
                 value.number("latency_s", 0, kSeconds, "seconds, from 0 to 10")};
   };
+  const auto link = [&](const char* key) { return link_of(json, key); };
   Cluster cluster;
   cluster.name = json.text("name");
   cluster.device = json.text("device");
@@ -233,9 +308,24 @@ Cluster cluster_from_json(std::string_view text) {
       json.refuse("cards_per_node", "expected a divisor of ranks_per_node");
     }
   }
+  if (json.has("receivers_card")) {
+    cluster.receivers_card = json.member("receivers_card").boolean();
+  }
   cluster.inter_node = link("inter_node");
   cluster.intra_node = link("intra_node");
   if (json.has("mesh")) cluster.mesh = json.member("mesh").boolean();
+  if (json.has("levels")) {
+    for (const moe::InputValue& entry : json.list("levels")) {
+      const moe::InputObject one = entry.object("a level above the nodes");
+      NetworkLevel level{one.text("name"), static_cast<int>(one.integer("nodes", 1, cluster.nodes)),
+                         one.member("rails").boolean(), link_of(one, "uplink")};
+      const NetworkLevel* below = cluster.levels.empty() ? nullptr : &cluster.levels.back();
+      check_level(level, below, cluster,
+                  [&](const std::string& message) { one.refuse("nodes", message); });
+      cluster.levels.push_back(std::move(level));
+    }
+    if (cluster.levels.size() > moe::kMostLevels) json.refuse("levels", "too many levels");
+  }
   cluster.memory_bytes = json.integer("memory_bytes", 0);
   if (json.has("shared_processors")) {
     for (const moe::InputValue& entry : json.list("shared_processors", "a list of ranks' seats")) {

@@ -21,6 +21,17 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+/// A level of the network above the nodes. Bytes between ranks of different blocks pass the uplink
+/// of both, which all ranks of a block share.
+struct NetworkLevel {
+  std::string name;
+  int nodes = 1;       ///< of a block: so many that follow each other
+  bool rails = false;  ///< a block has only the cards in one place of these nodes
+  Link uplink;         ///< of a block; its latency is added to that of the levels below
+
+  friend bool operator==(const NetworkLevel&, const NetworkLevel&) = default;
+};
+
 /// Ranks that compute on the same processors.
 struct SharedProcessors {
   double seats = 1;  ///< how many can compute at once, each as fast as one alone; may be a fraction
@@ -37,12 +48,15 @@ struct Cluster {
   int ranks_per_node = 1;
   /// Network cards of a node, a divisor of ranks_per_node. Its first ranks share the first card.
   int cards_per_node = 1;
+  /// Bytes leave a node by its card in the place of the receiver's (moe::sending_rank).
+  bool receivers_card = false;
   Link inter_node;  ///< one network card
   Link intra_node;  ///< from one rank to the others of its node, together
   /// Ranks of a node are joined in pairs, and a pair has an equal share of the link. Else a switch
   /// joins them, and a rank may use all of its link for one other.
   bool mesh = false;
-  std::int64_t memory_bytes = 0;                    ///< memory of one rank; 0 = not known
+  std::vector<NetworkLevel> levels;  ///< above the nodes, innermost first; at most kMostLevels
+  std::int64_t memory_bytes = 0;     ///< memory of one rank; 0 = not known
   std::vector<SharedProcessors> shared_processors;  ///< every rank is in at most one of them
 };
 
@@ -75,11 +89,18 @@ struct CostedCluster {
 ///     bandwidth_gbit_per_s = 2.0                 # of one card
 ///     latency_s = 60e-6
 ///     cards_per_node = 1                         # default; a rank uses the card nearest to it
-///     card = "own"                               # default; "shared": a rank uses all of its node
+///     card = "own"                               # default; "shared": a rank uses all of its node;
+///                                                # "receiver": the one in its receiver's place
 ///     [intra_node]                               # each rank, each direction
 ///     bandwidth_gbit_per_s = 40.0                # to all others together
 ///     latency_s = 5e-6
 ///     wiring = "switch"                          # default; "mesh": an equal share to each other
+///     [[level]]                                  # above the nodes, innermost first; none by default
+///     name = "rack"
+///     nodes = 2                                  # of a block; default with rails: all
+///     rails = false                              # true: of the cards in the same place of them
+///     bandwidth_gbit_per_s = 2.0                 # of a block to all others, each direction
+///     latency_s = 2e-6                           # more than within a block
 ///     # an op kind, or a general fit for all such kinds (cluster_fits.h)
 ///     [fit.gemm]
 ///     alpha_s = 5e-6
@@ -107,7 +128,7 @@ struct CostedCluster {
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings = {});
 
-/// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many ranks as the
+/// Ranks are placed node by node, and a job has the first ones. Throws moe::Refusal unless the cluster has as many ranks as the
 /// layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
 

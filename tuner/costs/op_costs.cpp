@@ -15,6 +15,7 @@
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/call_bytes.h"
 #include "tuner/costs/call_groups.h"
+#include "tuner/costs/call_loads.h"
 #include "tuner/costs/card_shares.h"
 
 namespace tuner {
@@ -24,10 +25,14 @@ Crossed crossed_by_call(const GroupCall& call) {
   Crossed crossed;
   for (const Transfer& transfer : call.transfers) {
     (transfer.between_nodes ? crossed.between_nodes : crossed.within_node) = true;
+    crossed.levels = std::max(crossed.levels, transfer.levels);
   }
   for (const RankBytes& bytes : call.bytes) {
     crossed.between_nodes |= bytes.out_between > 0;
     crossed.within_node |= bytes.out_within > 0;
+    for (int level = crossed.levels; level < moe::kMostLevels; ++level) {
+      if (bytes.out_of_block[level] > 0) crossed.levels = level + 1;
+    }
   }
   return crossed;
 }
@@ -70,20 +75,6 @@ double fill_s(const Rings& rings, const std::vector<int>& ranks, const moe::Grou
     longest_s = std::max(longest_s, ring_fill_s(hops, across.pass_s, within.pass_s));
   }
   return longest_s;
-}
-
-/// The bytes of each member of a call.
-std::vector<RankBytes> member_bytes(const GroupCall& call) {
-  std::vector<RankBytes> bytes = call.bytes;
-  bytes.resize(call.ranks.size());
-  for (const Transfer& transfer : call.transfers) {
-    RankBytes& from = bytes[member_index(call, transfer.from)];
-    RankBytes& to = bytes[member_index(call, transfer.to)];
-    const auto sent = static_cast<double>(transfer.bytes);
-    (transfer.between_nodes ? from.out_between : from.out_within) += sent * transfer.out;
-    (transfer.between_nodes ? to.in_between : to.in_within) += sent * transfer.in;
-  }
-  return bytes;
 }
 
 /// What a collective op costs on both links.
@@ -139,7 +130,8 @@ void check_links(const moe::Op& op, const Crossed& crossed, const BothLinks& lin
 
 /// Gives the call of a group the link that it occupies, and its startup there.
 void start_on_link(const CallGroup& group, const moe::Groups& groups, const Crossed& crossed,
-                   const BothLinks& links, const Rings& rings, GroupCall& call) {
+                   const BothLinks& links, const Rings& rings, const Cluster& cluster,
+                   GroupCall& call) {
   // A group of one waits for nobody: it costs only what was measured for it, inside a node.
   const bool alone = group.members.size() == 1, inside = group.inside;
   const auto startup_s = [&](const LinkCost& link) {
@@ -148,6 +140,9 @@ void start_on_link(const CallGroup& group, const moe::Groups& groups, const Cros
   if (crossed.between_nodes || (!crossed.within_node && !links.intra && links.inter && !inside)) {
     call.link = Occupation::inter_node;
     call.alpha_s = startup_s(links.across);
+    for (int level = 0; level < crossed.levels; ++level) {
+      call.alpha_s += cluster.levels[level].uplink.latency_s;
+    }
   } else if (crossed.within_node || links.intra || (inside && !alone)) {
     call.alpha_s = startup_s(links.within);
   }
@@ -178,7 +173,7 @@ OpCost communication_cost(const CallSituation& situation, KnownCalls& known, con
   for (std::size_t i = 0; i < cost.calls.size(); ++i) {
     const Crossed crossed = crossed_by_call(cost.calls[i]);
     check_links(op, crossed, links, cluster);
-    start_on_link(calls.groups[i], groups, crossed, links, rings, cost.calls[i]);
+    start_on_link(calls.groups[i], groups, crossed, links, rings, cluster, cost.calls[i]);
   }
   return cost;
 }
@@ -308,6 +303,7 @@ Crossed crossed_by(const OpCost& cost) {
     const Crossed one = crossed_by_call(call);
     crossed.between_nodes |= one.between_nodes;
     crossed.within_node |= one.within_node;
+    crossed.levels = std::max(crossed.levels, one.levels);
   }
   return crossed;
 }
@@ -365,49 +361,20 @@ std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Group
   return bindings;
 }
 
-void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads& loads) {
-  for (const Transfer& transfer : call.transfers) {
-    const auto bytes = static_cast<double>(transfer.bytes);
-    if (transfer.between_nodes) {
-      loads.card_out[moe::network_card(groups, transfer.from)] += bytes * transfer.out;
-      loads.card_in[moe::network_card(groups, transfer.to)] += bytes * transfer.in;
-    } else {
-      loads.rank_out[transfer.from] += bytes * transfer.out;
-      loads.rank_in[transfer.to] += bytes * transfer.in;
-    }
-  }
-  for (std::size_t member = 0; member < call.bytes.size(); ++member) {
-    const int rank = call.ranks[member], card = moe::network_card(groups, rank);
-    loads.card_out[card] += call.bytes[member].out_between;
-    loads.card_in[card] += call.bytes[member].in_between;
-    loads.rank_out[rank] += call.bytes[member].out_within;
-    loads.rank_in[rank] += call.bytes[member].in_within;
-  }
-}
-
-LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
-  const auto ranks = static_cast<std::size_t>(groups.ranks);
-  const auto cards = static_cast<std::size_t>(moe::card_count(groups));
-  LinkLoads loads{std::vector<double>(cards), std::vector<double>(cards),
-                  std::vector<double>(ranks), std::vector<double>(ranks)};
-  add_link_loads(call, groups, loads);
-  return loads;
-}
-
-int member_index(const GroupCall& call, int rank) {
-  return static_cast<int>(std::ranges::lower_bound(call.ranks, rank) - call.ranks.begin());
-}
-
 double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,
                         const Cluster& cluster) {
   const auto time = [](double amount, double fitted, double link) {
     return amount > 0 ? amount / std::min(fitted, link) : 0;
   };
+  const double link = cluster.intra_node.bandwidth_bytes_per_s;
   return call.alpha_s +
-         std::max(time(std::max(bytes.out_between, bytes.in_between), cost.inter_node_bytes_per_s,
-                       cluster.inter_node.bandwidth_bytes_per_s),
-                  time(std::max(bytes.out_within, bytes.in_within), cost.intra_node_bytes_per_s,
-                       cluster.intra_node.bandwidth_bytes_per_s));
+         std::max(
+             {time(std::max(bytes.out_between, bytes.in_between), cost.inter_node_bytes_per_s,
+                   cluster.inter_node.bandwidth_bytes_per_s),
+              time(std::max(bytes.out_within, bytes.in_within), cost.intra_node_bytes_per_s,
+                   cluster.intra_node.bandwidth_bytes_per_s),
+              time(std::max(bytes.out_within + bytes.passed_on, bytes.in_within + bytes.relayed),
+                   link, link)});
 }
 
 std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
@@ -431,17 +398,22 @@ double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluste
     add_link_loads(call, groups, total);
     alpha_s = std::max(alpha_s, call.alpha_s);
     if (!cluster.mesh) continue;
-    for (const Transfer& transfer : call.transfers) {
-      if (transfer.between_nodes) continue;
-      most = std::max(
-          most, call.alpha_s + static_cast<double>(transfer.bytes) / bytes_per_s_of_pair(cluster));
+    PairLoads pairs;
+    add_pair_loads(call, groups, pairs);
+    for (const auto& [pair, bytes] : pairs) {
+      most = std::max(most, call.alpha_s + bytes / bytes_per_s_of_pair(cluster));
     }
   }
-  for (const auto* cards : {&total.card_out, &total.card_in}) {
-    for (const double bytes : *cards) {
-      if (bytes > 0)
-        most = std::max(most, alpha_s + bytes / cluster.inter_node.bandwidth_bytes_per_s);
+  const auto carry = [&](const std::vector<double>& loads, const Link& link) {
+    for (const double bytes : loads) {
+      if (bytes > 0) most = std::max(most, alpha_s + bytes / link.bandwidth_bytes_per_s);
     }
+  };
+  carry(total.card_out, cluster.inter_node);
+  carry(total.card_in, cluster.inter_node);
+  for (std::size_t level = 0; level < total.levels.size(); ++level) {
+    carry(total.levels[level].out, cluster.levels[level].uplink);
+    carry(total.levels[level].in, cluster.levels[level].uplink);
   }
   return most;
 }

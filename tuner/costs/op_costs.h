@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -24,12 +26,34 @@ struct Transfer {
   // Of classes of ranks, on the average:
   double out = 1;  ///< how many such transfers leave each rank of `from`
   double in = 1;   ///< how many reach each rank of `to`
+  int levels = 0;  ///< levels above the nodes that it crosses, the innermost ones
+  /// The rank of its node to which it goes first, to leave by its card; -1: it leaves by its own.
+  int relay = -1;
+  double relayed = 1;  ///< of classes of ranks: how many leave by each rank of `relay`
 };
+
+/// Of a Transfer or a Flow: the rank by whose card it leaves its node, and how many leave by each.
+template <typename Moved>
+int sender_of(const Moved& moved) {
+  return moved.relay < 0 ? moved.from : moved.relay;
+}
+template <typename Moved>
+double sent_by_each(const Moved& moved) {
+  return moved.relay < 0 ? moved.out : moved.relayed;
+}
 
 /// The bytes that one rank sends and receives in one collective.
 struct RankBytes {
-  double out_between = 0, in_between = 0;  ///< to and from other nodes
+  double out_between = 0, in_between = 0;  ///< to and from other nodes, by its card
   double out_within = 0, in_within = 0;    ///< inside its node
+  /// Of bytes for other nodes: those of its own that it passes to relays, and those that leave by
+  /// its card as it is the relay.
+  double passed_on = 0, relayed = 0;
+  /// [level above the nodes]: by its card out of its block, or into it.
+  std::array<double, moe::kMostLevels> out_of_block{}, into_block{};
+
+  /// Its own bytes for other nodes, by whatever card.
+  double for_other_nodes() const { return out_between + passed_on - relayed; }
 };
 
 /// One collective op in one of the groups that run it. Its bytes are `transfers`, pair by pair, or,
@@ -95,6 +119,7 @@ struct OpCost {
 /// The links that the bytes of a collective cross.
 struct Crossed {
   bool between_nodes = false, within_node = false;
+  int levels = 0;  ///< above the nodes, at most
 };
 Crossed crossed_by(const OpCost& cost);
 
@@ -137,20 +162,9 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
                                    const moe::Routing& routing);
 
-/// The bytes of a call through each network card and the intra-node link of each rank.
-struct LinkLoads {
-  std::vector<double> card_out, card_in;  ///< by moe::network_card
-  std::vector<double> rank_out, rank_in;  ///< by rank, within its node
-};
-LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
-/// Adds those of a call to `loads`.
-void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads& loads);
-
-/// The place of a rank among the members of a call.
-int member_index(const GroupCall& call, int rank);
-
 /// The least time that a member with these bytes is busy with a call: alpha + the larger of its bytes
-/// out and in, divided by the bandwidth that the collective's fit and the link allow.
+/// out and in, divided by the bandwidth that the collective's fit and the link allow. What goes to a
+/// relay has the link's.
 double seconds_of_bytes(const RankBytes& bytes, const OpCost& cost, const GroupCall& call,
                         const Cluster& cluster);
 
@@ -159,7 +173,7 @@ std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster);
 
 /// The time of an op on its slowest rank where nothing else runs. All its groups run at once and
-/// share network cards.
+/// share network cards and uplinks.
 double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster);
 
 }  // namespace tuner

@@ -82,6 +82,7 @@ class Refinement {
     for (int count = 0, before = -1; count != before;) {
       before = count;
       colors = by_nodes(colors);
+      for (const moe::Level& level : groups_.levels) colors = by_blocks(level, colors);
       for (const moe::GroupKind kind : kinds_) by_groups(kind, colors);
       count = numbered(colors).count;
       if (count > places_ / 2) break;  // it does not pay to know them
@@ -104,19 +105,40 @@ class Refinement {
     return result;
   }
 
-  /// Groups are alike where they have as many ranks of each color. Stages are divided alike.
+  /// Blocks are alike where they have as many ranks of each color.
+  std::vector<Color> by_blocks(const moe::Level& level, const std::vector<Color>& colors) const {
+    std::vector<Color> block(static_cast<std::size_t>(moe::block_count(level)));
+    for (int rank = 0; rank < groups_.ranks; ++rank) {
+      block[level.block_of[rank]] += moe::mix(colors[rank % places_]);
+    }
+    std::vector<Color> result = colors;
+    for (int rank = 0; rank < groups_.ranks; ++rank) {
+      Color& color = result[rank % places_];
+      color = blended(color, block[level.block_of[rank]]);
+    }
+    return result;
+  }
+
+  /// Groups are alike where they have as many ranks of each color, and so have the parts of them
+  /// that lie in one block. Stages are divided alike.
   void by_groups(moe::GroupKind kind, std::vector<Color>& colors) const {
     std::vector<bool> seen(colors.size());
     const std::vector<Color> before = colors;
     for (int rank = 0; rank < places_; ++rank) {
       if (seen[rank]) continue;
-      Color sum = 0;
       const std::vector<int> group = moe::members(groups_, kind, rank);
-      for (const int member : group) sum += moe::mix(before[member % places_]);
-      for (const int member : group) {
-        if (member >= places_) continue;  // of another stage
-        seen[member] = true;
-        colors[member] = blended(before[member], sum);
+      const auto color_with = [&](const auto& part_of) {
+        std::unordered_map<int, Color> sums;
+        for (const int member : group) sums[part_of(member)] += moe::mix(before[member % places_]);
+        for (const int member : group) {
+          if (member >= places_) continue;  // of another stage
+          seen[member] = true;
+          colors[member] = blended(colors[member], sums.at(part_of(member)));
+        }
+      };
+      color_with([](int) { return 0; });
+      for (const moe::Level& level : groups_.levels) {
+        color_with([&](int member) { return level.block_of[member]; });
       }
     }
   }
@@ -169,6 +191,16 @@ RankClasses classes_by_place(const moe::Groups& groups, const Numbered& places) 
   };
   classes.groups.node_of = numbers_of_first(groups.node_of);
   if (!groups.card_of.empty()) classes.groups.card_of = numbers_of_first(groups.card_of);
+  for (const moe::Level& level : groups.levels) {
+    moe::Level& of_classes = classes.groups.levels.emplace_back();
+    of_classes.block_of = numbers_of_first(level.block_of);
+    of_classes.alike.assign(classes.rank_of.size(), 0);
+    for (int rank = 0; rank < groups.ranks; ++rank) {
+      const int one = classes.of_rank[rank];
+      const bool with_first = level.block_of[rank] == level.block_of[classes.rank_of[one]];
+      of_classes.alike[one] += with_first ? 1 : 0;
+    }
+  }
   return classes;
 }
 

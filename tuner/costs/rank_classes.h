@@ -14,7 +14,9 @@ namespace tuner {
 ///   - in every MoE layer they have as many rows of their own and for their experts,
 ///   - they have the same place in their nodes, and the ranks in the same places of the two nodes
 ///     are alike,
-///   - the groups in which they communicate have as many ranks of each class.
+///   - the blocks that they are in, of each level above the nodes, have as many ranks of each class,
+///   - the groups in which they communicate have as many ranks of each class, in the rank's block
+///     as in all.
 /// The classes of all pipeline stages are the same, by the place in the stage. Everything that is
 /// worked out by rank can be worked out by class: a class takes the place of a rank in `groups`.
 struct RankClasses {

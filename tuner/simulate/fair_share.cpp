@@ -14,7 +14,8 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
   std::vector<int> first(links + 1, 0);
   for (const Path& flow : flows) {
     for (int link : flow.links) {
-      if (link >= 0) ++rising[link];
+      if (link < 0) break;
+      ++rising[link];
     }
   }
   for (std::size_t link = 0; link < links; ++link) first[link + 1] = first[link] + rising[link];
@@ -22,9 +23,8 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
   std::vector<int> fill(first.begin(), first.end() - 1);
   for (std::size_t flow = 0; flow < flows.size(); ++flow) {
     for (int link : flows[flow].links) {
-      if (link >= 0) {
-        flows_of[fill[link]++] = static_cast<int>(flow);
-      }
+      if (link < 0) break;
+      flows_of[fill[link]++] = static_cast<int>(flow);
     }
   }
 
@@ -50,7 +50,7 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
       if (rates[flow] >= 0) continue;
       rates[flow] = rate;
       for (int crossed : flows[flow].links) {
-        if (crossed < 0) continue;
+        if (crossed < 0) break;
         left[crossed] -= rate;
         --rising[crossed];
       }

@@ -4,11 +4,20 @@
 #include <span>
 #include <vector>
 
+#include "moe/rows/groups.h"
+
 namespace tuner {
 
-/// A transfer that crosses up to four links (an unused place is -1).
+/// The links that a transfer crosses, each once. Places behind the last are -1.
 struct Path {
-  std::array<int, 4> links{-1, -1, -1, -1};
+  static constexpr int kMost = 6 + 2 * moe::kMostLevels;
+  std::array<int, kMost> links = no_links();
+
+  static constexpr std::array<int, kMost> no_links() {
+    std::array<int, kMost> none{};
+    none.fill(-1);
+    return none;
+  }
 };
 
 /// Max-min fair rates of flows that share links, by progressive filling.

@@ -1,5 +1,7 @@
 #include "tuner/simulate/flow_rates.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -21,6 +23,13 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
     capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
   }
+  std::vector<int> first_uplink;
+  for (std::size_t level = 0; level < groups.levels.size(); ++level) {
+    first_uplink.push_back(static_cast<int>(capacities.size()));
+    capacities.insert(capacities.end(),
+                      2 * static_cast<std::size_t>(moe::block_count(groups.levels[level])),
+                      cluster.levels[level].uplink.bandwidth_bytes_per_s);
+  }
   // Links of each call under way, four by member: out and in, between and within nodes.
   std::vector<std::tuple<int, int, int>> first_link;  // op, call, first link
   const auto links_of_call = [&](const Flow& flow) {
@@ -41,25 +50,43 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     return first;
   };
   std::map<std::pair<int, int>, int> link_of_pair;  // of a mesh
-  const auto from_link = [&](const Flow& flow) {
-    if (!cluster.mesh) return 2 * cards + 2 * flow.from;
+  const auto link_from = [&](int from, int to) {
+    if (!cluster.mesh) return 2 * cards + 2 * from;
     const auto [found, is_new] =
-        link_of_pair.try_emplace({flow.from, flow.to}, static_cast<int>(capacities.size()));
+        link_of_pair.try_emplace({from, to}, static_cast<int>(capacities.size()));
     if (is_new) capacities.push_back(bytes_per_s_of_pair(cluster));
     return found->second;
   };
+  const auto link_into = [&](int to) { return 2 * cards + 2 * to + 1; };
   std::vector<Path> paths;
   paths.reserve(flows.size());
   for (const Flow& flow : flows) {
     const int first = links_of_call(flow);
-    const int kind = flow.between_nodes ? 0 : 1;
-    const int out = first + 4 * flow.from_member + kind;
-    const int in = first + 4 * flow.to_member + 2 + kind;
-    if (flow.between_nodes) {
-      paths.push_back({{2 * moe::network_card(groups, flow.from),
-                        2 * moe::network_card(groups, flow.to) + 1, out, in}});
-    } else {
-      paths.push_back({{from_link(flow), 2 * cards + 2 * flow.to + 1, out, in}});
+    const int in = first + 4 * flow.to_member + 2;
+    if (!flow.between_nodes) {
+      const int out = first + 4 * flow.from_member;
+      paths.emplace_back();
+      std::ranges::copy(
+          std::array{link_from(flow.from, flow.to), link_into(flow.to), out + 1, in + 1},
+          paths.back().links.begin());
+      continue;
+    }
+    const int sender = sender_of(flow);
+    const int out = first + 4 * (flow.relay < 0 ? flow.from_member : flow.relay_member);
+    auto next = paths.emplace_back().links.begin();
+    const auto cross = [&](int link) { *next++ = link; };
+    cross(2 * moe::network_card(groups, sender));
+    cross(2 * moe::network_card(groups, flow.to) + 1);
+    cross(out);
+    cross(in);
+    if (flow.relay >= 0) {
+      cross(link_from(flow.from, flow.relay));
+      cross(link_into(flow.relay));
+    }
+    for (int level = 0; level < flow.levels; ++level) {
+      const std::vector<int>& block_of = groups.levels[level].block_of;
+      cross(first_uplink[level] + 2 * block_of[sender]);
+      cross(first_uplink[level] + 2 * block_of[flow.to] + 1);
     }
   }
   return fair_share(paths, capacities);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tuner/costs/call_buffers.h"
+#include "tuner/costs/call_loads.h"
 
 namespace tuner {
 namespace {
@@ -54,6 +55,10 @@ Flow FlowsUnderWay::flow_of(double now, int op, int call, const Transfer& part) 
   flow.between_nodes = part.between_nodes;
   flow.out = part.out;
   flow.in = part.in;
+  flow.levels = part.levels;
+  flow.relay = part.relay;
+  if (part.relay >= 0) flow.relay_member = member_index(group, part.relay);
+  flow.relayed = part.relayed;
   return flow;
 }
 
@@ -248,7 +253,7 @@ double FlowsUnderWay::cards_busy_s(double now, const GroupCall& group, moe::Stre
     const double flow_left_s = (flow.bytes_left - flow.held_bytes) / flow.rate - (now - since_);
     if (flow_left_s <= left_s) continue;
     const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
-      return card_of(rank) == card_of(flow.from) || card_of(rank) == card_of(flow.to);
+      return card_of(rank) == card_of(sender_of(flow)) || card_of(rank) == card_of(flow.to);
     });
     if (shares_a_card) left_s = flow_left_s;
   }

@@ -7,6 +7,7 @@
 
 #include "moe/program/start_rule.h"
 #include "tuner/costs/call_buffers.h"
+#include "tuner/costs/call_loads.h"
 
 namespace tuner {
 namespace {
@@ -53,6 +54,7 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
   const std::vector<std::vector<int>> last_use = ended_uses(waits);
   std::vector<std::vector<double>> end(program.ops.size());  // of ops that others wait for
   LinkLoads total = link_loads({}, groups);
+  PairLoads pairs;  // of a mesh
 
   Longest chain;
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -67,6 +69,7 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
     if (costs[op].activity == moe::Activity::communication) {
       for (const GroupCall& call : costs[op].calls) {
         add_link_loads(call, groups, total);
+        if (cluster.mesh) add_pair_loads(call, groups, pairs);
         const auto own = least_member_seconds(costs[op], call, cluster);
         double arrived = 0;
         for (const int rank : call.ranks) {
@@ -98,6 +101,9 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
   }
 
   Longest work, link;
+  const auto carry = [&](double bytes, double bytes_per_s, const auto& name) {
+    if (bytes > 0) link.offer(bytes / bytes_per_s, name);
+  };
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t s = 0; s < moe::kStreamCount; ++s) {
       work.offer(stream[rank][s], [&] {
@@ -105,23 +111,34 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
                            moe::stream_name(static_cast<moe::Stream>(s)));
       });
     }
-    const auto carry = [&](double bytes, const char* way) {
-      if (bytes <= 0) return;
-      link.offer(bytes / cluster.intra_node.bandwidth_bytes_per_s,
-                 [&] { return fmt::format("rank {} {}", named(rank), way); });
+    const auto carry_within = [&](double bytes, const char* way) {
+      carry(bytes, cluster.intra_node.bandwidth_bytes_per_s,
+            [&] { return fmt::format("rank {} {}", named(rank), way); });
     };
-    carry(total.rank_out[rank], "out");
-    carry(total.rank_in[rank], "in");
+    carry_within(total.rank_out[rank], "out");
+    carry_within(total.rank_in[rank], "in");
   }
-  const char* card_name = groups.card_of.empty() ? "node" : "card";
-  for (std::size_t card = 0; card < total.card_out.size(); ++card) {
-    const auto carry = [&](double bytes, const char* way) {
-      if (bytes <= 0) return;
-      link.offer(bytes / cluster.inter_node.bandwidth_bytes_per_s,
-                 [&] { return fmt::format("{} {} {}", card_name, card, way); });
-    };
-    carry(total.card_out[card], "out");
-    carry(total.card_in[card], "in");
+  for (const auto& [pair, bytes] : pairs) {
+    const auto [from, to] = pair;
+    carry(bytes, bytes_per_s_of_pair(cluster), [&, from = from, to = to] {
+      return fmt::format("rank {} to {}", named(static_cast<std::size_t>(from)),
+                         named(static_cast<std::size_t>(to)));
+    });
+  }
+  const auto carry_all = [&](const std::vector<double>& out, const std::vector<double>& in,
+                             const Link& of, std::string_view name) {
+    for (std::size_t number = 0; number < out.size(); ++number) {
+      carry(out[number], of.bandwidth_bytes_per_s,
+            [&] { return fmt::format("{} {} out", name, number); });
+      carry(in[number], of.bandwidth_bytes_per_s,
+            [&] { return fmt::format("{} {} in", name, number); });
+    }
+  };
+  carry_all(total.card_out, total.card_in, cluster.inter_node,
+            groups.card_of.empty() ? "node" : "card");
+  for (std::size_t level = 0; level < total.levels.size(); ++level) {
+    const NetworkLevel& blocks = cluster.levels[level];
+    carry_all(total.levels[level].out, total.levels[level].in, blocks.uplink, blocks.name);
   }
 
   for (const SharedProcessors& shared :

@@ -18,11 +18,13 @@ struct LowerBound {
   /// The most work of its own that any (rank, stream) has, one op after another; or, where ranks
   /// share processors, the computation and copies of all of them over the processors.
   double stream_s = 0;
-  /// The most that any network card or intra-node link has to carry, at its rate.
+  /// The most that any network card, intra-node link, pair of a mesh or uplink of a block has to
+  /// carry, at its rate.
   double link_s = 0;
   /// The longest chain of dependencies, which collectives carry over ranks.
   double chain_s = 0;
-  std::string where;  ///< the bound: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
+  std::string
+      where;  ///< the bound: "rank 2 compute", "node 0 out", "rack 1 in", "chain to op 17 of rank 3"
 
   double seconds() const;  ///< the largest of the three
 };

@@ -6,7 +6,9 @@ namespace tuner {
 namespace {
 
 double bytes_of(const RankBytes& bytes, MovingCall::Part part, bool sent) {
-  if (part == MovingCall::between_nodes) return sent ? bytes.out_between : bytes.in_between;
+  if (part == MovingCall::between_nodes) {
+    return sent ? bytes.for_other_nodes() : bytes.in_between;
+  }
   return sent ? bytes.out_within : bytes.in_within;
 }
 

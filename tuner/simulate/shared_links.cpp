@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "moe/kernels/counter_random.h"
 
@@ -27,7 +28,10 @@ std::uint64_t hash_of(std::span<const std::uint64_t> key) {
 
 SharedLinks::SharedLinks(const std::vector<OpCost>& costs, const moe::Groups& groups,
                          const Cluster& cluster)
-    : costs_(costs), groups_(groups), filling_(costs, groups, cluster, speeds_) {}
+    : costs_(costs),
+      groups_(groups),
+      has_relays_(cluster.receivers_card),
+      filling_(costs, groups, cluster, speeds_) {}
 
 void SharedLinks::forget() {
   between_.clear();
@@ -36,13 +40,14 @@ void SharedLinks::forget() {
 
 void SharedLinks::share(std::list<MovingCall>& calls, std::span<Flow> pairs, const Speed& speed) {
   note_speeds(calls, pairs, speed);
+  if (has_relays_) return share_all(calls, pairs);
   gather(calls, pairs, MovingCall::between_nodes);
   key_.clear();
   for (Node& node : nodes_) {
     node.key_first = key_.size();
     add_to_key(node, MovingCall::between_nodes);
-    // Pairs take the cards of certain nodes.
-    if (crossed_[node.node]) key_.push_back(both(node.node, -1));
+    // Pairs take the cards of certain nodes, and blocks have certain nodes.
+    if (crossed_[node.node] || !groups_.levels.empty()) key_.push_back(both(node.node, -1));
     node.key_last = key_.size();
   }
   for (const Flow* pair : pairs_) add_to_key(*pair);
@@ -165,6 +170,7 @@ void SharedLinks::add_to_key(const Flow& flow) {
   const Occupation link = costs_[flow.op].calls[flow.call].link;
   key_.push_back(both(flow.op, flow.call));
   key_.push_back(both(flow.from_member, flow.to_member));
+  if (!groups_.levels.empty()) key_.push_back(static_cast<std::uint64_t>(flow.levels));
   key_.push_back(std::bit_cast<std::uint64_t>(speeds_.of(flow.from, link)));
   key_.push_back(std::bit_cast<std::uint64_t>(speeds_.of(flow.to, link)));
 }
@@ -185,7 +191,7 @@ void SharedLinks::find_alike() {
 
 void SharedLinks::share_between_nodes() {
   find_alike();
-  filling_.clear(MovingCall::between_nodes);
+  filling_.clear();
   places_.assign(of_calls_.size(), 0);
   for (const MovingCall* call : calls_) filling_.add_call(*call);
   for (std::size_t place = 0; place < nodes_.size(); ++place) {
@@ -193,35 +199,68 @@ void SharedLinks::share_between_nodes() {
     for (std::size_t i = node.first; i < node.last; ++i) {
       const auto& [call, number, n] = of_calls_[i];
       if (node.like == place) {
-        places_[i] = filling_.add_node(number, n);
+        places_[i] = filling_.add_node(number, n, MovingCall::between_nodes);
       } else {
         places_[i] = places_[nodes_[node.like].first + (i - node.first)];
         filling_.add_copies(places_[i], call->nodes[n].copies);
       }
     }
   }
-  for (const Flow* pair : pairs_) filling_.add_pair(*pair);
+  add_pairs(0, pairs_.size());
   filling_.fill();
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    pairs_[i]->rate = filling_.pair_rate(static_cast<int>(i));
-  }
+  set_pair_rates(0);
   for (std::size_t i = 0; i < of_calls_.size(); ++i) {
     set_rates(of_calls_[i], places_[i], MovingCall::between_nodes);
   }
 }
 
 void SharedLinks::share_within(const Node& node) {
-  filling_.clear(MovingCall::within_node);
+  filling_.clear();
   for (std::size_t i = node.first; i < node.last; ++i) {
-    filling_.add_node(filling_.add_call(*of_calls_[i].call), of_calls_[i].n);
+    filling_.add_node(filling_.add_call(*of_calls_[i].call), of_calls_[i].n,
+                      MovingCall::within_node);
   }
-  for (std::size_t i = node.first_pair; i < node.last_pair; ++i) filling_.add_pair(*pairs_[i]);
+  add_pairs(node.first_pair, node.last_pair);
   filling_.fill();
   for (std::size_t i = node.first; i < node.last; ++i) {
     set_rates(of_calls_[i], static_cast<int>(i - node.first), MovingCall::within_node);
   }
-  for (std::size_t i = node.first_pair; i < node.last_pair; ++i) {
-    pairs_[i]->rate = filling_.pair_rate(static_cast<int>(i - node.first_pair));
+  set_pair_rates(node.first_pair);
+}
+
+/// Links between nodes and within them, at once: what goes to a relay crosses both.
+void SharedLinks::share_all(std::list<MovingCall>& calls, std::span<Flow> pairs) {
+  filling_.clear();
+  std::vector<std::tuple<NodeOfCall, int, MovingCall::Part>> placed;
+  for (MovingCall& call : calls) {
+    const int number = filling_.add_call(call);
+    for (std::size_t n = 0; n < call.nodes.size(); ++n) {
+      for (const MovingCall::Part part : MovingCall::kParts) {
+        const NodeOfCall of{&call, number, static_cast<int>(n)};
+        if (!moves(call, of.n, part)) continue;
+        placed.emplace_back(of, filling_.add_node(number, of.n, part), part);
+      }
+    }
+  }
+  pairs_.clear();
+  for (Flow& pair : pairs) pairs_.push_back(&pair);
+  add_pairs(0, pairs_.size());
+  filling_.fill();
+  for (const auto& [of, place, part] : placed) set_rates(of, place, part);
+  set_pair_rates(0);
+}
+
+void SharedLinks::add_pairs(std::size_t first, std::size_t last) {
+  pair_places_.clear();
+  for (std::size_t i = first; i < last; ++i) {
+    pair_places_.push_back(filling_.add_pair(*pairs_[i]));
+  }
+}
+
+/// Of those that were added.
+void SharedLinks::set_pair_rates(std::size_t first) {
+  for (std::size_t i = 0; i < pair_places_.size(); ++i) {
+    pairs_[first + i]->rate = filling_.pair_rate(pair_places_[i]);
   }
 }
 

@@ -30,10 +30,11 @@ namespace tuner {
 /// and a card adds up F and n over the ranks of its node and over calls. F and n are kept for each
 /// node and in total, since a rank's transfers to its own node take other links.
 ///
-/// No transfer crosses links between nodes and links within one, so the links between nodes are
-/// filled apart from those of each node. What decides the rates of such a part is remembered, and a
+/// Without relays no transfer crosses links between nodes and links within one, so the links between
+/// nodes are filled apart from those of each node. What decides the rates of such a part is remembered, and a
 /// part in which nothing has changed keeps its rates. Nodes on which all is alike are filled once.
-/// This gives the rates that the transfers would have one by one.
+/// This gives the rates that the transfers would have one by one, but for uplinks and relays
+/// (link_filling.h).
 class SharedLinks {
  public:
   using Speed = std::function<double(int rank, Occupation link)>;
@@ -76,11 +77,15 @@ class SharedLinks {
   void find_alike();
   void share_between_nodes();
   void share_within(const Node& node);
+  void share_all(std::list<MovingCall>& calls, std::span<Flow> pairs);
+  void add_pairs(std::size_t first, std::size_t last);
+  void set_pair_rates(std::size_t first);
   void set_rates(const NodeOfCall& of, int place, MovingCall::Part part) const;
   void copy_within(const Node& from, const Node& to);
 
   const std::vector<OpCost>& costs_;
   const moe::Groups& groups_;
+  const bool has_relays_;
   LinkSpeeds speeds_;
   LinkFilling filling_;
   Key between_;              ///< of the rates between nodes
@@ -89,6 +94,7 @@ class SharedLinks {
   std::vector<MovingCall*> calls_;    ///< that move something
   std::vector<NodeOfCall> of_calls_;  ///< by node, then call
   std::vector<Flow*> pairs_;          ///< within nodes: by node
+  std::vector<int> pair_places_;      ///< in filling_, of those that are there
   std::vector<Node> nodes_;           ///< ascending
   std::vector<int> places_;           ///< [place in of_calls_]: place in filling_
   std::vector<bool> crossed_;         ///< [node of the cluster]: by a pair

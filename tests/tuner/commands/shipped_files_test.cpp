@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 TEST(ShippedFiles, AreListedWithTheirSizes) {
   const auto clusters = moe_tune({"clusters", "--format", "csv"});
   EXPECT_EQ(clusters.code, 0) << clusters.errors;
-  EXPECT_THAT(clusters.output, HasSubstr("\nbox,cpu,4,1,1,2147483648,93750000,5000000000,no,4,0,"));
+  EXPECT_THAT(clusters.output,
+              HasSubstr("\nbox,cpu,4,1,1,,2147483648,93750000,5000000000,no,4,0,"));
   const auto models = moe_tune({"models", "--format", "csv"});
   EXPECT_EQ(models.code, 0) << models.errors;
   EXPECT_THAT(models.output, HasSubstr("\nmixtral-8x7b,32,4096,8,2,bf16,\"Mixtral 8x7B as"));

@@ -98,6 +98,69 @@ TEST(Cluster, RanksUseTheCardsOfTheirNode) {
   EXPECT_EQ(shared.inter_node.bandwidth_bytes_per_s, 5e8);
 }
 
+std::string with_cards(const std::string& keys, const std::string& levels) {
+  const std::string rate = "bandwidth_gbit_per_s = 2.0\n";
+  return replaced(rate, rate + keys) + levels;
+}
+std::string level(const std::string& keys) {
+  return "[[level]]\nname = \"rack\"\nbandwidth_gbit_per_s = 8\nlatency_s = 2e-6\n" + keys;
+}
+
+TEST(Cluster, BytesMayLeaveByTheCardInTheReceiversPlace) {
+  const Cluster cluster = load(with_cards("cards_per_node = 2\ncard = \"receiver\"\n", "")).cluster;
+  const moe::Groups groups = groups_of(cluster_from_json(to_json(cluster)), {1, 8});
+  const std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7}, even{0, 2, 4, 6};
+  EXPECT_EQ(moe::sending_rank(groups, all, 0, 3), 1) << "the neighbour in the place of rank 3";
+  EXPECT_EQ(moe::sending_rank(groups, all, 0, 6), 0);
+  EXPECT_EQ(moe::sending_rank(groups, even, 0, 3), 0) << "rank 1 takes no part";
+  EXPECT_THAT(error_of(with_cards("card = \"receiver\"\n", "")),
+              AllOf(HasSubstr(":8: "), HasSubstr("expected cards_per_node > 1")));
+}
+
+TEST(Cluster, LevelsDivideNodesAndCardsIntoBlocks) {
+  const Cluster cluster =
+      load(with_cards("cards_per_node = 2\n",
+                      level("nodes = 2\nrails = true\n") + level("nodes = 2\n")))
+          .cluster;
+  EXPECT_EQ(cluster.levels.front().uplink, (Link{1e9, 2e-6}));
+  const Cluster same = cluster_from_json(to_json(cluster));
+  EXPECT_EQ(same.levels, cluster.levels);
+  const moe::Groups groups = groups_of(same, {1, 8});
+  EXPECT_THAT(groups.levels[0].block_of, ElementsAre(0, 1, 0, 1, 2, 3, 2, 3));
+  EXPECT_THAT(groups.levels[1].block_of, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_EQ(moe::levels_crossed(groups, 0, 2), 0);
+  EXPECT_EQ(moe::levels_crossed(groups, 0, 3), 1) << "the other rail";
+  EXPECT_EQ(moe::levels_crossed(groups, 0, 4), 2) << "the other nodes";
+  const Cluster rails = load(with_cards("cards_per_node = 2\n", level("rails = true\n"))).cluster;
+  EXPECT_EQ(rails.levels.front().nodes, 4);
+  EXPECT_THAT(groups_of(rails, {1, 8}).levels[0].block_of, ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+}
+
+TEST(Cluster, LevelsThatDivideNothingAreRefused) {
+  const auto error = [&](const std::string& levels,
+                         const std::string& keys = "cards_per_node = 2\n") {
+    return error_of(with_cards(keys, levels));
+  };
+  EXPECT_THAT(error(level("nodes = 3\n")),
+              AllOf(HasSubstr(":25: level[0].nodes"),
+                    HasSubstr("blocks of 3 nodes: expected a divisor of 4")));
+  EXPECT_THAT(error(level("nodes = 4\n")), HasSubstr("expected fewer than all nodes"));
+  EXPECT_THAT(error(level("")), HasSubstr("nodes"));
+  EXPECT_THAT(error(level("nodes = 2\n") + level("nodes = 2\n")),
+              HasSubstr("blocks of 2 nodes above blocks of 2 nodes"));
+  EXPECT_THAT(error(level("nodes = 2\n") + level("nodes = 1\n")),
+              HasSubstr("blocks of 1 nodes above"));
+  EXPECT_THAT(error(level("nodes = 2\n") + level("rails = true\n")),
+              HasSubstr("rails of 4 nodes above blocks of 2 nodes"));
+  EXPECT_THAT(error(level("nodes = 2\nrial = true\n")), HasSubstr("unknown key"));
+  EXPECT_THAT(error(level("rails = true\n"), ""), HasSubstr("expected cards_per_node > 1"));
+  EXPECT_THAT(error(level("rails = true\n"), "cards_per_node = 2\ncard = \"shared\"\n"),
+              HasSubstr("all ranks use one card"));
+  EXPECT_THAT(error(level("nodes = 1\nrails = true\n")), HasSubstr("rails of 1 node"));
+  EXPECT_THAT(error_of(replaced("nodes = 4", "nodes = 1") + level("nodes = 1\n")),
+              HasSubstr("a level above one node"));
+}
+
 TEST(Cluster, APairOfAMeshHasAnEqualShareOfTheLink) {
   const std::string rate = "bandwidth_gbit_per_s = 40\n";
   const Cluster box = load(kSound).cluster;

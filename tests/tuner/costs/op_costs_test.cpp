@@ -7,6 +7,7 @@
 #include "moe/passes/schedule.h"
 #include "tests/tuner/single_costs.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/costs/call_loads.h"
 
 namespace tuner::op_costs_test {
 namespace {

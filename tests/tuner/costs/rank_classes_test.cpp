@@ -52,6 +52,28 @@ TEST(RankClasses, OfEvenRanksAreThePlacesInTheirNodes) {
   EXPECT_EQ(classes.of_rank[29], 1);
 }
 
+TEST(RankClasses, OfBlocksThatAreAlikeAreOfOneBlock) {
+  Even even(moe::Layout{1, 32, 1});
+  for (const int nodes : {1, 2, 4}) {
+    moe::Level& level = even.groups.levels.emplace_back();
+    for (const int node : even.groups.node_of) level.block_of.push_back(node / nodes);
+  }
+  const RankClasses classes = even.classes();
+  EXPECT_THAT(classes.rank_of, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(classes.groups.levels[1].block_of, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(classes.groups.levels[1].alike, ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(classes.groups.levels[2].alike, ElementsAre(4, 4, 4, 4));
+}
+
+TEST(RankClasses, BlocksOfOtherSizesAreNotAlike) {
+  Even even(moe::Layout{1, 32, 1});
+  moe::Level& level = even.groups.levels.emplace_back();  // of three, three and two nodes
+  for (const int node : even.groups.node_of) level.block_of.push_back(node / 3);
+  const RankClasses classes = even.classes();
+  EXPECT_THAT(classes.rank_of, ElementsAre(0, 1, 2, 3, 24, 25, 26, 27));
+  EXPECT_THAT(classes.groups.levels[0].alike, ElementsAre(3, 3, 3, 3, 2, 2, 2, 2));
+}
+
 TEST(RankClasses, OfThousandsOfEvenRanksAreAsMany) {
   EXPECT_EQ(Even(moe::Layout{64, 32, 1}).classes().rank_of.size(), 4u);
   EXPECT_EQ(Even(moe::Layout{1, 4096, 1}).classes().rank_of.size(), 24u)

@@ -34,7 +34,7 @@ ProProphetCosts gpt_m_costs() {
   costs.bnec_s = 1e-2;
   const TransferCost::OnLink transfer{1e-4, 0, kExpert_s};
   test::set_transfers(costs, transfer, transfer, 1e-4);
-  costs.node_of = test::nodes_apart(kDevices);
+  costs.places.node_of = test::nodes_apart(kDevices);
   return costs;
 }
 
@@ -136,7 +136,7 @@ Stops stops_of(const std::vector<std::int64_t>& totals, double half_s) {
   const moe::LayerRouting routing{0, devices, {totals.size(), row}, 0};
   ProProphetCosts costs{{0, 1}, {0, 1}};
   test::set_transfers(costs, {0, 0, half_s}, {0, 0, half_s}, 0);
-  costs.node_of = test::nodes_apart(devices);
+  costs.places.node_of = test::nodes_apart(devices);
   Stops stops;
   stops.fastermoe = shadowed_experts(totals, costs.exchange, costs.experts, {2 * half_s});
   moe::ExpertPlacement shadows =

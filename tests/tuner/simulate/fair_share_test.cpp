@@ -41,11 +41,10 @@ TEST(FairShare, EveryFlowHasABottleneck) {
     for (int l = 0; l < links; ++l) capacities.push_back(1 + static_cast<double>(random() % 100));
     std::vector<Path> flows(1 + random() % 20);
     for (Path& flow : flows) {
-      for (std::size_t place = 0; place < 4; ++place) {
-        flow.links[place] = static_cast<int>(random() % static_cast<unsigned>(links));
-        for (std::size_t before = 0; before < place; ++before) {
-          if (flow.links[before] == flow.links[place]) flow.links[place] = -1;
-        }
+      auto next = flow.links.begin();
+      for (int drawn = 0; drawn < 4; ++drawn) {
+        const int link = static_cast<int>(random() % static_cast<unsigned>(links));
+        if (std::find(flow.links.begin(), next, link) == next) *next++ = link;
       }
     }
     const auto rates = fair_share(flows, capacities);

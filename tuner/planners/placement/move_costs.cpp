@@ -5,6 +5,7 @@
 
 #include "moe/program/expert_state.h"
 #include "moe/rows/expert_moves.h"
+#include "tuner/costs/call_loads.h"
 #include "tuner/planners/placement/placed_layer.h"
 #include "tuner/planners/placement/transfer_loads.h"
 
@@ -49,9 +50,9 @@ MoveCost move_cost(const Situation& situation, const PlacedLayer& layer,
     for (const moe::ExpertMove& move : moves) {
       const int sender = ranks[move.from];
       const int receiver = ranks[move.to];
-      const bool inside = groups.node_of[sender] == groups.node_of[receiver];
-      call.transfers.push_back({sender, receiver, state.bytes, !inside});
-      (inside ? cost.intra_node_bytes : cost.inter_node_bytes) += state.bytes;
+      const Transfer& transfer = call.transfers.emplace_back(
+          transfer_between(groups, ranks, sender, receiver, state.bytes));
+      (transfer.between_nodes ? cost.inter_node_bytes : cost.intra_node_bytes) += state.bytes;
     }
   }
   cost.seconds = alone_seconds(moving, groups, situation.cluster);

@@ -120,11 +120,12 @@ ExpertBytes expert_bytes(const moe::Program& program, int layer, int local_exper
   return expert;
 }
 
-/// Expert groups with members on the card of the first rank: all of them send the same experts.
-int groups_on_card(const moe::Groups& groups) {
+/// Expert groups with members where the first rank is: all of them send the same experts. `of_rank`:
+/// the number of a card, or of a block.
+int groups_with_first(const moe::Groups& groups, const auto& of_rank) {
   std::set<int> firsts;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
-    if (moe::network_card(groups, rank) != moe::network_card(groups, 0)) continue;
+    if (of_rank(rank) != of_rank(0)) continue;
     firsts.insert(moe::members(groups, moe::GroupKind::expert, rank).front());
   }
   return static_cast<int>(firsts.size());
@@ -142,6 +143,26 @@ std::vector<int> numbers_in_first_group(const moe::Groups& groups,
   return numbers;
 }
 
+/// Of the first expert group.
+DevicePlaces device_places(const moe::Groups& groups) {
+  DevicePlaces places;
+  places.node_of = numbers_in_first_group(groups, groups.node_of);
+  if (!groups.card_of.empty()) places.card_of = numbers_in_first_group(groups, groups.card_of);
+  for (const moe::Level& level : groups.levels) {
+    places.block_of.push_back(numbers_in_first_group(groups, level.block_of));
+  }
+  if (groups.place_of.empty()) return places;
+  const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, 0);
+  for (const int from : group) {
+    std::vector<int>& senders = places.sender.emplace_back();
+    for (const int to : group) {
+      const int sender = moe::sending_rank(groups, group, from, to);
+      senders.push_back(moe::index_in_group(groups, moe::GroupKind::expert, sender));
+    }
+  }
+  return places;
+}
+
 /// An exchange of experts by an op.
 TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
                            const ExpertBytes& expert) {
@@ -155,9 +176,22 @@ TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
             seconds_at(std::min(cost.bytes_per_s, link.bandwidth_bytes_per_s))};
   };
   const Cluster& cluster = situation.cluster;
-  return {on_link(Occupation::inter_node, cluster.inter_node),
-          on_link(Occupation::intra_node, cluster.intra_node),
-          groups_on_card(situation.groups) * seconds_at(cluster.inter_node.bandwidth_bytes_per_s)};
+  const moe::Groups& groups = situation.groups;
+  const auto of_all = [&](const Link& link, const auto& of_rank) {
+    return groups_with_first(groups, of_rank) * seconds_at(link.bandwidth_bytes_per_s);
+  };
+  TransferCost cost{
+      on_link(Occupation::inter_node, cluster.inter_node),
+      on_link(Occupation::intra_node, cluster.intra_node),
+      of_all(cluster.inter_node, [&](int rank) { return moe::network_card(groups, rank); }),
+      {}};
+  for (std::size_t level = 0; level < groups.levels.size(); ++level) {
+    const Link& uplink = cluster.levels[level].uplink;
+    cost.levels.push_back({uplink.latency_s, of_all(uplink, [&](int rank) {
+                             return groups.levels[level].block_of[rank];
+                           })});
+  }
+  return cost;
 }
 
 std::array<RouteCost, moe::kExpertRoutes> route_costs(const Situation& situation,
@@ -188,8 +222,8 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
   const auto sums = sums_by_layer(situation, costs);
   const moe::Groups& groups = situation.groups;
-  const std::vector<int> nodes = numbers_in_first_group(groups, groups.node_of);
-  const bool crosses = std::ranges::max(nodes) > 0;
+  const DevicePlaces places = device_places(groups);
+  const bool crosses = std::ranges::max(places.node_of) > 0;
   const double speed = speed_of(situation.costs.interference, Occupation::computation,
                                 crosses ? Occupation::inter_node : Occupation::intra_node);
   std::map<int, double> experts_before_s;  // of the last MoE layer, by stage
@@ -211,10 +245,7 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     one.costs.experts =
         row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
     const int local = one.routing.experts / situation.groups.layout.expert;
-    one.costs.node_of = nodes;
-    if (!groups.card_of.empty()) {
-      one.costs.card_of = numbers_in_first_group(groups, groups.card_of);
-    }
+    one.costs.places = places;
     one.costs.routes = route_costs(situation, expert_bytes(situation.program, op.layer, local));
     one.costs.fnec_s = sum.fnec_s;
     one.costs.bnec_s = sum.bnec_s;

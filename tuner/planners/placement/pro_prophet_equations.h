@@ -36,6 +36,11 @@ struct TransferCost {
   OnLink across;      ///< between devices of different nodes
   OnLink within;      ///< between devices of a node
   double card_s = 0;  ///< an expert through a network card
+  struct OnUplink {
+    double startup_s = 0;  ///< more than where it is not crossed
+    double expert_s = 0;   ///< an expert through the uplink of a block
+  };
+  std::vector<OnUplink> levels{};  ///< above the nodes
 };
 struct RouteCost {
   TransferCost trans;  ///< parameters
@@ -52,15 +57,25 @@ struct BesideTransfers {
   double speed = 1;  ///< of computation while a transfer runs
 };
 
+/// Where the devices of an expert group are: by which links one reaches another.
+struct DevicePlaces {
+  std::vector<int> node_of{};  ///< [device]: its node, from 0
+  std::vector<int> card_of{};  ///< its network card, from 0; empty: nodes have one each
+  /// [from][to]: the device by whose card what goes to another node leaves; empty: its own.
+  std::vector<std::vector<int>> sender{};
+  std::vector<std::vector<int>> block_of{};  ///< [level above the nodes][device], from 0
+
+  friend bool operator==(const DevicePlaces&, const DevicePlaces&) = default;
+};
+
 /// The costs of a layer on a machine.
 struct ProProphetCosts {
   RowCost exchange;  ///< one all-to-all, by the largest number of rows that a device receives
   RowCost experts;   ///< forward, by the largest number of rows that a device computes
   std::array<RouteCost, moe::kExpertRoutes> routes{};  ///< by moe::ExpertRoute
-  std::vector<int> node_of{};  ///< [device of an expert group]: its node, from 0
-  std::vector<int> card_of{};  ///< the same of its network card; empty: nodes have one each
-  double fnec_s = 0;           ///< computation without experts in the block before, forward
-  double bnec_s = 0;           ///< the same, backward
+  DevicePlaces places{};
+  double fnec_s = 0;  ///< computation without experts in the block before, forward
+  double bnec_s = 0;  ///< the same, backward
   BesideTransfers beside{};
 };
 inline const RouteCost& route_cost(const ProProphetCosts& costs, moe::ExpertRoute route) {

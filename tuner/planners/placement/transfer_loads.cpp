@@ -13,6 +13,10 @@ TransferTimes times_of_loads(const TransferLoads& loads, const ProProphetCosts& 
   return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
 }
 
+const std::vector<int>& cards_of(const DevicePlaces& places) {
+  return places.card_of.empty() ? places.node_of : places.card_of;
+}
+
 template <typename Loads>
 void send_replicas(const moe::ExpertPlacement& placement, std::span<const int> homes,
                    Loads& loads) {
@@ -23,25 +27,36 @@ void send_replicas(const moe::ExpertPlacement& placement, std::span<const int> h
 
 }  // namespace
 
-TransferLoads::TransferLoads(std::span<const int> node_of, moe::ExpertRoute route,
-                             std::span<const int> card_of)
-    : node_of_(node_of.begin(), node_of.end()),
-      card_of_(card_of.empty() ? node_of_ : std::vector<int>(card_of.begin(), card_of.end())),
+TransferLoads::TransferLoads(const DevicePlaces& places, moe::ExpertRoute route)
+    : places_(&places),
       route_(route),
-      across_(node_of_.size()),
-      within_(node_of_.size()),
-      card_(static_cast<std::size_t>(std::ranges::max(card_of_)) + 1) {}
+      across_(places.node_of.size()),
+      within_(places.node_of.size()),
+      card_(static_cast<std::size_t>(std::ranges::max(cards_of(places))) + 1),
+      most_of_block_(places.block_of.size()) {
+  for (const std::vector<int>& block_of : places.block_of) {
+    blocks_.emplace_back(static_cast<std::size_t>(std::ranges::max(block_of)) + 1);
+  }
+}
 
 void TransferLoads::move(int from, int to) {
   const auto add = [](Load& out, Load& in, int& most) {
     most = std::max({most, ++out.out, ++in.in});
   };
-  if (node_of_[from] == node_of_[to]) {
+  if (places_->node_of[from] == places_->node_of[to]) {
     add(within_[from], within_[to], most_within_);
     return;
   }
-  add(across_[from], across_[to], most_across_);
-  add(card_[card_of_[from]], card_[card_of_[to]], most_card_);
+  const int sender = places_->sender.empty() ? from : places_->sender[from][to];
+  if (sender != from) add(within_[from], within_[sender], most_within_);
+  add(across_[sender], across_[to], most_across_);
+  const std::vector<int>& card_of = cards_of(*places_);
+  add(card_[card_of[sender]], card_[card_of[to]], most_card_);
+  for (std::size_t level = 0; level < blocks_.size(); ++level) {
+    const std::vector<int>& block_of = places_->block_of[level];
+    if (block_of[sender] == block_of[to]) continue;
+    add(blocks_[level][block_of[sender]], blocks_[level][block_of[to]], most_of_block_[level]);
+  }
 }
 
 void TransferLoads::send(int home, std::span<const int> holders) {
@@ -55,7 +70,7 @@ void TransferLoads::send(int home, std::span<const int> holders) {
   int before = home;
   for (const int holder : moe::ring_order(home, {holders.begin(), holders.end()})) {
     move(before, holder);
-    ++(node_of_[before] == node_of_[holder] ? hops.within : hops.across);
+    ++(places_->node_of[before] == places_->node_of[holder] ? hops.within : hops.across);
     before = holder;
   }
   if (std::ranges::find(rings_, hops) == rings_.end()) rings_.push_back(hops);
@@ -67,14 +82,20 @@ double TransferLoads::seconds(const TransferCost& cost) const {
   for (const RingHops& hops : rings_) {
     fill_s = std::max(fill_s, ring_fill_s(hops, cost.across.pass_s, cost.within.pass_s));
   }
-  return (most_across_ > 0 ? cost.across : cost.within).startup_s + fill_s +
-         std::max({most_across_ * cost.across.expert_s, most_within_ * cost.within.expert_s,
-                   most_card_ * cost.card_s});
+  double startup_s = (most_across_ > 0 ? cost.across : cost.within).startup_s;
+  double busiest_s = std::max({most_across_ * cost.across.expert_s,
+                               most_within_ * cost.within.expert_s, most_card_ * cost.card_s});
+  for (std::size_t level = 0; level < most_of_block_.size(); ++level) {
+    if (most_of_block_[level] == 0) continue;
+    startup_s += cost.levels[level].startup_s;
+    busiest_s = std::max(busiest_s, most_of_block_[level] * cost.levels[level].expert_s);
+  }
+  return startup_s + fill_s + busiest_s;
 }
 
 TransfersByRoute::TransfersByRoute(const ProProphetCosts& costs)
-    : unicast_(costs.node_of, moe::ExpertRoute::unicast, costs.card_of),
-      ring_(costs.node_of, moe::ExpertRoute::ring, costs.card_of) {}
+    : unicast_(costs.places, moe::ExpertRoute::unicast),
+      ring_(costs.places, moe::ExpertRoute::ring) {}
 
 void TransfersByRoute::send(int home, std::span<const int> holders) {
   unicast_.send(home, holders);
@@ -93,7 +114,7 @@ TransfersByRoute::Cheapest TransfersByRoute::cheapest(const ProProphetCosts& cos
 TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
                              std::span<const int> homes) {
   if (placement.replicas.empty()) return {};
-  TransferLoads loads(costs.node_of, placement.route, costs.card_of);
+  TransferLoads loads(costs.places, placement.route);
   send_replicas(placement, homes, loads);
   return times_of_loads(loads, costs, placement.route);
 }

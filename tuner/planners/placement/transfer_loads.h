@@ -13,10 +13,8 @@ namespace tuner {
 
 class TransferLoads {
  public:
-  /// [member of the expert group]: its node and its network card, from 0. `card_of`: empty where
-  /// nodes have one each.
-  TransferLoads(std::span<const int> node_of, moe::ExpertRoute route,
-                std::span<const int> card_of = {});
+  /// Keeps a reference to `places`, those of the members of the expert group.
+  TransferLoads(const DevicePlaces& places, moe::ExpertRoute route);
 
   /// Adds an expert. `holders`: members beside its home, in any order.
   void send(int home, std::span<const int> holders);
@@ -31,12 +29,14 @@ class TransferLoads {
   };
   void move(int from, int to);
 
-  std::vector<int> node_of_, card_of_;
+  const DevicePlaces* places_;
   moe::ExpertRoute route_;
-  std::vector<Load> across_, within_;  // [member]: to and from other nodes, and on its own
-  std::vector<Load> card_;             // [network card]
+  std::vector<Load> across_, within_;      // [member]: to and from other nodes, and on its own
+  std::vector<Load> card_;                 // [network card]
+  std::vector<std::vector<Load>> blocks_;  // [level above the nodes][block]
   int most_across_ = 0, most_within_ = 0, most_card_ = 0;
-  std::vector<RingHops> rings_;  // those of other hops than the rest
+  std::vector<int> most_of_block_;  // [level above the nodes]
+  std::vector<RingHops> rings_;     // those of other hops than the rest
   bool sends_ = false;
 };
 

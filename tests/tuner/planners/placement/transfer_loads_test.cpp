@@ -10,11 +10,11 @@ namespace {
 using enum moe::ExpertRoute;
 
 /// Two nodes of two members.
-const std::vector<int> kNodes{0, 0, 1, 1};
+const DevicePlaces kNodes{.node_of = {0, 0, 1, 1}};
 
 /// A second for a start across nodes, a tenth inside; 10 and 2 for an expert at a member, 7 at a
 /// card; 0.5 and 0.1 for a fragment on a ring.
-constexpr TransferCost kCost{{1, 0.5, 10}, {0.1, 0.1, 2}, 7};
+const TransferCost kCost{{1, 0.5, 10}, {0.1, 0.1, 2}, 7};
 
 double seconds_of(moe::ExpertRoute route, int home, const std::vector<int>& holders) {
   TransferLoads loads(kNodes, route);
@@ -39,7 +39,8 @@ TEST(TransferLoads, OfSeveralExpertsTakeAsLongAsTheBusiestLink) {
   both.send(0, std::vector{2});
   both.send(1, std::vector{3});
   EXPECT_DOUBLE_EQ(both.seconds(kCost), 1 + 14) << "the card that members 0 and 1 share";
-  TransferLoads own_cards(kNodes, unicast, std::vector{0, 1, 2, 3});
+  const DevicePlaces with_cards{.node_of = {0, 0, 1, 1}, .card_of = {0, 1, 2, 3}};
+  TransferLoads own_cards(with_cards, unicast);
   own_cards.send(0, std::vector{2});
   own_cards.send(1, std::vector{3});
   EXPECT_DOUBLE_EQ(own_cards.seconds(kCost), 1 + 10) << "cards of their own carry one each";
@@ -47,10 +48,27 @@ TEST(TransferLoads, OfSeveralExpertsTakeAsLongAsTheBusiestLink) {
   EXPECT_DOUBLE_EQ(both.seconds(kCost), 1 + 14) << "the other direction";
 }
 
+TEST(TransferLoads, CountExpertsAtTheUplinksOfBlocksAndAtRelays) {
+  TransferCost cost = kCost;
+  cost.levels = {{0.5, 30}};
+  DevicePlaces places{.node_of = {0, 0, 1, 1}, .card_of = {0, 1, 2, 3}, .block_of = {{0, 1, 0, 1}}};
+  const auto seconds = [&](const std::vector<int>& holders) {
+    TransferLoads loads(places, unicast);
+    loads.send(0, holders);
+    return loads.seconds(cost);
+  };
+  EXPECT_DOUBLE_EQ(seconds({2}), 1 + 10) << "on its rail";
+  EXPECT_DOUBLE_EQ(seconds({3}), 1 + 0.5 + 30) << "into the other rail";
+  places.sender = {{0, 0, 0, 1}, {0, 1, 0, 1}, {2, 2, 2, 3}, {2, 3, 2, 3}};
+  EXPECT_DOUBLE_EQ(seconds({3}), 1 + 10) << "through member 1, on its rail";
+  cost.within.expert_s = 25;
+  EXPECT_DOUBLE_EQ(seconds({3}), 1 + 25) << "to member 1";
+}
+
 TEST(TransferLoads, TheCheapestRouteIsUnicastWhereARingSavesNothing) {
   ProProphetCosts costs;
   for (RouteCost& route : costs.routes) route = {kCost, kCost};
-  costs.node_of = kNodes;
+  costs.places = kNodes;
   const std::vector<int> homes{0, 1, 2, 3};
   EXPECT_EQ(cheapest_route(costs, {{{0, {2}}}}, homes), unicast);
   EXPECT_EQ(cheapest_route(costs, {{{0, {1, 2, 3}}}}, homes), ring);

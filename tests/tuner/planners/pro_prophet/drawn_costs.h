@@ -35,7 +35,7 @@ inline ProProphetCosts draw_costs(std::mt19937& random, int devices) {
   const double startup_s = up_to(10), each_s = up_to(60), aggregate = up_to(2);
   set_transfers(costs, {startup_s, 0, each_s}, {aggregate * startup_s, 0, aggregate * each_s},
                 up_to(30));
-  costs.node_of = nodes_apart(devices);
+  costs.places.node_of = nodes_apart(devices);
   costs.fnec_s = up_to(200);
   costs.bnec_s = 2 * costs.fnec_s;
   return costs;

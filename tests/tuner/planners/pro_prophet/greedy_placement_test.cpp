@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 ProProphetCosts plain_layer(int devices, double expert_s = 1) {
   ProProphetCosts costs{{0, 1}, {0, 1}};
   test::set_transfers(costs, {0, 0, expert_s}, {0, 0, expert_s}, 0);
-  costs.node_of = test::nodes_apart(devices);
+  costs.places.node_of = test::nodes_apart(devices);
   return costs;
 }
 
@@ -279,8 +279,8 @@ TEST(GreedyPlacement, IsNearTheBestOfAllPlacementsOfSmallLayers) {
     const GreedyPlacement found = greedy_placement(layer.rows, layer.costs, {});
     const double optimum_s =
         least_of_all_s(layer, ReplicatedLoads(layer.rows), 0,
-                       {TransferLoads(layer.costs.node_of, moe::ExpertRoute::unicast),
-                        TransferLoads(layer.costs.node_of, moe::ExpertRoute::ring)});
+                       {TransferLoads(layer.costs.places, moe::ExpertRoute::unicast),
+                        TransferLoads(layer.costs.places, moe::ExpertRoute::ring)});
     EXPECT_GE(found.seconds, optimum_s * (1 - 1e-12));
     const double ratio = found.seconds / optimum_s;
     best += ratio < 1 + 1e-9;
