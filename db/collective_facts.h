@@ -12,6 +12,8 @@ struct CollectiveFacts {
   double (*bus_factor)(int ranks);  ///< see bus_factor()
   /// Whether every rank sends to every other by itself. Else they are a ring or chains.
   bool is_of_pairs = true;
+  /// Whether it is a ring in NCCL, which has one for each card of a node.
+  bool is_ring_of_cards = false;
 };
 
 /// All of them. A new one is a row here.
@@ -28,7 +30,9 @@ std::optional<double> bus_factor(std::string_view collective, int ranks);
 
 /// The bytes that the busiest rank sends over the link that the time is of, over S: bus_factor() of
 /// ranks of one node; of several nodes those to other nodes alone, where all ranks send to each other.
-/// Nodes have ranks / nodes ranks. None where no collective has this name.
-std::optional<double> link_factor(std::string_view collective, int ranks, int nodes);
+/// Nodes have ranks / nodes ranks. `all_cards`: rings are as NCCL's on nodes of several cards, one for
+/// each rank of a node, so that each sends its share alone. None where no collective has this name.
+std::optional<double> link_factor(std::string_view collective, int ranks, int nodes,
+                                  bool all_cards = false);
 
 }  // namespace db

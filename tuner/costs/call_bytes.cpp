@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -30,10 +31,14 @@ class Counting {
 
   void count() {
     if (members_.size() < 2) return;
+    const int rings = rings_over_cards();
     if (std::holds_alternative<moe::AllReduce>(s_.op.kind) ||
         std::holds_alternative<moe::ReduceNorm>(s_.op.kind) ||
         std::holds_alternative<moe::ReduceTied>(s_.op.kind)) {
-      count_ring();
+      count_ring(std::ranges::max(bytes_from(s_.op, members_.front())), rings);
+    } else if (rings > 1 && passes_on()) {
+      const std::vector<std::int64_t> to_others = bytes_from(s_.op, members_.front());
+      count_ring(std::accumulate(to_others.begin(), to_others.end(), std::int64_t{0}), rings);
     } else if (const auto even = even_bytes()) {
       count_even(*even);
     } else {
@@ -66,13 +71,39 @@ class Counting {
     return bytes;
   }
 
-  /// From rank to rank in their order, around.
-  void count_ring() {
-    const auto sent = bytes_from(s_.op, members_.front());
-    const std::int64_t bytes = *std::ranges::max_element(sent);
+  /// Whether a ring would pass on the bytes that a rank sends to all others.
+  bool passes_on() const {
+    return std::holds_alternative<moe::AllGather>(s_.op.kind) ||
+           std::holds_alternative<moe::GatherShares>(s_.op.kind) ||
+           std::holds_alternative<moe::ReduceScatter>(s_.op.kind) ||
+           std::holds_alternative<moe::ReduceShares>(s_.op.kind);
+  }
+
+  /// The ranks of the call on each of several nodes, where rings use all their cards; else 1.
+  int rings_over_cards() const {
+    if (!s_.rings_use_all_cards || groups().card_of.empty()) return 1;
+    std::map<int, int> on_node;
+    for (const int rank : members_) ++on_node[groups().node_of[rank]];
+    const int ranks = on_node.begin()->second;
+    const bool alike =
+        std::ranges::all_of(on_node, [&](const auto& node) { return node.second == ranks; });
+    return alike && on_node.size() > 1 ? ranks : 1;
+  }
+
+  /// From rank to rank in their order, around. Of `rings` that is the order inside a node: each ring
+  /// begins there at another rank, and goes on in the same place of the next node.
+  void count_ring(std::int64_t bytes, int rings) {
     if (bytes <= 0) return;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      add(members_[i], members_[(i + 1) % members_.size()], bytes);
+    const std::size_t n = members_.size(), of_node = static_cast<std::size_t>(rings);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (rings == 1) {
+        add(members_[i], members_[(i + 1) % n], bytes);
+        continue;
+      }
+      const std::size_t first = i - i % of_node;
+      const std::int64_t across = (bytes + rings - 1) / rings;
+      add(members_[i], members_[(i + of_node) % n], across);
+      if (bytes > across) add(members_[i], members_[first + (i + 1) % of_node], bytes - across);
     }
     end_pairs();
   }

@@ -30,6 +30,9 @@ struct CallSituation {
   const moe::RoutedRows* layer = nullptr;  ///< whose rows the op moves; null for fixed rows
   bool same_rows = false;                  ///< classes_in_layer() tells ranks of the layer apart
   KnownOfLayer& known;
+  /// As NCCL has: as many rings as a node has ranks in the call, of which each leaves every node by
+  /// another card. All-gathers and reduce-scatters between nodes are rings, too.
+  bool rings_use_all_cards = false;
 };
 
 /// Writes the bytes of a call into it. `members`: the ranks of one such call. Bytes are worked out

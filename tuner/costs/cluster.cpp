@@ -167,7 +167,7 @@ CostedCluster read_cluster(const std::filesystem::path& path,
       if (root.has(link)) links.emplace_back(link);
     }
     const moe::InputObject fits = root.object("fit", "tables of fits");
-    read_fits(fits, links, costs);
+    read_fits(fits, links, cluster, costs);
     if (file != nullptr) follow_links(*file, result);
     check_rates(fits, cluster, costs);
   }

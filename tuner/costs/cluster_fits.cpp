@@ -81,21 +81,35 @@ std::optional<FitSubject> subject_of(std::string_view name) {
                                 fmt::join(kGeneralCommunication, ", ")));
 }
 
-/// The bytes on the wire for each of a table's. bytes = "nccl-tests" is the size that it prints, "osu"
-/// that of OSU's benchmarks, for each pair of ranks where all exchange; both of ranks = N. "wire",
-/// which is usual, and "bus": those of bus bandwidth, which the busiest rank sends or receives.
-double bus_bytes_of_one(const moe::InputObject& table, std::string_view op) {
+/// The bytes that the busiest rank sends over a link, for each of a table's. bytes = "nccl-tests" is
+/// the size that it prints, "osu" that of OSU's benchmarks, for each pair of ranks where all exchange,
+/// and "bus" those of bus bandwidth. Inside a node, and between nodes of one rank, the latter are those
+/// of the busiest rank; else they need ranks = N, as the others do. "wire", which is usual, needs none.
+double bytes_of_one(const moe::InputObject& table, std::string_view op, std::string_view link,
+                    const Cluster& cluster) {
+  enum { kWire, kBus, kNcclTests, kOsu };
   const auto counted = table.optional_member("bytes");
-  const std::size_t as = counted ? counted->one_of({"wire", "bus", "nccl-tests", "osu"}) : 0;
-  if (as < 2) {
+  const std::size_t as =
+      counted ? counted->one_of({"wire", "bus", "nccl-tests", "osu"}) : std::size_t{kWire};
+  const bool leaves_nodes = link == "inter_node" && cluster.ranks_per_node > 1;
+  if (as == kWire || (as == kBus && !leaves_nodes)) {
     if (table.has("ranks")) table.refuse("ranks", "is of bytes = \"nccl-tests\" or \"osu\"");
     return 1;
   }
   const auto ranks = static_cast<int>(table.integer("ranks", 2, kMostRanksOfTable));
-  const auto factor = db::bus_factor(op, ranks);
-  if (!factor) counted->refuse(fmt::format("no benchmark is of {}", op));
+  const auto bus = db::bus_factor(op, ranks);
+  if (!bus) counted->refuse(fmt::format("no benchmark is of {}", op));
+  const int nodes = link == "inter_node" ? ranks / cluster.ranks_per_node : 1;
+  if (link == "inter_node" && (ranks % cluster.ranks_per_node != 0 || nodes < 2)) {
+    table.refuse("ranks",
+                 fmt::format("{} of nodes of {}: expected those of two whole nodes or more", ranks,
+                             cluster.ranks_per_node));
+  }
+  const bool all_cards = cluster.device == "cuda" && cluster.cards_per_node > 1;
+  const double sent = db::link_factor(op, ranks, nodes, all_cards).value();
+  if (as == kBus) return sent / *bus;
   const bool is_of_pairs = op == "all_to_all" || op == "all_to_all_v" || op == "all_gather";
-  return as == 3 && is_of_pairs ? ranks - 1 : *factor;
+  return as == kOsu && is_of_pairs ? sent * ranks : sent;
 }
 
 /// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes or FLOPs, and seconds
@@ -115,9 +129,11 @@ LinearFit read_points(const moe::InputValue& list, std::string_view unit, double
   return fit_points(std::move(points), std::string(unit));
 }
 
+/// `link`: "" of computation.
 LinearFit read_line_or_points(const moe::InputObject& table, const std::string& op,
-                              const FitSubject& subject) {
-  const double units_of_one = subject.communicates ? bus_bytes_of_one(table, op) : 1;
+                              const FitSubject& subject, std::string_view link,
+                              const Cluster& cluster) {
+  const double units_of_one = subject.communicates ? bytes_of_one(table, op, link, cluster) : 1;
   if (const auto points = table.optional_member("points")) {
     return read_points(*points, subject.unit, units_of_one);
   }
@@ -163,24 +179,25 @@ std::string link_of(const moe::InputObject& table, const moe::InputObject& fits,
 
 /// The fit of an op, or, in tables of their own, its fits on both links.
 void read_fit(const moe::InputObject& fits, const std::string& op,
-              const std::vector<std::string>& links, CostModel& costs) {
+              const std::vector<std::string>& links, const Cluster& cluster, CostModel& costs) {
   const std::optional<FitSubject> subject = subject_of(op);
   if (!subject) refuse_name(fits, op);
   const moe::InputObject table = fits.object(op, "a fit");
   if (!subject->communicates) {
     if (table.has("link")) table.refuse("link", "links are of communication, and this computes");
-    costs.fits[op] = read_line_or_points(table, op, *subject);
+    costs.fits[op] = read_line_or_points(table, op, *subject, "", cluster);
     return;
   }
   bool by_link = false;
   for (const char* link : {"inter_node", "intra_node"}) {
     if (!table.has(link)) continue;
     by_link = true;
-    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), op, *subject);
+    costs.fits[link_key(op, link)] =
+        read_line_or_points(table.object(link, "a fit"), op, *subject, link, cluster);
   }
   if (by_link) return;
   const std::string link = link_of(table, fits, op, links);
-  costs.fits[link_key(op, link)] = read_line_or_points(table, op, *subject);
+  costs.fits[link_key(op, link)] = read_line_or_points(table, op, *subject, link, cluster);
 }
 
 /// A table of one fit, over a link of this bandwidth.
@@ -207,8 +224,8 @@ void check_rate(const moe::InputObject& table, const LinearFit& fit, const std::
 }  // namespace
 
 void read_fits(const moe::InputObject& fits, const std::vector<std::string>& links,
-               CostModel& costs) {
-  for (const std::string& op : fits.keys()) read_fit(fits, op, links, costs);
+               const Cluster& cluster, CostModel& costs) {
+  for (const std::string& op : fits.keys()) read_fit(fits, op, links, cluster, costs);
 }
 
 void check_rates(const moe::InputObject& fits, const Cluster& cluster, const CostModel& costs) {

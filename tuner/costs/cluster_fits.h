@@ -14,9 +14,10 @@ namespace tuner {
 /// "intra_node", or one of them). Throws moe::InputError where NAME is neither a general fit nor a
 /// kind of op, where a unit is not that of the op, where a fit of communication names no link
 /// though there are two, where one of computation names a link, and where an op takes no time, or a
-/// byte on a link none.
+/// byte on a link none. `cluster`: its device, nodes and cards, by which tables of benchmarks are
+/// counted.
 void read_fits(const moe::InputObject& fits, const std::vector<std::string>& links,
-               CostModel& costs);
+               const Cluster& cluster, CostModel& costs);
 
 /// Throws moe::InputError where a fit of `costs`, read from `fits`, is faster than its link of
 /// `cluster` by more than figures of two digits are rounded: predictions could not follow both.

@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 
+#include "db/collective_facts.h"
 #include "db/network.h"
 
 namespace tuner {
@@ -11,7 +12,31 @@ int measured_cards(const std::string& network, int ranks_per_node) {
   return std::gcd(db::cards_per_node(network).value_or(1), ranks_per_node);
 }
 
-void divide_cards(Cluster& cluster, int cards) {
+namespace {
+
+/// Of the fits of rings between nodes that were measured with this machine's ranks.
+void count_by_card(const Cluster& cluster, CostModel& costs) {
+  const int ranks = cluster.nodes * cluster.ranks_per_node;
+  for (const db::CollectiveFacts& one : db::measured_collectives()) {
+    const auto found = costs.fits.find(link_key(one.name, "inter_node"));
+    if (found == costs.fits.end()) continue;
+    const double fewer = *db::link_factor(one.name, ranks, cluster.nodes, true) /
+                         *db::link_factor(one.name, ranks, cluster.nodes);
+    LinearFit& fit = found->second;
+    fit.beta_s_per_unit /= fewer;
+    fit.min_units *= fewer;
+    fit.max_units *= fewer;
+    for (SizeTime& point : fit.points) point.units *= fewer;
+  }
+}
+
+}  // namespace
+
+void divide_cards(CostedCluster& measured, int cards) {
+  Cluster& cluster = measured.cluster;
+  if (cluster.cards_per_node == 1 && cards > 1 && cluster.device == "cuda") {
+    count_by_card(cluster, measured.costs);
+  }
   cluster.inter_node.bandwidth_bytes_per_s *=
       static_cast<double>(cluster.cards_per_node) / static_cast<double>(cards);
   cluster.cards_per_node = cards;

@@ -14,8 +14,9 @@ namespace tuner {
 int measured_cards(const std::string& network, int ranks_per_node);
 
 /// Gives each node of the cluster `cards` cards, a divisor of its ranks, that are together as fast
-/// as those it has.
-void divide_cards(Cluster& cluster, int cards);
+/// as those it has. Fits of NCCL's rings, which were counted as if one card had all their bytes, are
+/// then of the bytes of a rank (link_factor in db/collective_facts.h).
+void divide_cards(CostedCluster& measured, int cards);
 
 /// Gives each rank its card, as groups_of() does: the first ranks of a node use its first one.
 void use_cards(moe::Groups& groups, int ranks_per_node, int cards);

@@ -335,9 +335,9 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        result.ops[i] = communication_cost(
-            {program, op, groups, classes, layer, sizes.are_shared(), sizes.known()}, known, costs,
-            cluster, folding);
+        result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.are_shared(),
+                                            sizes.known(), cluster.device == "cuda"},
+                                           known, costs, cluster, folding);
       } else {
         result.ops[i].activity = moe::facts_of(op).activity;
         result.ops[i].seconds = sizes.seconds_of(program, op, costs);

@@ -144,7 +144,7 @@ std::optional<MeasuredCosts> fitted_costs(const db::Connection& connection,
                        (decides.fit.ranks + nodes - 1) / nodes),
       remarks_on(all, decides, chosen)};
   Cluster& cluster = measured.costed.cluster;
-  divide_cards(cluster, measured_cards(decides.fit.network, cluster.ranks_per_node));
+  divide_cards(measured.costed, measured_cards(decides.fit.network, cluster.ranks_per_node));
   measured.knows_cards = db::cards_per_node(decides.fit.network).has_value();
   const std::string elsewhere = measured_elsewhere("costs are fits", decides.place, here);
   if (!elsewhere.empty()) measured.remarks.push_back(elsewhere);

@@ -68,7 +68,7 @@ void take_cards(const std::vector<std::string>& settings, MeasuredCosts& measure
       table.refuse("cards_per_node", fmt::format("expected a divisor of the {} ranks of a node",
                                                  cluster.ranks_per_node));
     }
-    divide_cards(cluster, cards);
+    divide_cards(measured.costed, cards);
     measured.knows_cards = true;
   }
   if (measured.knows_cards || cluster.nodes == 1 || cluster.ranks_per_node == 1) return;

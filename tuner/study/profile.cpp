@@ -179,7 +179,7 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
                   .remark = {},
                   .routings = read.routings};
   Cluster& cluster = profile.machine.cluster;
-  divide_cards(cluster, measured_cards(read.network, cluster.ranks_per_node));
+  divide_cards(profile.machine, measured_cards(read.network, cluster.ranks_per_node));
   Link& inside = cluster.intra_node;
   if (inside.bandwidth_bytes_per_s == 0) {
     inside.bandwidth_bytes_per_s =

@@ -19,7 +19,7 @@ std::map<std::string, LinearFit, std::less<>> fits_of(
     const std::string& text, const std::vector<std::string>& links = kBothLinks) {
   const moe::InputDocument document = moe::parse_toml(text, "c.toml");
   CostModel costs;
-  read_fits(document.object().object("fit"), links, costs);
+  read_fits(document.object().object("fit"), links, {}, costs);
   document.no_other_keys();
   return costs.fits;
 }

@@ -267,6 +267,27 @@ TEST(Cluster, BytesOfAFitAreCountedAsItsTableDoes) {
   EXPECT_THAT(refused("[fit.pass_on]\n" + line + nccl), HasSubstr("no benchmark is of pass_on"));
 }
 
+TEST(Cluster, BytesBetweenNodesAreThoseThatLeaveThem) {
+  const auto beta_s = [](const std::string& fit, const std::string& cards) {
+    const std::string shape =
+        "device = \"cuda\"\nnodes = 2\nranks_per_node = 8\n[inter_node]\n"
+        "bandwidth_gbit_per_s = 400\n" +
+        cards +
+        "[intra_node]\nbandwidth_gbit_per_s = 3600\n[fit.gemm]\nalpha_s = 0\n"
+        "beta_s_per_flop = 1e-15\n[fit.memory]\nalpha_s = 0\nbeta_s_per_byte = 1e-12\n[fit.";
+    return load(shape + fit + "alpha_s = 1e-5\nbeta_s_per_byte = 6e-9\nlink = \"inter_node\"\n")
+        .costs.fits.begin()
+        ->second.beta_s_per_unit;
+  };
+  const std::string nccl = "bytes = \"nccl-tests\"\nranks = 16\n",
+                    bus = "bytes = \"bus\"\nranks = 16\n", own = "cards_per_node = 8\n";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all]\n" + nccl, own), 6e-9 * 2) << "half stays on its node";
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce]\n" + nccl, ""), 6e-9 / 1.875) << "one card";
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce]\n" + nccl, own), 6e-9 / 1.875 * 8) << "each of 8 cards";
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce]\n" + bus, own), 6e-9 * 8);
+  EXPECT_DOUBLE_EQ(beta_s("all_gather]\n" + nccl, own), 6e-9 / 0.9375 * 8);
+}
+
 TEST(Cluster, AFitThatIsFasterThanItsLinkIsRefusedWithBothRates) {
   EXPECT_THAT(
       error_of(replaced("4.5e-9", "1e-9")),

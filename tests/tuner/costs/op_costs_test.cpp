@@ -121,6 +121,38 @@ TEST(OpCosts, GroupsThatCommunicateAtOnceShareTheCardsOfTheirNodes) {
   EXPECT_DOUBLE_EQ(alone_seconds(across, c.groups, c.cluster), across.calls[0].alpha_s + 0.007);
 }
 
+/// The bytes of a collective among two nodes of two GPUs with a card each.
+RankBytes bytes_of_each_gpu(const moe::OpKind& kind, std::int64_t rows_in, std::int64_t rows_out) {
+  FourRanks c;
+  moe::ProgramBuilder build(moe::DType::f32);
+  const auto in = build.activation("in", rows_in, kColumns);
+  const auto out = rows_in == rows_out ? in : build.activation("out", rows_out, kColumns);
+  build.op(kind, "collective", {in}, {out}, 0, moe::Phase::backward);
+  c.layer.program = build.program;
+  c.cluster.cards_per_node = 2;
+  c.cluster.device = "cuda";
+  c.groups = groups_of(c.cluster, moe::Layout{1, 4, 1});
+  const auto costs = single_costs(c.layer.program, c.groups, {}, c.costs, c.cluster);
+  const std::vector<RankBytes> bytes = member_bytes(costs.at(0).calls.at(0));
+  for (const RankBytes& one : bytes) {
+    EXPECT_EQ(one.out_between, bytes[0].out_between);
+    EXPECT_EQ(one.in_between, bytes[0].out_between);
+    EXPECT_EQ(one.in_within, one.out_within);
+  }
+  return bytes.at(0);
+}
+
+TEST(OpCosts, RingsOfGpusLeaveANodeByAllItsCards) {
+  const RankBytes reduced = bytes_of_each_gpu(moe::AllReduce{moe::GroupKind::stage}, 8, 8);
+  EXPECT_EQ(reduced.out_between, 6000) << "2 * 3 / 4 of 8 rows on two rings";
+  EXPECT_EQ(reduced.out_within, 6000);
+  const RankBytes gathered = bytes_of_each_gpu(moe::AllGather{moe::GroupKind::stage}, 2, 8);
+  EXPECT_EQ(gathered.out_between, 3000) << "the 6 rows of others on two rings";
+  EXPECT_EQ(gathered.out_within, 3000);
+  const RankBytes scattered = bytes_of_each_gpu(moe::ReduceScatter{moe::GroupKind::stage}, 8, 2);
+  EXPECT_EQ(scattered.out_between, 3000);
+}
+
 TEST(OpCosts, AGroupOfOneCostsWhatWasMeasuredOfItWithoutALink) {
   FourRanks c;
   c.layer.program.groups = c.groups;
