@@ -45,7 +45,7 @@ class NcclLog {
     }
     add_left_out(others_, "line", "lines", " of other programs", found_);
     add_left_out(wrong_, "row", "rows", " with wrong values", found_);
-    add_left_out(not_measured_, "row", "rows", " without a time (N/A)", found_);
+    add_left_out(not_measured_, "row", "rows", " without a size or a time (N/A)", found_);
     if (in_place_ > 0) {
       found_.remarks.push_back(fmt::format("{} row{} in place, since nothing else was timed",
                                            in_place_, in_place_ == 1 ? "" : "s"));

@@ -49,6 +49,9 @@ ImportedSweeps read_osu(std::istream& log, const std::string& name, const SweepF
     if (line.starts_with("# OSU")) {
       begin_table();
       collective = titled(line, at);
+      if (line.starts_with("# OSU MPI-") && facts.device == "cpu") {
+        at.refuse(fmt::format("{}: arrays on GPUs, and --device is cpu", line));
+      }
       if (asked != nullptr && collective != asked) {
         at.refuse(fmt::format("is of {}, and --collective is {}", collective->name, asked->name));
       }

@@ -40,9 +40,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kTypes{
 }  // namespace
 
 std::string untagged(const std::string& line) {
-  const std::size_t end = line.starts_with('[') ? line.find(">:") : std::string::npos;
-  const bool is_tag = end != std::string::npos && line.find("]<std") < end;
-  return is_tag ? line.substr(end + 2) : line;
+  const auto without_indent = [](const std::string& text) {
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  };
+  const std::string text = without_indent(line);
+  const std::size_t end = text.starts_with('[') ? text.find(">:") : std::string::npos;
+  const bool is_tag = end != std::string::npos && text.find("]<std") < end;
+  return is_tag ? without_indent(text.substr(end + 2)) : text;
 }
 
 std::vector<std::string> words_in(const std::string& line) {

@@ -12,7 +12,7 @@ namespace db {
 
 constexpr double kMicro = 1e-6, kNano = 1e-9, kGiga = 1e9;
 
-/// Without what mpirun --tag-output puts before a line: "[1,0]<stdout>:".
+/// Without what mpirun --tag-output puts before a line, "[1,0]<stdout>:", and without its indent.
 std::string untagged(const std::string& line);
 std::vector<std::string> words_in(const std::string& line);
 bool begins_with_size(const std::vector<std::string>& words);

@@ -83,7 +83,7 @@ TEST(ImportNcclTests, LeavesOutWhatIsNoMeasurementAndSaysSo) {
   EXPECT_THAT(found.sweeps.at(0).rows, SizeIs(1));
   EXPECT_THAT(found.remarks, Contains("1 line of other programs left out"));
   EXPECT_THAT(found.remarks, Contains("1 row with wrong values left out"));
-  EXPECT_THAT(found.remarks, Contains("1 row without a time (N/A) left out"));
+  EXPECT_THAT(found.remarks, Contains("1 row without a size or a time (N/A) left out"));
 }
 
 TEST(ImportNcclTests, RefusesFiguresThatContradictEachOther) {
@@ -151,7 +151,9 @@ TEST(ImportOsu, RefusesOtherTablesAndLeavesOutWhatFailed) {
                            std::string(title) + " Test v7.0\n8 5.0\n");
     EXPECT_THROW(read_osu(log, "osu.txt", facts), Error) << title;
   }
-  std::istringstream log("# OSU MPI-CUDA Allreduce Latency Test\n8 1.0 Pass\n16 2.0 Fail\n");
+  std::istringstream gpus("    # OSU MPI-CUDA Allreduce Latency Test\n    8 1.0\n");
+  EXPECT_THROW(read_osu(gpus, "osu.txt", facts), Error) << "the device is cpu";
+  std::istringstream log("# OSU MPI Allreduce Latency Test\n8 1.0 Pass\n16 2.0 Fail\n");
   const ImportedSweeps found = read_osu(log, "osu.txt", facts);
   EXPECT_THAT(found.sweeps.at(0).rows, SizeIs(1));
   EXPECT_THAT(found.remarks, Contains("1 row with wrong values left out"));
@@ -204,6 +206,11 @@ TEST(ImportNcclTests, ReadsWhatMpirunTagsAndRefusesRowsOfFewerColumns) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) tagged += "[1,0]<stdout>:" + line + "\r\n";
   EXPECT_THAT(sweeps_of_log(tagged).sweeps.at(0).rows, SizeIs(1));
+  std::string indented;
+  std::istringstream again(text + text);
+  for (std::string line; std::getline(again, line);) indented += "    " + line + "\n";
+  EXPECT_THAT(sweeps_of_log(indented).sweeps, SizeIs(sweeps_of_log(text + text).sweeps.size()))
+      << "of a page in Markdown";
   for (std::size_t columns = 1; columns < 13; ++columns) {
     std::istringstream words(kTableRow);
     std::string cut;

@@ -97,15 +97,29 @@ class Counting {
     const std::size_t n = members_.size(), of_node = static_cast<std::size_t>(rings);
     for (std::size_t i = 0; i < n; ++i) {
       if (rings == 1) {
-        add(members_[i], members_[(i + 1) % n], bytes);
+        pass_on(i, (i + 1) % n, bytes);
         continue;
       }
       const std::size_t first = i - i % of_node;
       const std::int64_t across = (bytes + rings - 1) / rings;
-      add(members_[i], members_[(i + of_node) % n], across);
-      if (bytes > across) add(members_[i], members_[first + (i + 1) % of_node], bytes - across);
+      pass_on(i, (i + of_node) % n, across);
+      if (bytes > across) pass_on(i, first + (i + 1) % of_node, bytes - across);
     }
     end_pairs();
+  }
+
+  /// Between two places in members_, on the way of a ring.
+  void pass_on(std::size_t from, std::size_t to, std::int64_t bytes) {
+    const int node = groups().node_of[members_[from]];
+    if (!s_.rings_use_all_pairs || groups().node_of[members_[to]] != node) {
+      return add(members_[from], members_[to], bytes);
+    }
+    std::vector<int> others;
+    for (const int rank : members_) {
+      if (groups().node_of[rank] == node && rank != members_[from]) others.push_back(rank);
+    }
+    const auto pairs = static_cast<std::int64_t>(others.size());
+    for (const int other : others) add(members_[from], other, (bytes + pairs - 1) / pairs);
   }
 
   std::optional<EvenBytes> even_bytes() const {

@@ -33,6 +33,8 @@ struct CallSituation {
   /// As NCCL has: as many rings as a node has ranks in the call, of which each leaves every node by
   /// another card. All-gathers and reduce-scatters between nodes are rings, too.
   bool rings_use_all_cards = false;
+  /// As its rings on a mesh: they take turns, so that each pair of a node carries an equal part.
+  bool rings_use_all_pairs = false;
 };
 
 /// Writes the bytes of a call into it. `members`: the ranks of one such call. Bytes are worked out

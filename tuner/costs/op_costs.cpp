@@ -330,13 +330,14 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   }
   LayerSizes sizes(groups, classes);
   KnownCalls known(groups, classes);
+  const bool is_nccl = cluster.device == "cuda";
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
     sizes.turn_to(layer);
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
         result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.are_shared(),
-                                            sizes.known(), cluster.device == "cuda"},
+                                            sizes.known(), is_nccl, is_nccl && cluster.mesh},
                                            known, costs, cluster, folding);
       } else {
         result.ops[i].activity = moe::facts_of(op).activity;

@@ -153,6 +153,23 @@ TEST(OpCosts, RingsOfGpusLeaveANodeByAllItsCards) {
   EXPECT_EQ(scattered.out_between, 3000);
 }
 
+TEST(OpCosts, RingsOfGpusUseAllPairsOfAMesh) {
+  FourRanks c;
+  moe::ProgramBuilder build(moe::DType::f32);
+  const auto gradient = build.activation("gradient", 12, kColumns);
+  build.op(moe::AllReduce{moe::GroupKind::stage}, "all_reduce", {gradient}, {gradient}, 0,
+           moe::Phase::backward);
+  c.cluster.nodes = 1;
+  c.cluster.ranks_per_node = 4;
+  c.cluster.device = "cuda";
+  c.cluster.mesh = true;
+  c.groups = groups_of(c.cluster, moe::Layout{1, 4, 1});
+  const auto costs = single_costs(build.program, c.groups, {}, c.costs, c.cluster);
+  EXPECT_THAT(matrix(costs.at(0).calls.at(0), 4).at(0), ElementsAre(0, 6000, 6000, 6000));
+  // 18 kB over the link of 100 kB/s, as with a switch: each pair has a third of both.
+  EXPECT_DOUBLE_EQ(alone_seconds(costs.at(0), c.groups, c.cluster), 0.25 + 0.18);
+}
+
 TEST(OpCosts, AGroupOfOneCostsWhatWasMeasuredOfItWithoutALink) {
   FourRanks c;
   c.layer.program.groups = c.groups;
