@@ -103,6 +103,11 @@ TEST_F(Check, FindsIterationsThatATrainingHasNoRowsOf) {
       "run {} goes on with iteration 9 from run {}, whose rows end with 7: no run has rows of "
       "iteration 8",
       two, one));
+  connection.database().exec(fmt::format(
+      "DELETE FROM iteration WHERE run_id = {0}; UPDATE run SET status = 'failed' WHERE id = {0}",
+      one));
+  expect_problem(
+      fmt::format("run {} goes on with iteration 9 from run {}, which has no rows", two, one));
 }
 
 TEST_F(Check, FindsTimesThatNoProgramStores) {

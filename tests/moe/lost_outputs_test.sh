@@ -109,9 +109,10 @@ if strace -f -o trace true 2>/dev/null; then
     last=$(find c -name 'iteration-????????' | sort | tail -n 1)
     last=$((10#${last##*-}))
     "${training[@]}" --checkpoint c --resume --db bad.db --steps $((last + 3)) >out 2>err || fail "no resume: $(cat err)"
-    grep -q "bad.db: run 1 has rows up to iteration .* to $last are missing" err || fail "no word of lost rows: $(cat err)"
+    # A slow machine may have stored none before the disk fails.
+    grep -Eq "bad.db: run 1 has (rows up to iteration .* to|no rows: those up to iteration) $last are missing" err || fail "no word of lost rows: $(cat err)"
     "$moe_db" check --stale-after 1000 --db bad.db >out && fail "lost rows are sound"
-    grep -q "run 2 goes on with iteration $((last + 1)) from run 1, .* to $last" out || fail "check said: $(cat out)"
+    grep -Eq "run 2 goes on with iteration $((last + 1)) from run 1, (.* to $last|which has no rows)" out || fail "check said: $(cat out)"
   done
 
   # A log that a disk refuses for a while: a resume says what it lacks, and cuts what follows.
