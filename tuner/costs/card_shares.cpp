@@ -3,32 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
+
+#include "tuner/costs/call_loads.h"
 
 namespace tuner {
 
 CardShares card_shares(const GroupCall& call, const moe::Groups& groups) {
   using OutAndIn = std::array<double, 2>;
-  std::map<int, OutAndIn> of_rank;
-  for (const Transfer& transfer : call.transfers) {
-    if (!transfer.between_nodes) continue;
-    const auto bytes = static_cast<double>(transfer.bytes);
-    of_rank[transfer.from][0] += bytes * transfer.out;
-    of_rank[transfer.to][1] += bytes * transfer.in;
-  }
-  for (std::size_t member = 0; member < call.bytes.size(); ++member) {
-    OutAndIn& own = of_rank[call.ranks[member]];
-    own[0] += call.bytes[member].out_between;
-    own[1] += call.bytes[member].in_between;
-  }
   struct Card {
     OutAndIn bytes{};
     int ranks = 0;
   };
   std::map<int, Card> cards;
-  for (const int rank : call.ranks) ++cards[moe::network_card(groups, rank)].ranks;
   CardShares shares;
-  for (const auto& [rank, bytes] : of_rank) {
-    Card& card = cards[moe::network_card(groups, rank)];
+  const std::vector<RankBytes> of_members = member_bytes(call);
+  for (std::size_t member = 0; member < of_members.size(); ++member) {
+    const OutAndIn bytes{of_members[member].out_between, of_members[member].in_between};
+    Card& card = cards[moe::network_card(groups, call.ranks[member])];
+    ++card.ranks;
     for (std::size_t way = 0; way < bytes.size(); ++way) {
       card.bytes[way] += bytes[way];
       shares.busiest = std::max(shares.busiest, bytes[way]);
@@ -44,7 +37,7 @@ CardShares card_shares(const std::vector<GroupCall>& calls, const moe::Groups& g
   CardShares all;
   for (const GroupCall& call : calls) {
     const CardShares one = card_shares(call, groups);
-    all = {std::max(all.even, one.even), std::max(all.busiest, one.busiest)};
+    if (std::pair(one.busiest, one.even) > std::pair(all.busiest, all.even)) all = one;
   }
   return all;
 }
