@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <utility>
 
 #include "tuner/costs/call_loads.h"
 
@@ -34,7 +35,7 @@ CardShares card_shares(const std::vector<GroupCall>& calls, const moe::Groups& g
   CardShares all;
   for (const GroupCall& call : calls) {
     const CardShares one = card_shares(call, groups);
-    all = {std::max(all.even, one.even), std::max(all.busiest, one.busiest)};
+    if (std::pair(one.busiest, one.even) > std::pair(all.busiest, all.even)) all = one;
   }
   return all;
 }
