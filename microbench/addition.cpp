@@ -4,12 +4,12 @@
 #include <limits>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "microbench/random_values.h"
 #include "moe/kernels/bf16.h"
+#include "moe/kernels/with_type.h"
 #include "moe/program/op.h"
 
 namespace microbench {
@@ -21,8 +21,9 @@ std::int64_t added_rows(moe::DType dtype, std::int64_t bytes) {
   return std::max<std::int64_t>(bytes / (kAddedColumns * moe::bytes_of(dtype)), 1);
 }
 
+/// Elements that are not exactly the rounded sum.
 template <typename T>
-std::int64_t count_wrong_sums_in(moe::Backend& backend, const moe::BoundOp& op) {
+std::int64_t count_wrong_sums(moe::Backend& backend, const moe::BoundOp& op) {
   const auto fetched = [&](const moe::View& view) {
     std::vector<T> host(view.rows * view.columns);
     backend.download(std::as_writable_bytes(std::span(host)),
@@ -35,21 +36,6 @@ std::int64_t count_wrong_sums_in(moe::Backend& backend, const moe::BoundOp& op) 
     wrong += sum[i] != static_cast<T>(static_cast<moe::Wide<T>>(a[i]) + b[i]);
   }
   return wrong;
-}
-
-/// Elements that are not exactly the rounded sum.
-std::int64_t count_wrong_sums(moe::Backend& backend, const moe::BoundOp& op) {
-  switch (op.writes[0].dtype) {
-    case moe::DType::f32:
-      return count_wrong_sums_in<float>(backend, op);
-    case moe::DType::f64:
-      return count_wrong_sums_in<double>(backend, op);
-    case moe::DType::bf16:
-      return count_wrong_sums_in<moe::Bf16>(backend, op);
-    case moe::DType::i32:
-      break;
-  }
-  throw std::logic_error("add: random integers");
 }
 
 }  // namespace
@@ -84,7 +70,8 @@ Case addition_case(const Bench& bench, moe::DType dtype, std::int64_t bytes) {
   const auto verify = [=, &bench] {
     prepare();
     run();
-    return count_wrong_sums(bench.backend, bound);
+    return moe::with_type(
+        dtype, [&](auto type) { return count_wrong_sums<decltype(type)>(bench.backend, bound); });
   };
   Result row;
   row.measurement.device = bench.device;

@@ -1,8 +1,7 @@
 #include "microbench/pattern.h"
 
-#include <stdexcept>
-
 #include "moe/kernels/bf16.h"
+#include "moe/kernels/with_type.h"
 
 namespace microbench {
 namespace {
@@ -51,33 +50,16 @@ std::int64_t sum_of_addends(moe::DType dtype, int ranks, std::int64_t i) {
 
 void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,
           moe::DType dtype, const std::function<std::int64_t(std::int64_t)>& element) {
-  switch (dtype) {
-    case moe::DType::f32:
-      return fill_typed<float>(backend, stream, to, count, element);
-    case moe::DType::f64:
-      return fill_typed<double>(backend, stream, to, count, element);
-    case moe::DType::bf16:
-      return fill_typed<moe::Bf16>(backend, stream, to, count, element);
-    case moe::DType::i32:
-      return fill_typed<std::int32_t>(backend, stream, to, count, element);
-  }
-  throw std::invalid_argument("fill: unknown dtype");
+  moe::with_type(
+      dtype, [&](auto type) { fill_typed<decltype(type)>(backend, stream, to, count, element); });
 }
 
 std::int64_t count_wrong(moe::Backend& backend, moe::Stream stream, const std::byte* from,
                          std::int64_t count, moe::DType dtype,
                          const std::function<std::int64_t(std::int64_t)>& element) {
-  switch (dtype) {
-    case moe::DType::f32:
-      return count_typed<float>(backend, stream, from, count, element);
-    case moe::DType::f64:
-      return count_typed<double>(backend, stream, from, count, element);
-    case moe::DType::bf16:
-      return count_typed<moe::Bf16>(backend, stream, from, count, element);
-    case moe::DType::i32:
-      return count_typed<std::int32_t>(backend, stream, from, count, element);
-  }
-  throw std::invalid_argument("count_wrong: unknown dtype");
+  return moe::with_type(dtype, [&](auto type) {
+    return count_typed<decltype(type)>(backend, stream, from, count, element);
+  });
 }
 
 }  // namespace microbench

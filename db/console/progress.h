@@ -1,15 +1,31 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace db {
+
+/// When a task that takes long says something: not in the first `silent_s`, and then ever more seldom,
+/// at last every 30 s.
+class TurnsToSpeak {
+ public:
+  explicit TurnsToSpeak(double silent_s) : next_s_(silent_s) {}
+
+  /// The seconds since the begin where it is time to speak, which it then is later again.
+  std::optional<double> now();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begun_ = Clock::now();
+  double next_s_;  ///< after the begin
+};
 
 /// Says on stderr how far a task is that takes long, and about how much time is left:
 ///
 ///     moe-tune: simulation of 16384 ranks: 41% after 4 s, about 6 s left
 ///
-/// It is silent for the first 2 s, and then speaks ever more seldom. `--quiet` silences it, as all
+/// It is silent for the first 2 s (TurnsToSpeak). `--quiet` silences it, as all
 /// messages.
 class Progress {
  public:
@@ -20,11 +36,9 @@ class Progress {
   void at(double done);
 
  private:
-  using Clock = std::chrono::steady_clock;
   std::string task_;
   double total_;
-  Clock::time_point begun_ = Clock::now();
-  double next_s_;  ///< after the begin
+  TurnsToSpeak turns_;
 };
 
 }  // namespace db

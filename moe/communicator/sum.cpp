@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "moe/kernels/bf16.h"
+#include "moe/kernels/with_type.h"
 
 namespace moe {
 namespace {
@@ -46,22 +47,6 @@ void sum_sets(std::span<const std::vector<const void*>> sets, void* sum, std::in
     }
     std::copy_n(total.data(), n, static_cast<T*>(sum) + begin);
   }
-}
-
-/// Calls `body` with a value of the element's type.
-template <typename Body>
-void with_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f32:
-      return body(float{});
-    case DType::f64:
-      return body(double{});
-    case DType::bf16:
-      return body(Bf16{});
-    case DType::i32:
-      return body(std::int32_t{});
-  }
-  throw std::invalid_argument("sum: unknown dtype");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
-#include "moe/kernels/bf16.h"
+#include "moe/kernels/with_type.h"
 #include "moe/model/iteration.h"
 
 namespace moe {
@@ -45,16 +45,8 @@ void scan(std::span<const std::byte> bytes, std::int64_t columns, Finding& findi
 }
 
 void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, Finding& finding) {
-  switch (dtype) {
-    case DType::f32:
-      return scan<float>(bytes, columns, finding);
-    case DType::f64:
-      return scan<double>(bytes, columns, finding);
-    case DType::bf16:
-      return scan<Bf16>(bytes, columns, finding);
-    case DType::i32:
-      return;
-  }
+  if (dtype == DType::i32) return;
+  with_type(dtype, [&](auto type) { scan<decltype(type)>(bytes, columns, finding); });
 }
 
 /// Checks every tensor as soon as it is whole: after the last of its slices or steps, before any op

@@ -11,8 +11,8 @@
 #include <variant>
 
 #include "moe/communicator/ranks.h"
-#include "moe/kernels/bf16.h"
 #include "moe/kernels/counter_random.h"
+#include "moe/kernels/with_type.h"
 
 namespace moe {
 namespace {
@@ -33,17 +33,8 @@ std::vector<double> wide_values(std::span<const std::byte> bytes, DType dtype) {
     }
     return values;
   };
-  switch (dtype) {
-    case DType::f32:
-      return read(float{});
-    case DType::f64:
-      return read(double{});
-    case DType::bf16:
-      return read(Bf16{});
-    case DType::i32:
-      break;
-  }
-  throw std::logic_error("sample_tokens: logits of integers");
+  if (dtype == DType::i32) throw std::logic_error("sample_tokens: logits of integers");
+  return with_type(dtype, read);
 }
 
 /// Writes the text into every sequence of the batch; what is left of a sequence repeats it.

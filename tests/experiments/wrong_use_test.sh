@@ -35,6 +35,12 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin
+refused "--bin needs a value" "$root/experiments/public_trainings/run" --bin
+refused "no $scratch/moe-tune" "$root/experiments/public_trainings/run" --bin "$scratch"
+printf '#!/bin/sh\n' > "$scratch/moe-tune"
+chmod +x "$scratch/moe-tune"
+refused "--only nosuch: no training" "$root/experiments/public_trainings/run" --bin "$scratch" --only nosuch
+rm "$scratch/moe-tune"
 refused "--db needs a value" "$root/experiments/gpu" --db --ranks 2
 refused "no moe-train in $scratch" "$root/experiments/gpu" --bin "$scratch"
 

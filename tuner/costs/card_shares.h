@@ -21,7 +21,7 @@ struct CardShares {
 /// Of the bytes between nodes of a call, out or in, whichever is more.
 CardShares card_shares(const GroupCall& call, const moe::Groups& groups);
 
-/// Of several calls at once.
+/// Of several calls at once: those of the call with the busiest rank.
 CardShares card_shares(const std::vector<GroupCall>& calls, const moe::Groups& groups);
 
 }  // namespace tuner

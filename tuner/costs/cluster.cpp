@@ -10,6 +10,7 @@
 #include "moe/input/json.h"
 #include "moe/input/toml_base.h"
 #include "tuner/costs/cluster_fits.h"
+#include "tuner/costs/measured_cards.h"
 
 namespace tuner {
 namespace {
@@ -105,20 +106,35 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
+/// The link that fits between nodes, or inside them, are of. Between nodes that is the share of a
+/// rank of all cards of its node, times the ranks: the same network may be written as one card.
+Link link_of_fits(const Cluster& cluster, Occupation link) {
+  if (link == Occupation::intra_node) return cluster.intra_node;
+  return {cluster.inter_node.bandwidth_bytes_per_s * cluster.cards_per_node,
+          cluster.inter_node.latency_s};
+}
+
 /// Where settings change a link of the file, the file's fits of that link follow. Those that
-/// settings change stay as they ask.
-void follow_links(const CostedCluster& file, CostedCluster& changed) {
+/// settings change stay as they ask. `as_in_file`: the fits with settings, counted by the cards of
+/// the file.
+void follow_links(const CostedCluster& file, const CostModel& as_in_file, CostedCluster& changed) {
   for (auto& [key, fit] : changed.costs.fits) {
     const auto before = file.costs.fits.find(key);
-    if (before == file.costs.fits.end() || !(before->second == fit)) continue;
+    if (before == file.costs.fits.end() || !(before->second == as_in_file.fits.at(key))) continue;
     for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
       if (!key.ends_with(link_key("", name_of(link)))) continue;
-      const auto of = [&](const Cluster& cluster) {
-        return link == Occupation::inter_node ? cluster.inter_node : cluster.intra_node;
-      };
-      const Link old = of(file.cluster), now = of(changed.cluster);
-      if (!(old.bandwidth_bytes_per_s > 0) || now == old) continue;
-      fit = over_changed_link(fit, old, now);
+      const Link old = link_of_fits(file.cluster, link), now = link_of_fits(changed.cluster, link);
+      if (!(old.bandwidth_bytes_per_s > 0)) continue;
+      fit = before->second;
+      if (now != old) {
+        // The time of bytes is told from that of one card.
+        const Link card = link == Occupation::inter_node ? file.cluster.inter_node : old;
+        const double rate = card.bandwidth_bytes_per_s;
+        const Link then{rate * now.bandwidth_bytes_per_s / old.bandwidth_bytes_per_s,
+                        now.latency_s};
+        fit = over_changed_link(fit, card, then);
+      }
+      recount_ring(key, changed.cluster, file.cluster.cards_per_node, fit);
     }
   }
 }
@@ -168,7 +184,13 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     }
     const moe::InputObject fits = root.object("fit", "tables of fits");
     read_fits(fits, links, cluster, costs);
-    if (file != nullptr) follow_links(*file, result);
+    if (file != nullptr) {
+      Cluster counted = cluster;
+      counted.cards_per_node = file->cluster.cards_per_node;
+      CostModel as_in_file;
+      read_fits(fits, links, counted, as_in_file);
+      follow_links(*file, as_in_file, result);
+    }
     check_rates(fits, cluster, costs);
   }
   if (root.has("measured")) {

@@ -93,8 +93,18 @@ double bytes_of_one(const moe::InputObject& table, std::string_view op, std::str
       counted ? counted->one_of({"wire", "bus", "nccl-tests", "osu"}) : std::size_t{kWire};
   const bool leaves_nodes = link == "inter_node" && cluster.ranks_per_node > 1;
   if (as == kWire || (as == kBus && !leaves_nodes)) {
-    if (table.has("ranks")) table.refuse("ranks", "is of bytes = \"nccl-tests\" or \"osu\"");
+    if (table.has("ranks")) {
+      table.refuse("ranks",
+                   "is of bytes = \"nccl-tests\" or \"osu\", and between nodes of several ranks "
+                   "of \"bus\"");
+    }
     return 1;
+  }
+  if (as == kBus && !table.has("ranks")) {
+    table.refuse("ranks",
+                 fmt::format("missing: between nodes of {} ranks, how many of the bytes = \"bus\" "
+                             "leave a node depends on the ranks of the table",
+                             cluster.ranks_per_node));
   }
   const auto ranks = static_cast<int>(table.integer("ranks", 2, kMostRanksOfTable));
   const auto bus = db::bus_factor(op, ranks);

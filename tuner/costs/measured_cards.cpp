@@ -12,34 +12,29 @@ int measured_cards(const std::string& network, int ranks_per_node) {
   return std::gcd(db::cards_per_node(network).value_or(1), ranks_per_node);
 }
 
-namespace {
-
-/// Of the fits of rings between nodes that were measured with this machine's ranks.
-void count_by_card(const Cluster& cluster, CostModel& costs) {
+void recount_ring(std::string_view key, const Cluster& cluster, int cards_before, LinearFit& fit) {
+  if (cluster.device != "cuda" || cluster.nodes == 1) return;
   const int ranks = cluster.nodes * cluster.ranks_per_node;
   for (const db::CollectiveFacts& one : db::measured_collectives()) {
-    const auto found = costs.fits.find(link_key(one.name, "inter_node"));
-    if (found == costs.fits.end()) continue;
-    const double fewer = *db::link_factor(one.name, ranks, cluster.nodes, true) /
-                         *db::link_factor(one.name, ranks, cluster.nodes);
-    LinearFit& fit = found->second;
-    fit.beta_s_per_unit /= fewer;
-    fit.min_units *= fewer;
-    fit.max_units *= fewer;
-    for (SizeTime& point : fit.points) point.units *= fewer;
+    if (key != link_key(one.name, "inter_node")) continue;
+    const auto counted = [&](int cards) {
+      return *db::link_factor(one.name, ranks, cluster.nodes, cards > 1);
+    };
+    const double factor = counted(cluster.cards_per_node) / counted(cards_before);
+    fit.beta_s_per_unit /= factor;
+    fit.min_units *= factor;
+    fit.max_units *= factor;
+    for (SizeTime& point : fit.points) point.units *= factor;
   }
 }
 
-}  // namespace
-
 void divide_cards(CostedCluster& measured, int cards) {
   Cluster& cluster = measured.cluster;
-  if (cluster.cards_per_node == 1 && cards > 1 && cluster.device == "cuda") {
-    count_by_card(cluster, measured.costs);
-  }
+  const int before = cluster.cards_per_node;
   cluster.inter_node.bandwidth_bytes_per_s *=
-      static_cast<double>(cluster.cards_per_node) / static_cast<double>(cards);
+      static_cast<double>(before) / static_cast<double>(cards);
   cluster.cards_per_node = cards;
+  for (auto& [key, fit] : measured.costs.fits) recount_ring(key, cluster, before, fit);
 }
 
 void use_cards(moe::Groups& groups, int ranks_per_node, int cards) {

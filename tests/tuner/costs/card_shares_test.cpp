@@ -48,6 +48,25 @@ TEST(CardShares, OfSeveralCallsAreThoseOfTheBusiest) {
   EXPECT_DOUBLE_EQ(card_shares(std::vector<GroupCall>{}, groups).most(), 1);
 }
 
+TEST(CardShares, OfOneHotGroupBesideAnEvenOneAreOfTheSameCall) {
+  // The hot one has 200 bytes on a rank, its card 100 each; the even one has 150 on each.
+  const CardShares shares =
+      card_shares({call_to({0}, 100), call_to({0, 1, 2, 3}, 75)}, four_ranks(false));
+  EXPECT_DOUBLE_EQ(shares.busiest, 200);
+  EXPECT_DOUBLE_EQ(shares.even, 100);
+}
+
+TEST(CardShares, CountWhatLeavesByTheCardOfARelay) {
+  GroupCall call = call_to({}, 0);
+  for (const int to : {2, 3}) {
+    call.transfers.push_back({0, to, 100, true});
+    if (to == 3) call.transfers.back().relay = 1;
+  }
+  const CardShares shares = card_shares(call, four_ranks(true));
+  EXPECT_DOUBLE_EQ(shares.busiest, 100);
+  EXPECT_DOUBLE_EQ(shares.most(), 1);
+}
+
 TEST(CardShares, OfBytesByRankAreThoseOfTheirPairs) {
   GroupCall call;
   call.ranks = {0, 1, 2, 3};

@@ -264,6 +264,7 @@ TEST(Cluster, BytesOfAFitAreCountedAsItsTableDoes) {
   EXPECT_THAT(refused("[fit.all_gather]\n" + line + "bytes = \"nccl-tests\"\n"),
               HasSubstr("ranks"));
   EXPECT_THAT(refused("[fit.all_gather]\n" + line + "ranks = 4\n"), HasSubstr("is of bytes = "));
+  EXPECT_THAT(refused("[fit.all_gather]\n" + line + "ranks = 4\n"), HasSubstr("of \"bus\""));
   EXPECT_THAT(refused("[fit.pass_on]\n" + line + nccl), HasSubstr("no benchmark is of pass_on"));
 }
 
@@ -357,6 +358,32 @@ TEST(Cluster, FitsFollowALinkThatASettingChanges) {
   const auto asked = fits({"cluster.inter_node.bandwidth_gbit_per_s=20",
                            "cluster.fit.all_to_all.beta_s_per_byte=1e-9"});
   EXPECT_DOUBLE_EQ(asked.at("all_to_all/inter_node").beta_s_per_unit, 1e-9) << "as it is asked for";
+}
+
+TEST(Cluster, FitsFollowTheNetworkOfANodeHoweverItIsWritten) {
+  const File file(
+      "device = \"cuda\"\nnodes = 2\nranks_per_node = 8\n[inter_node]\n"
+      "bandwidth_gbit_per_s = 400\n[intra_node]\nbandwidth_gbit_per_s = 3600\n"
+      "[fit.gemm]\nalpha_s = 0\nbeta_s_per_flop = 1e-15\n"
+      "[fit.memory]\nalpha_s = 0\nbeta_s_per_byte = 1e-12\n"
+      "[fit.all_to_all]\nlink = \"inter_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 8e-10\n"
+      "[fit.all_gather]\nlink = \"inter_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 8e-10\n"
+      "bytes = \"bus\"\nranks = 16\n"
+      "[fit.all_reduce]\nlink = \"inter_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 8e-10\n");
+  const auto beta_s = [&](const std::string& op, const std::vector<std::string>& settings) {
+    return load_cluster(file.path, settings).costs.fits.at(op + "/inter_node").beta_s_per_unit;
+  };
+  const std::string cards = "cluster.inter_node.cards_per_node=8",
+                    rate = "cluster.inter_node.bandwidth_gbit_per_s=50",
+                    shared = "cluster.inter_node.card=\"shared\"";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {cards, rate}), 8e-10) << "the same wire";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {cards}), 1e-10) << "8 times the network";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {cards, rate, shared}), 8e-10);
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce", {cards, rate}), 64e-10) << "an eighth of the bytes each";
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce", {cards}), 8e-10);
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce", {cards, rate, shared}), 8e-10) << "one ring";
+  const double one_card = beta_s("all_gather", {});
+  EXPECT_NEAR(beta_s("all_gather", {cards, rate}) * 0.9375 / 8, one_card * 0.5, 1e-18);
 }
 
 TEST(Cluster, SurvivesJson) {

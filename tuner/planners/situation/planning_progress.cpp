@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "db/console/format_rows.h"
 
 namespace tuner {
 namespace {
-
-constexpr double kOnTerminal_s = 5, kInFile_s = 30;
 
 /// {"forward_chunks": 2, "backward_chunks": 1} as forward_chunks: 2, backward_chunks: 1.
 std::string plain(std::string json) {
@@ -23,25 +21,25 @@ std::string plain(std::string json) {
 }  // namespace
 
 PlanningProgress::PlanningProgress(std::string planner, Parameters parameters, double silent_s)
-    : planner_(std::move(planner)), parameters_(std::move(parameters)), turn_(own_) {
-  own_.next_s = silent_s;
-}
+    : planner_(std::move(planner)),
+      parameters_(std::move(parameters)),
+      own_turns_(silent_s),
+      turns_(own_turns_) {}
 
 PlanningProgress::PlanningProgress(PlanningProgress& outer, std::string_view planner,
                                    Parameters parameters)
     : planner_(fmt::format("{}: {}", outer.planner_, planner)),
       parameters_(std::move(parameters)),
-      turn_(outer.turn_) {}
+      own_turns_(0),
+      turns_(outer.turns_) {}
 
 void PlanningProgress::tries(std::string_view what, const moe::Schedule& schedule) {
   ++tried_;
-  const double passed_s = std::chrono::duration<double>(Clock::now() - turn_.begun).count();
-  if (passed_s < turn_.next_s) return;
-  turn_.next_s =
-      passed_s + (isatty(STDERR_FILENO) != 0 ? kOnTerminal_s : std::min(passed_s, kInFile_s));
+  const std::optional<double> passed_s = turns_.now();
+  if (!passed_s) return;
   std::string text = fmt::format("{}: {}", planner_, tried_);
   if (tried_ <= expected_) text += fmt::format(" of at most {}", expected_);
-  text += fmt::format(", {:.0f} s so far: {} {}", passed_s, what,
+  text += fmt::format(", {:.0f} s so far: {} {}", *passed_s, what,
                       plain(parameters_ ? parameters_(schedule) : ""));
   if (fastest_s_ > 0) {
     text += "; the fastest so far takes " + db::format_cell("seconds_s", fastest_s_);

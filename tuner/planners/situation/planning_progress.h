@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "db/console/progress.h"
 #include "moe/passes/schedule.h"
 
 namespace tuner {
@@ -15,8 +15,8 @@ namespace tuner {
 ///     moe-tune: pipemoe: 7 of at most 15, 12 s so far: simulates forward_chunks: 7, backward_chunks: 1;
 ///     the fastest so far takes 22.5 s
 ///
-/// It is silent for the first seconds. Then it says a line every 5 s on a terminal, and ever more
-/// seldom, at last every 30 s, in a file. `--quiet` silences it, as all messages.
+/// It is silent for the first seconds, and then speaks ever more seldom (db::TurnsToSpeak). `--quiet`
+/// silences it, as all messages.
 class PlanningProgress {
  public:
   /// How a schedule is told from the planner's others: a JSON object.
@@ -36,15 +36,10 @@ class PlanningProgress {
   void found(double seconds);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  struct Turn {
-    Clock::time_point begun = Clock::now();
-    double next_s = 0;  ///< after the begin
-  };
   std::string planner_;
   Parameters parameters_;
-  Turn own_;
-  Turn& turn_;
+  db::TurnsToSpeak own_turns_;
+  db::TurnsToSpeak& turns_;
   std::size_t expected_ = 0, tried_ = 0;
   double fastest_s_ = 0;  ///< 0: none yet
 };
