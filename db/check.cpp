@@ -146,15 +146,13 @@ void check_iterations(const Connection& connection, Problems& problems) {
            [&](const Statement& row) {
              const auto first = row.value<std::int64_t>(2);
              const auto stored = last_stored(connection, row.value<std::int64_t>(1));
+             if (first <= (stored ? stored->iteration + std::int64_t{1} : 1)) return;
              if (!stored) {
-               if (first > 1) {
-                 problems.push_back(
-                     fmt::format("run {} goes on with iteration {} from run {}, which has no rows",
-                                 row.value<std::int64_t>(0), first, row.value<std::int64_t>(1)));
-               }
+               problems.push_back(
+                   fmt::format("run {} goes on with iteration {} from run {}, which has no rows",
+                               row.value<std::int64_t>(0), first, row.value<std::int64_t>(1)));
                return;
              }
-             if (first <= stored->iteration + std::int64_t{1}) return;
              problems.push_back(fmt::format(
                  "run {} goes on with iteration {} from run {}, whose rows end with {}: no run has "
                  "rows of {}",

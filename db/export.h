@@ -21,8 +21,9 @@ std::optional<TimelineInfo> prediction_beside(const Connection& connection,
 /// Writes how many tokens every rank sent to every expert in one iteration, as JSON that `moe-tune
 /// --routing FILE` reads: an entry for each MoE layer and micro-batch. Where copies were dropped it
 /// has what was asked for too, and the capacity of the run's model. The ranks of a layer are those
-/// of its pipeline stage. Of a run that was imported it writes "counts" of any total. `path` is that of an OutputFile, which must not be the database. Throws
-/// Error (not_found) where the loads of the iteration are not stored, (invalid) where some lack.
+/// of its pipeline stage. Of a run that was imported it writes "counts" of any total. `path` is that
+/// of an OutputFile, which must not be the database. Throws Error (not_found) where the loads of the
+/// iteration are not stored, (invalid) where some lack.
 void export_routing(const Connection& connection, std::int64_t run_id, int iteration,
                     const std::string& path);
 

@@ -12,16 +12,13 @@
 #include "db/console/exit_codes.h"
 #include "db/console/format_rows.h"
 #include "db/console/options.h"
+#include "db/console/shown_text.h"
 #include "db/merge.h"
 #include "db/prune.h"
 #include "db/transaction.h"
 
 namespace db {
 namespace {
-
-std::string counted(std::int64_t count, const char* one, const char* several) {
-  return fmt::format("{} {}", count, count == 1 ? one : several);
-}
 
 /// Adds the rows of all files to a database that is there, or of none.
 std::vector<Merged> merge_into(const std::string& path, const std::vector<std::string>& files) {
@@ -43,9 +40,9 @@ int merge_named_files(const std::vector<std::string>& files, const std::string& 
       into.empty() ? merge_files(files, output) : merge_into(into, files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const Merged& of_file = merged[i];
-    spdlog::info("{}: {}, {}, {}; its run 1 is run {}", files[i],
-                 counted(of_file.runs, "run", "runs"), counted(of_file.studies, "study", "studies"),
-                 counted(of_file.timelines, "timeline", "timelines"), of_file.new_runs + 1);
+    spdlog::info("{}: {}, {}, {}; its run 1 is run {}", files[i], counted(of_file.runs, "run"),
+                 counted(of_file.studies, "study", "studies"),
+                 counted(of_file.timelines, "timeline"), of_file.new_runs + 1);
     for (const auto& [name, now] : of_file.renamed) {
       spdlog::warn("{}: study {} is called {} now: another file has a study of its name", files[i],
                    name, now);
@@ -58,13 +55,12 @@ int prune_file(const std::string& path, int keep) {
   auto connection = open_writer(path, {.create = false});
   const Pruned pruned = prune_timelines(connection, keep);
   spdlog::info("{}: {} of {} removed, {} freed ({} before, {} now)", path,
-               counted(pruned.spans, "span", "spans"),
-               counted(pruned.timelines, "timeline", "timelines"),
+               counted(pruned.spans, "span"), counted(pruned.timelines, "timeline"),
                format_cell("bytes", pruned.bytes_before - pruned.bytes_after),
                format_cell("bytes", pruned.bytes_before), format_cell("bytes", pruned.bytes_after));
   if (pruned.kept_for_studies > 0) {
     spdlog::info("{} kept, since costs of studies come from them",
-                 counted(pruned.kept_for_studies, "older timeline", "older timelines"));
+                 counted(pruned.kept_for_studies, "older timeline"));
   }
   return kExitDone;
 }

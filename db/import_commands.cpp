@@ -19,6 +19,7 @@
 #include "db/connection.h"
 #include "db/console/exit_codes.h"
 #include "db/console/options.h"
+#include "db/console/shown_text.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
 #include "db/import_routing.h"
@@ -52,6 +53,10 @@ int import_figures_file(const ImportArguments& arguments) {
   return kExitDone;
 }
 
+std::string count_of(const auto& all, const char* one) {
+  return counted(static_cast<std::int64_t>(all.size()), one);
+}
+
 using ReadSweeps = ImportedSweeps (*)(std::istream&, const std::string&, const SweepFacts&);
 
 int import_sweeps(const ImportArguments& arguments, ReadSweeps read) {
@@ -67,10 +72,9 @@ int import_sweeps(const ImportArguments& arguments, ReadSweeps read) {
     const ImportedSweep& sweep = imported.sweeps[i];
     const auto& [run, is_known, beside] = stored.sweeps[i];
     const std::set<std::string> nodes(sweep.hosts.begin(), sweep.hosts.end());
-    const std::string what =
-        fmt::format("{} size{} of {} on {} ranks of {} node{} of {}", sweep.rows.size(),
-                    sweep.rows.size() == 1 ? "" : "s", sweep.rows.front().op, sweep.hosts.size(),
-                    nodes.size(), nodes.size() == 1 ? "" : "s", sweep.machine);
+    const std::string what = fmt::format(
+        "{} of {} on {} ranks of {} of {}", count_of(sweep.rows, "size"), sweep.rows.front().op,
+        sweep.hosts.size(), count_of(nodes, "node"), sweep.machine);
     if (is_known) {
       spdlog::warn("run {} has these {} already: not stored again", run, what);
       continue;
@@ -105,13 +109,11 @@ int import_routing_file(const ImportArguments& arguments) {
     layers.insert(load.layer);
     ranks.insert(load.rank);
   }
-  const auto count = [](const auto& of, const char* one) {
-    return fmt::format("{} {}{}", of.size(), one, of.size() == 1 ? "" : "s");
-  };
   spdlog::info(
       "run {}: counts of {} experts in {}, {}, {}; moe-db export routing --run {} writes "
       "them for moe-tune --routing",
-      run, counts.experts, count(layers, "layer"), count(steps, "step"), count(ranks, "rank"), run);
+      run, counts.experts, count_of(layers, "layer"), count_of(steps, "step"),
+      count_of(ranks, "rank"), run);
   return kExitDone;
 }
 
@@ -170,48 +172,36 @@ void add_import_commands(CLI::App& app, const std::vector<std::string>& command_
   figures.callback(
       [arguments, &action] { action = [arguments] { return import_figures_file(*arguments); }; });
 
-  CLI::App& nccl =
-      add_format(*formats, "nccl-tests", "store sweeps of nccl-tests or rccl-tests as a run each",
-                 "what all_reduce_perf and its like printed", arguments);
-  add_facts(nccl, arguments->facts);
-  options::set_footer(
-      nccl,
-      "moe-db import nccl-tests all_reduce_8xH200.txt --db nccl.db\n"
-      "moe-tune fit --db nccl.db --at 1M:512M:x2",
-      "Times out of place are taken. Rows with wrong values are left out. All of the "
-      "file is stored, or none.");
-  nccl.callback([arguments, &action] {
-    action = [arguments] { return import_sweeps(*arguments, read_nccl_tests); };
-  });
-
-  CLI::App& osu = add_format(*formats, "osu", "store a sweep of OSU's benchmarks as a run",
-                             "what osu_allreduce and its like printed", arguments);
-  add_facts(osu, arguments->facts);
-  osu.add_option("--device", arguments->facts.device, "where the arrays were")
+  const auto add_sweeps = [&](const char* name, const char* description, const char* of_file,
+                              ReadSweeps read, const char* example,
+                              const char* about) -> CLI::App& {
+    CLI::App& command = add_format(*formats, name, description, of_file, arguments);
+    add_facts(command, arguments->facts);
+    options::set_footer(command, example,
+                        std::string(about) + " All of the file is stored, or none.");
+    command.callback([arguments, &action, read] {
+      action = [arguments, read] { return import_sweeps(*arguments, read); };
+    });
+    return command;
+  };
+  add_sweeps("nccl-tests", "store sweeps of nccl-tests or rccl-tests as a run each",
+             "what all_reduce_perf and its like printed", read_nccl_tests,
+             "moe-db import nccl-tests all_reduce_8xH200.txt --db nccl.db\n"
+             "moe-tune fit --db nccl.db --at 1M:512M:x2",
+             "Times out of place are taken. Rows with wrong values are left out.");
+  add_sweeps("osu", "store a sweep of OSU's benchmarks as a run",
+             "what osu_allreduce and its like printed", read_osu,
+             "moe-db import osu alltoall.txt --db osu.db --machine c1 --ranks 4 --nodes 2 \\\n"
+             "    --device cpu",
+             "--machine, --ranks, --nodes and --device are needed, for the log says none of them.")
+      .add_option("--device", arguments->facts.device, "where the arrays were")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("cpu|cuda");
-  options::set_footer(
-      osu,
-      "moe-db import osu alltoall.txt --db osu.db --machine c1 --ranks 4 --nodes 2 \\\n"
-      "    --device cpu",
-      "--machine, --ranks, --nodes and --device are needed, for the log says none of them. All of "
-      "the file is stored, or none.");
-  osu.callback([arguments, &action] {
-    action = [arguments] { return import_sweeps(*arguments, read_osu); };
-  });
-  CLI::App& vtrain =
-      add_format(*formats, "vtrain", "store a table of vTrain's all-reduces as a run",
-                 "CSV named as AR_GPU8_1M_1024M_LUT", arguments);
-  add_facts(vtrain, arguments->facts);
-  options::set_footer(
-      vtrain,
-      "moe-db import vtrain trace/a100/AR_GPU8_1M_1024M_LUT --db a100.db \\\n"
-      "    --machine dgx-a100 --gpu \"NVIDIA A100\"",
-      "--machine is needed. Times out of place are taken. All of the file is stored, "
-      "or none.");
-  vtrain.callback([arguments, &action] {
-    action = [arguments] { return import_sweeps(*arguments, read_vtrain); };
-  });
+  add_sweeps("vtrain", "store a table of vTrain's all-reduces as a run",
+             "CSV named as AR_GPU8_1M_1024M_LUT", read_vtrain,
+             "moe-db import vtrain trace/a100/AR_GPU8_1M_1024M_LUT --db a100.db \\\n"
+             "    --machine dgx-a100 --gpu \"NVIDIA A100\"",
+             "--machine is needed. Times out of place are taken.");
 
   CLI::App& routing =
       add_format(*formats, "routing", "store how often experts were chosen, as the loads of a run",

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <fstream>
 #include <map>
 #include <utility>
@@ -42,12 +40,8 @@ std::array<std::size_t, kColumns.size()> find_columns(const std::vector<std::str
 
 std::optional<double> number(const std::string& text, const char* column, const LineOfLog& place) {
   if (text.empty() || text == "-") return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    place.refuse(fmt::format("{} is \"{}\": expected a number, or - for none", column, text));
-  }
-  return value;
+  if (const auto value = number_in(text)) return value;
+  place.refuse(fmt::format("{} is \"{}\": expected a number, or - for none", column, text));
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <istream>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "db/collective_facts.h"
+#include "db/console/shown_text.h"
 #include "db/sweep_log.h"
 
 namespace db {
@@ -13,6 +15,10 @@ namespace {
 
 constexpr std::size_t kNcclHead = 3,
                       kNcclTimes = 4;  ///< size, count, type; time, algbw, busbw, #wrong
+
+/// Programs of nccl-tests and rccl-tests of which moelab has no collective.
+constexpr std::array<std::string_view, 5> kNotImported{
+    "sendrecv_perf", "gather_perf", "scatter_perf", "hypercube_perf", "alltoallv_perf"};
 
 /// Reads a log of nccl-tests line by line.
 class NcclLog {
@@ -43,14 +49,17 @@ class NcclLog {
                  "has no table of nccl-tests: expected lines of size, count, type, redop, "
                  "root, and twice time, algbw, busbw and #wrong");
     }
-    add_left_out(others_, "line", "lines", " of other programs", found_);
-    add_left_out(wrong_, "row", "rows", " with wrong values", found_);
-    add_left_out(not_measured_, "row", "rows", " without a size or a time (N/A)", found_);
-    if (in_place_ > 0) {
-      found_.remarks.push_back(fmt::format("{} row{} in place, since nothing else was timed",
-                                           in_place_, in_place_ == 1 ? "" : "s"));
+    add_left_out(others_, "line", " of other programs", found_);
+    add_left_out(wrong_, "row", " with wrong values", found_);
+    add_left_out(not_measured_, "row", " without a size or a time (N/A)", found_);
+    add_repeated(found_);
+    if (has_out_of_place_) {
+      found_.remarks.push_back("times out of place; those in place are left out");
     }
-    found_.remarks.push_back("times out of place; those in place are left out");
+    if (in_place_ > 0) {
+      found_.remarks.push_back(counted(in_place_, "row") +
+                               " in place, since nothing else was timed");
+    }
     return std::move(found_);
   }
 
@@ -61,15 +70,18 @@ class NcclLog {
     only_in_place_ = false;
   }
 
-  /// "./build/all_reduce_perf"
+  /// "./build/all_reduce_perf". Words of other programs may end so, too: "check_perf".
   void read_program(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       const std::string_view program = std::string_view(word).substr(word.rfind('/') + 1);
-      if (!program.ends_with("_perf")) continue;
-      named_ = collective_with(&LoggedCollective::program, program);
-      if (named_ != nullptr) return;
-      at_.refuse(
-          fmt::format("{}: expected one of {}", program, all_that_are(&LoggedCollective::program)));
+      if (std::ranges::find(kNotImported, program) != kNotImported.end()) {
+        at_.refuse(fmt::format("{}: expected one of {}", program,
+                               all_that_are(&LoggedCollective::program)));
+      }
+      if (const auto* named = collective_with(&LoggedCollective::program, program)) {
+        named_ = named;
+        return;
+      }
     }
   }
 
@@ -90,6 +102,9 @@ class NcclLog {
   const LoggedCollective& collective() const {
     const LoggedCollective* asked = asked_collective(at_.file, facts_);
     const LoggedCollective* of_file = collective_of_file(at_.file);
+    if (asked != nullptr && named_ != nullptr && asked != named_) {
+      at_.refuse(fmt::format("is of {}, and --collective is {}", named_->program, asked->name));
+    }
     for (const LoggedCollective* one : {asked, named_, of_file}) {
       if (one != nullptr) return *one;
     }
@@ -114,7 +129,14 @@ class NcclLog {
     for (const auto& [host, gpu] : ranks_) table_.hosts.push_back(host);
     table_.machine = facts_.machine.empty() ? table_.hosts.front() : facts_.machine;
     if (table_.gpu.empty()) table_.gpu = ranks_.front().second;
-    const std::set<std::string> nodes(table_.hosts.begin(), table_.hosts.end());
+    std::map<std::string, int> nodes;  // [host]: its ranks
+    for (const std::string& host : table_.hosts) ++nodes[host];
+    for (const auto& [host, ranks] : nodes) {
+      const auto& [first, expected] = *nodes.begin();
+      if (ranks == expected) continue;
+      refuse_log(at_.file, fmt::format("{} on {} and {} on {}: expected as many on each host",
+                                       counted(expected, "rank"), first, ranks, host));
+    }
     const auto contradicts = [&](const char* option, int asked, std::size_t said) {
       if (asked == 0 || asked == static_cast<int>(said)) return;
       refuse_log(at_.file, fmt::format("{} {}, but the log has {}", option, asked, said));
@@ -154,8 +176,8 @@ class NcclLog {
       if (value && *value >= 0) return *value;
       at_.refuse(fmt::format("{} is \"{}\": expected a number", column, words[place]));
     };
-    const double bytes = figure(0, "size");
-    if (!is_timed(words, first) || !(bytes > 0)) {
+    const std::int64_t bytes = size_in_bytes(words[0], 1, at_);
+    if (!is_timed(words, first) || bytes == 0) {
       ++not_measured_;
       return;
     }
@@ -166,7 +188,7 @@ class NcclLog {
       return;
     }
     const auto ranks = static_cast<int>(table_.hosts.size());
-    const double time_s = time_us * kMicro, rate = bytes / time_s / kGiga;
+    const double time_s = time_us * kMicro, rate = static_cast<double>(bytes) / time_s / kGiga;
     expect_rate(algbw, rate,
                 fmt::format("{} bytes in {} us are {:.2f} GB/s, and algbw is {}", words[0],
                             words[first], rate, words[first + 1]),
@@ -178,6 +200,7 @@ class NcclLog {
                             words[first + 2], of_table_->name, ranks, expected),
                 at_);
     in_place_ += in_place ? 1 : 0;
+    has_out_of_place_ |= !in_place;
     table_.rows.push_back(
         measured(*of_table_, "cuda", type_of_elements(words[2], at_), ranks, bytes, time_s));
   }
@@ -197,6 +220,7 @@ class NcclLog {
   ImportedSweep table_;                                     ///< that is read
   std::size_t columns_ = 0;                                 ///< of its rows; 0: none was read
   bool only_in_place_ = false;                              ///< as its heading says
+  bool has_out_of_place_ = false;                           ///< of the rows that are taken
   int others_ = 0, wrong_ = 0, not_measured_ = 0, in_place_ = 0;
 };
 

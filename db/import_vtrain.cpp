@@ -60,8 +60,10 @@ ImportedSweeps read_vtrain(std::istream& table, const std::string& name, const S
       if (value && *value > 0) return *value;
       at.refuse(fmt::format("{} is \"{}\": expected a number above 0", column, cells[place]));
     };
-    const double bytes = figure(0, "size(B)"), time_s = figure(3, "time(ns)") * kNano;
-    const double busbw = figure(4, "busbw(GB/s)"), expected = factor * bytes / time_s / kGiga;
+    const std::int64_t bytes = size_in_bytes(cells[0], 1, at);
+    if (bytes == 0) at.refuse("size(B) is 0: expected a number above 0");
+    const double time_s = figure(3, "time(ns)") * kNano, busbw = figure(4, "busbw(GB/s)");
+    const double expected = factor * static_cast<double>(bytes) / time_s / kGiga;
     expect_rate(busbw, expected,
                 fmt::format("busbw is {}, and {} bytes in {} ns of {} among {} ranks are {:.2f} "
                             "GB/s: is it another number of ranks?",
@@ -71,6 +73,7 @@ ImportedSweeps read_vtrain(std::istream& table, const std::string& name, const S
         measured(*collective, "cuda", type_of_elements(cells[2], at), facts.ranks, bytes, time_s));
   }
   if (sweep.rows.empty()) refuse_log(name, "has a heading and no rows");
+  add_repeated(found);
   found.remarks.push_back("times out of place; those in place are left out");
   return found;
 }

@@ -24,6 +24,13 @@ std::optional<double> number_in(std::string_view word) {
   return read && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
+std::optional<std::int64_t> whole_number_in(std::string_view word, std::int64_t most) {
+  const auto value = number_in(word);
+  const bool is_one =
+      value && *value >= 0 && *value <= static_cast<double>(most) && *value == std::floor(*value);
+  return is_one ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
 std::vector<std::string> csv_cells(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ struct LineOfLog {
 
 /// None where it is not one, or is not finite.
 std::optional<double> number_in(std::string_view word);
+/// None where it is no integer from 0 to `most`. "8.0" is one.
+std::optional<std::int64_t> whole_number_in(std::string_view word, std::int64_t most);
 
 /// The cells of a line of CSV, without the end of a line of Windows. A cell in quotes may hold commas,
 /// and quotes written twice.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,8 @@
 #include <tuple>
 #include <utility>
 
+#include "db/console/json_levels.h"
+#include "db/console/shown_text.h"
 #include "db/line_of_log.h"
 
 namespace db {
@@ -23,8 +24,8 @@ constexpr std::int64_t kMostOfCounts = 1'000'000'000'000;  ///< they add up to f
 constexpr std::int64_t kMostOfNumbers = 1'000'000;         ///< layers, ranks, experts
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
-/// [iteration, layer, rank]: [expert], of as many as were named.
-using Counted = std::map<std::tuple<int, int, int>, std::vector<std::int64_t>>;
+/// [iteration, layer, rank][expert], of those that were named.
+using Counted = std::map<std::tuple<int, int, int>, std::map<int, std::int64_t>>;
 
 struct ReadCounts {
   Counted counted;
@@ -37,12 +38,7 @@ void add_count(ReadCounts& read, const std::tuple<int, int, int>& place, std::in
   if (read.experts && expert >= *read.experts) {
     at.refuse(fmt::format("expert {}: expected one below {}", expert, *read.experts));
   }
-  std::vector<std::int64_t>& counts = read.counted[place];
-  if (counts.size() <= static_cast<std::size_t>(expert)) {
-    counts.resize(static_cast<std::size_t>(expert) + 1);
-  }
-  counts[static_cast<std::size_t>(expert)] += count;
-  read.found.experts = std::max(read.found.experts, static_cast<int>(expert) + 1);
+  read.counted[place][static_cast<int>(expert)] += count;
 }
 
 std::int64_t integer_of(const nlohmann::json& value, const std::string& what, std::int64_t most,
@@ -54,13 +50,19 @@ std::int64_t integer_of(const nlohmann::json& value, const std::string& what, st
 }
 
 nlohmann::json parsed(const std::string& text, const LineOfLog& at) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  using Event = nlohmann::json::parse_event_t;
+  const auto check = [&](int levels, Event event, const nlohmann::json&) {
+    const bool opens = event == Event::array_start || event == Event::object_start;
+    if (!opens || levels < kMostJsonLevels) return true;
+    at.refuse(fmt::format("expected at most {} levels of lists and objects", kMostJsonLevels));
+  };
+  nlohmann::json json = nlohmann::json::parse(text, check, false);
   if (json.is_discarded()) at.refuse("is not JSON (is it cut off?)");
   return json;
 }
 
 /// Counts of EPLB, of which the whole file is one value.
-void read_lists(const std::string& text, LineOfLog at, ReadCounts& read) {
+void read_lists(const std::string& text, const LineOfLog& at, ReadCounts& read) {
   const nlohmann::json layers = parsed(text, at);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const nlohmann::json& counts = layers[layer];
@@ -68,6 +70,7 @@ void read_lists(const std::string& text, LineOfLog at, ReadCounts& read) {
       at.refuse(fmt::format("layer {}: expected a list of a count per expert, as long as the first",
                             layer));
     }
+    if (!read.experts) read.experts = static_cast<int>(counts.size());  // lists have all
     for (std::size_t expert = 0; expert < counts.size(); ++expert) {
       const std::string what = fmt::format("layer {}, expert {}", layer, expert);
       add_count(read, {0, static_cast<int>(layer), 0}, static_cast<std::int64_t>(expert),
@@ -96,8 +99,13 @@ bool read_record(const nlohmann::json& record, const LineOfLog& at, ReadCounts& 
   if (said != record.end() && *said != tokens.size()) {
     at.refuse(fmt::format("num_tokens is {}, and top_indices has {}", said->dump(), tokens.size()));
   }
+  const auto choices = record.find("topk");
   for (std::size_t token = 0; token < tokens.size(); ++token) {
     const nlohmann::json& chosen = tokens[token];
+    if (choices != record.end() && *choices != chosen.size()) {
+      at.refuse(fmt::format("topk is {}, and token {} chooses {}", choices->dump().substr(0, 40),
+                            token, chosen.dump().substr(0, 40)));
+    }
     if (!read.found.choices) read.found.choices = static_cast<int>(chosen.size());
     if (!chosen.is_array() || static_cast<int>(chosen.size()) != *read.found.choices ||
         chosen.empty()) {
@@ -127,8 +135,7 @@ void read_trace(const std::string& first, std::istream& file, LineOfLog at, Read
     ++at.number;
   } while (std::getline(file, line));
   if (left_out > 0) {
-    read.found.remarks.push_back(
-        fmt::format("{} record{} of MTP layers left out", left_out, left_out == 1 ? "" : "s"));
+    read.found.remarks.push_back(counted(left_out, "record") + " of MTP layers left out");
   }
   if (records > static_cast<int>(read.counted.size())) {
     read.found.remarks.push_back(
@@ -171,13 +178,12 @@ void read_csv(const std::string& first, std::istream& file, LineOfLog at, ReadCo
     std::array<std::int64_t, columns.size()> values{};
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const std::size_t column = column_of[i];
-      const auto value = number_in(cells[i]);
-      if (!value || *value < 0 || *value > static_cast<double>(most[column]) ||
-          *value != std::floor(*value)) {
+      const auto value = whole_number_in(cells[i], most[column]);
+      if (!value) {
         at.refuse(fmt::format("{} is \"{}\": expected an integer from 0 to {}", columns[column],
                               cells[i], most[column]));
       }
-      values[column] = static_cast<std::int64_t>(*value);
+      values[column] = *value;
     }
     const auto [layer, expert, count, rank, step] = values;
     const auto [earlier, is_new] = lines.try_emplace({step, layer, rank, expert}, at.number);
@@ -187,31 +193,45 @@ void read_csv(const std::string& first, std::istream& file, LineOfLog at, ReadCo
   }
 }
 
+/// How many experts there are, where only those are there that were chosen. Names from which more
+/// than half is missing are taken for a slip.
+int named_experts(const ReadCounts& read, const std::string& name) {
+  std::set<int> named;
+  for (const auto& [place, counts] : read.counted) {
+    for (const auto& [expert, count] : counts) named.insert(expert);
+  }
+  const int experts = *named.rbegin() + 1;
+  if (2 * static_cast<int>(named.size()) >= experts) return experts;
+  refuse_log(name, fmt::format("names {} up to {}: expected half of them or more, or --experts N",
+                               counted(static_cast<int>(named.size()), "expert"), experts - 1));
+}
+
 /// As loads, of all experts and of the same ranks in every step of a layer.
 RoutingCounts finished(ReadCounts read, const std::string& name) {
   RoutingCounts& found = read.found;
   if (read.counted.empty()) refuse_log(name, "has no counts");
   if (!read.experts) {
+    read.experts = named_experts(read, name);
     found.remarks.push_back(fmt::format(
-        "experts 0 to {} are named: --experts says if there are more", found.experts - 1));
+        "experts 0 to {} are named: --experts says if there are more", *read.experts - 1));
   }
-  found.experts = read.experts.value_or(found.experts);
+  found.experts = *read.experts;
   std::map<int, std::set<int>> ranks_of_layer;
   std::map<std::pair<int, int>, std::pair<std::set<int>, std::int64_t>> of_step;
-  for (auto& [place, counts] : read.counted) {
+  for (const auto& [place, counts] : read.counted) {
     const auto [step, layer, rank] = place;
-    counts.resize(static_cast<std::size_t>(found.experts));
     ranks_of_layer[layer].insert(rank);
     auto& [ranks, total] = of_step[{step, layer}];
     ranks.insert(rank);
-    for (std::size_t expert = 0; expert < counts.size(); ++expert) {
-      total += counts[expert];
+    for (int expert = 0; expert < found.experts; ++expert) {
+      const auto count = counts.find(expert);
       Load& load = found.loads.emplace_back();
       load.iteration = step;
       load.layer = layer;
       load.rank = rank;
-      load.expert = static_cast<int>(expert);
-      load.tokens = counts[expert];
+      load.expert = expert;
+      load.tokens = count == counts.end() ? 0 : count->second;
+      total += load.tokens;
       load.micro_batch = -1;
     }
   }
@@ -246,7 +266,6 @@ RoutingCounts read_routing_counts(std::istream& file, const std::string& name,
     std::ostringstream all;
     all << line << '\n' << file.rdbuf();
     read_lists(all.str(), at, read);
-    if (!read.experts) read.experts = read.found.experts;  // the lists have all
   } else if (line[begin] == '{') {
     read_trace(line, file, at, read);
   } else {

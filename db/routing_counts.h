@@ -27,8 +27,8 @@ struct RoutingCounts {
 ///     [Megatron-LM, megatron/core/transformer/moe/router_trace.py]: the choices of each token.
 ///     Records of one step, layer and rank are added up; layers of block "mtp" are left out.
 /// `experts`: how many there are, where the last ones may not have been chosen; none: as the file
-/// has. Throws Error (invalid) with the line for what is none of these, for a layer whose counts are
-/// all 0, and for layers that differ in their ranks.
+/// has, which then must name half of them or more. Throws Error (invalid) with the line for what is
+/// none of these, for a layer whose counts are all 0, and for layers that differ in their ranks.
 RoutingCounts read_routing_counts(std::istream& file, const std::string& name,
                                   std::optional<int> experts = {});
 

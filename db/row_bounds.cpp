@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "db/console/shown_text.h"
 #include "db/statement.h"
 #include "db/study_runs.h"
 
@@ -32,9 +33,8 @@ const RowBounds::Bound& RowBounds::ranks_of_run(std::int64_t run_id) {
   statement.bind(run_id);
   if (!statement.step()) return found->second;
   const auto ranks = statement.value<std::int64_t>(0);
-  return found->second = {
-             within_limit(ranks, kMostRanks),
-             fmt::format("run {} has {} rank{}", run_id, ranks, ranks == 1 ? "" : "s")};
+  return found->second = {within_limit(ranks, kMostRanks),
+                          fmt::format("run {} has {}", run_id, counted(ranks, "rank"))};
 }
 
 const RowBounds::Bound& RowBounds::ranks_of_measurement(std::int64_t measurement_id) {
@@ -58,8 +58,7 @@ const RowBounds::Bound& RowBounds::timeline_bound(std::int64_t timeline_id) {
   if (!statement.step()) return found->second;
   const auto ranks = statement.value<std::optional<std::int64_t>>(0);
   if (!ranks) return found->second;
-  return found->second = {within_limit(*ranks, kMostRanks),
-                          fmt::format("it is of {} rank{}", *ranks, *ranks == 1 ? "" : "s")};
+  return found->second = {within_limit(*ranks, kMostRanks), "it is of " + counted(*ranks, "rank")};
 }
 
 const RowBounds::Bound& RowBounds::experts_of(std::int64_t run_id, int iteration, int layer) {

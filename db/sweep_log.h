@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ std::string untagged(const std::string& line);
 std::vector<std::string> words_in(const std::string& line);
 bool begins_with_size(const std::vector<std::string>& words);
 
+/// The size of a row, times as many `parts` as the whole array has of it. Refuses what is no whole
+/// number of bytes, or more than a row of measurement holds.
+std::int64_t size_in_bytes(const std::string& printed, int parts, const LineOfLog& at);
+
 /// A bandwidth in GB/s as printed, with two digits behind the point, and as it must be. Throws as
 /// LineOfLog::refuse() where they differ by more than their rounding; `what` begins the message.
 void expect_rate(double printed, double expected, const std::string& what, const LineOfLog& at);
@@ -32,10 +37,12 @@ std::vector<std::string> told_hosts(const std::string& name, const SweepFacts& f
 
 /// A row. `bytes` are those of the whole array.
 Measurement measured(const LoggedCollective& collective, const std::string& device,
-                     const std::string& dtype, int ranks, double bytes, double time_s);
+                     const std::string& dtype, int ranks, std::int64_t bytes, double time_s);
 
-/// Remarks that so many were left out, where there are any.
-void add_left_out(int count, const char* one, const char* several, const char* what,
-                  ImportedSweeps& imported);
+/// Remarks that so many were left out, where there are any: "2 rows without a time left out".
+void add_left_out(int count, const char* one, const char* what, ImportedSweeps& imported);
+
+/// Remarks that sizes are there several times in a table, of the same type. All rows are taken.
+void add_repeated(ImportedSweeps& imported);
 
 }  // namespace db

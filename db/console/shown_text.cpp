@@ -69,6 +69,13 @@ std::string shortened(std::string_view text, std::size_t most) {
   return result.substr(0, end) + "...";
 }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view several) {
+  if (count == 1 || several.empty()) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+  }
+  return fmt::format("{} {}", count, several);
+}
+
 std::string integer_range(std::int64_t least, std::int64_t most) {
   return most == kAnyInteger ? fmt::format("an integer of at least {}", least)
                              : fmt::format("an integer from {} to {}", least, most);

@@ -15,6 +15,9 @@ std::string escaped(std::string_view text, bool keep_lines = false);
 /// `text` escaped, at most `most` characters of it, and "..." where it was cut.
 std::string shortened(std::string_view text, std::size_t most = 40);
 
+/// "1 row", "2 rows". `several`: where it is not `one` and "s".
+std::string counted(std::int64_t count, std::string_view one, std::string_view several = {});
+
 inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
 /// "an integer from 1 to 8", "an integer of at least 1".
 std::string integer_range(std::int64_t least, std::int64_t most);

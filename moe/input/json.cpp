@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/console/json_levels.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -14,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostLevels = 64;
 constexpr std::int64_t kMostValues = 8'000'000;  // 400 MB once parsed
 
 /// Counts the lines that the parser has taken.
@@ -107,8 +107,9 @@ class TreeBuilder {
   template <class T>
   bool open(T empty) {
     count();
-    if (open_.size() == kMostLevels) {
-      fail(lines_, fmt::format("expected at most {} levels of lists and objects", kMostLevels));
+    if (open_.size() == db::kMostJsonLevels) {
+      fail(lines_,
+           fmt::format("expected at most {} levels of lists and objects", db::kMostJsonLevels));
     }
     open_.push_back({std::move(empty), lines_});
     keys_.emplace_back();

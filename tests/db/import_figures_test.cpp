@@ -9,6 +9,7 @@
 #include "db/identity.h"
 #include "db/load.h"
 #include "db/query.h"
+#include "tests/db/refusal.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -24,13 +25,7 @@ std::vector<Figure> read(const std::string& text) {
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind, ErrorKind::invalid);
-    return error.what();
-  }
-  return "nothing was refused";
+  return refusal_of([&] { read(text); });
 }
 
 TEST(ReadFigures, ReadsCellsByTheirHeadingAndLeavesOutOthers) {

@@ -7,6 +7,7 @@
 
 #include "db/error.h"
 #include "temporary_directory.h"
+#include "tests/db/refusal.h"
 
 namespace db {
 namespace {
@@ -24,13 +25,7 @@ struct OpenImport : ::testing::Test {
   }
 
   std::string refusal(std::string_view bytes) const {
-    try {
-      open_import(file_of(bytes));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind, ErrorKind::invalid);
-      return error.what();
-    }
-    return "not refused";
+    return refusal_of([&] { open_import(file_of(bytes)); });
   }
 };
 

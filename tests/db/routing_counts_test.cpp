@@ -5,11 +5,11 @@
 
 #include <sstream>
 
-#include "db/error.h"
 #include "db/export.h"
 #include "db/import_routing.h"
 #include "db/load.h"
 #include "temporary_directory.h"
+#include "tests/db/refusal.h"
 
 namespace db {
 namespace {
@@ -25,13 +25,7 @@ RoutingCounts counts_in(const std::string& text, std::optional<int> experts = {}
 }
 
 std::string refusal_of_counts(const std::string& text, std::optional<int> experts = {}) {
-  try {
-    counts_in(text, experts);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind, ErrorKind::invalid);
-    return error.what();
-  }
-  return "not refused";
+  return refusal_of([&] { counts_in(text, experts); });
 }
 
 std::vector<std::int64_t> tokens_of(const RoutingCounts& counts, int step, int layer, int rank) {
@@ -66,7 +60,7 @@ TEST(RoutingCounts, CsvHasItsColumnsInAnyOrder) {
   EXPECT_EQ(counts.experts, 4);
   EXPECT_THAT(tokens_of(counts, 5, 1, 0), ElementsAre(0, 0, 7, 0));
   EXPECT_THAT(tokens_of(counts, 5, 1, 1), ElementsAre(1, 0, 0, 0));
-  EXPECT_THAT(counts_in("layer,expert,count\n0,2,1\n").remarks,
+  EXPECT_THAT(counts_in("layer,expert,count\n0,2,1\n0,0,1\n").remarks,
               Contains("experts 0 to 2 are named: --experts says if there are more"));
 }
 
@@ -115,6 +109,29 @@ TEST(RoutingCounts, RefusesCsvByLine) {
               HasSubstr("counts of ranks 0, 2: expected all from 0 to 2"));
 }
 
+TEST(RoutingCounts, HalfOfTheExpertsOrMoreAreNamed) {
+  EXPECT_THAT(refusal_of_counts("layer,expert,count\n0,0,1\n0,1,1\n0,999999,1\n"),
+              HasSubstr("r: names 3 experts up to 999999: expected half of them or more, or "
+                        "--experts N"));
+  EXPECT_THAT(refusal_of_counts(R"({"layer": 0, "top_indices": [[5, 60]]})"),
+              HasSubstr("names 2 experts up to 60"));
+  EXPECT_EQ(counts_in(R"({"layer": 0, "top_indices": [[5, 60]]})", 64).experts, 64);
+  EXPECT_EQ(counts_in("layer,expert,count\n0,0,1\n1,3,1\n").experts, 4) << "in any layer";
+}
+
+TEST(RoutingCounts, RefusesJsonOfManyLevels) {
+  const auto nested = [](int levels) {
+    const auto count = static_cast<std::size_t>(levels);
+    return std::string(count, '[') + std::string(count, ']');
+  };
+  EXPECT_THAT(refusal_of_counts(nested(100'000)),
+              HasSubstr("r, line 1: expected at most 64 levels of lists and objects"));
+  EXPECT_THAT(refusal_of_counts(nested(65)), HasSubstr("expected at most 64 levels"));
+  EXPECT_THAT(refusal_of_counts(nested(64)), HasSubstr("layer 0, expert 0 is [["));
+  EXPECT_THAT(refusal_of_counts(kRecord + "{\"a\": " + nested(64) + "}"),
+              HasSubstr("line 2: expected at most 64 levels"));
+}
+
 TEST(RoutingCounts, RefusesTracesByLine) {
   const auto with = [](const std::string& record) { return refusal_of_counts(kRecord + record); };
   EXPECT_THAT(with(kRecord.substr(0, 60)), HasSubstr("line 2: is not JSON (is it cut off?)"));
@@ -127,6 +144,8 @@ TEST(RoutingCounts, RefusesTracesByLine) {
               HasSubstr("an expert of token 0 is -1"));
   EXPECT_THAT(with(R"({"layer": 1, "num_tokens": 2, "top_indices": [[1, 0]]})"),
               HasSubstr("num_tokens is 2, and top_indices has 1"));
+  EXPECT_THAT(with(R"({"layer": 1, "topk": 3, "top_indices": [[1, 0]]})"),
+              HasSubstr("topk is 3, and token 0 chooses [1,0]"));
 }
 
 TEST(ImportRouting, CountsAreStoredOnceAndExportedAsCounts) {

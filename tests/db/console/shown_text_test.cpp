@@ -33,6 +33,13 @@ TEST(ShownText, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(shortened(std::string(100000, 'x'), 8), "xxxxx...");
 }
 
+TEST(ShownText, OneIsNoneOfSeveral) {
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "study", "studies"), "1 study");
+  EXPECT_EQ(counted(2, "study", "studies"), "2 studies");
+}
+
 TEST(ShownText, RangesHaveAnUpperEndOrNone) {
   EXPECT_EQ(integer_range(1, 8), "an integer from 1 to 8");
   EXPECT_EQ(integer_range(1, kAnyInteger), "an integer of at least 1");
