@@ -10,13 +10,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../experiments/expect.sh"
 fakes=$scratch/fakes
 mkdir "$fakes"
 fake() {  # fake NAME: stdin is its script, which knows the real one as $real
-  { echo '#!/usr/bin/env bash'; echo "real=$(command -v "$1" || true) bin=$bin scratch=$scratch"; cat; } > "$fakes/$1"
+  { echo '#!/usr/bin/env bash'; echo "real=$(command -v "$1" || true) bin=$bin scratch=$scratch module=$MOELAB_CUDA_MODULE"; cat; } > "$fakes/$1"
   chmod +x "$fakes/$1"
 }
 fake cmake <<'SCRIPT'
 if [[ $1 == --build ]]; then
   ninja -C "$2" -t query "tests/$4" > "$scratch/would_build" && rm -rf "$2/bin" && ln -s "$bin" "$2/bin"
-  mkdir -p "$2/lib/moelab" && cp "$MOELAB_CUDA_MODULE" "$2/lib/moelab"
+  mkdir -p "$2/lib/moelab" && cp "$module" "$2/lib/moelab"
 else
   env > "$scratch/environment"
   printf '%s\n' "$@" > "$scratch/definitions"
