@@ -1,64 +1,81 @@
-"""What ncu --csv --page raw has written: sums by kernel, the worst of moelab's own, counters of the longest launch."""
+"""What ncu --csv --page raw has written.
+
+    kernel_times.py longest N FILE   the longest launch of each of moelab's N kernels that take most time: their numbers
+    kernel_times.py table FILE       sums by kernel, the largest first
+    kernel_times.py counters FILE... a row for each launch
+"""
 
 import csv
 import sys
 
 TIME = "gpu__time_duration.sum"  # ns, as --print-units base writes it
-OTHERS = ("cublas", "nvjet", "cutlass", "gemm", "cudnn", "splitK", "Kernel2")  # kernels of libraries, by their names
+COUNTERS = {  # column: metric, how it is shown
+    "time (us)": (TIME, lambda ns: f"{ns / 1e3:.1f}"),
+    "read (MB)": ("dram__bytes_read.sum", lambda count: f"{count / 1e6:.1f}"),
+    "written (MB)": ("dram__bytes_write.sum", lambda count: f"{count / 1e6:.1f}"),
+    "memory (% of peak)": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "{:.0f}".format),
+    "SM (% of peak)": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "{:.0f}".format),
+    "warps (% of peak)": ("sm__warps_active.avg.pct_of_peak_sustained_active", "{:.0f}".format),
+    "registers": ("launch__registers_per_thread", "{:.0f}".format),
+    "blocks": ("launch__grid_size", "{:.0f}".format),
+    "threads of a block": ("launch__block_size", "{:.0f}".format),
+}
 
 
 def launches(file):
-    """Rows as dictionaries. The second line of the table has units; what the program printed stands before it."""
-    with open(file) as text:
+    """Rows as dictionaries. The second line of the table has units; what the program printed stands around it."""
+    with open(file, errors="replace") as text:
         lines = [line for line in text if line.startswith('"')]
-    rows = list(csv.DictReader(lines))
-    return [row for row in rows if row["ID"].isdigit()]
+    return [row for row in csv.DictReader(lines) if row["ID"].isdigit()]
 
 
 def number(text):
     return float(text.replace(",", ""))
 
 
-def short(name):
-    """Without arguments and parameters of templates, as --kernel-name compares it."""
-    return name.split("(")[0].split("<")[0].split("::")[-1].split(" ")[-1]
+def without_arguments(name):
+    """rows_kernel<256, 256, EmbedBody<Bf16>> of void moe::rows_kernel<(int)256, (int)256, moe::EmbedBody<moe::Bf16>>(T3)."""
+    for part in ("(anonymous namespace)::", "<unnamed>::", "(int)", "moe::"):
+        name = name.replace(part, "")
+    depth = 0
+    for i, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            name = name[:i]
+            break
+    return name.removeprefix("void ")
 
 
-def sums(rows):
-    times = {}
+def by_kernel(rows):
+    """The launches of each kernel, those that take most time together first."""
+    kernels = {}
     for row in rows:
-        total = times.setdefault(short(row["Kernel Name"]), [0, 0.0])
-        total[0] += 1
-        total[1] += number(row[TIME])
-    return sorted(times.items(), key=lambda item: -item[1][1])
+        kernels.setdefault(row["Kernel Name"], []).append(row)
+    return sorted(kernels.values(), key=lambda group: -sum(number(row[TIME]) for row in group))
+
+
+def print_row(*cells):
+    print("| " + " | ".join(cells) + " |")
 
 
 def main():
-    command, file = sys.argv[1], sys.argv[-1]
-    rows = launches(file)
-    if command == "worst":
-        own = [name for name, _ in sums(rows) if not any(other in name for other in OTHERS)]
-        print("\n".join(own[:int(sys.argv[2])]))
+    command = sys.argv[1]
+    if command == "longest":
+        own = [group for group in by_kernel(launches(sys.argv[3])) if "moe::" in group[0]["Kernel Name"]]
+        for group in own[:int(sys.argv[2])]:
+            print(max(group, key=lambda row: number(row[TIME]))["ID"])
     elif command == "table":
-        print("| kernel | launches | time (ms) |\n| --- | --- | --- |")
-        for name, (count, time) in sums(rows)[:15]:
-            print(f"| `{name}` | {count} | {time / 1e6:.3f} |")
+        print_row("kernel", "launches", "time (ms)")
+        print_row("---", "---", "---")
+        for group in by_kernel(launches(sys.argv[2]))[:20]:
+            print_row(f"`{without_arguments(group[0]['Kernel Name'])}`", str(len(group)),
+                      f"{sum(number(row[TIME]) for row in group) / 1e6:.3f}")
     else:
-        longest = {}
-        for row in rows:
-            name = short(row["Kernel Name"])
-            if name not in longest or number(row[TIME]) > number(longest[name][TIME]):
-                longest[name] = row
-        print("| kernel | time (us) | read (MB) | written (MB) | memory (% of peak) | SM (% of peak) | warps (% of peak) "
-              "| registers | grid, block |\n|" + " --- |" * 9)
-        for name, row in sorted(longest.items(), key=lambda item: -number(item[1][TIME])):
-            get = lambda metric: number(row[metric])  # noqa: E731
-            print(f"| `{name}` | {get(TIME) / 1e3:.1f} | {get('dram__bytes_read.sum') / 1e6:.1f} "
-                  f"| {get('dram__bytes_write.sum') / 1e6:.1f} "
-                  f"| {get('dram__throughput.avg.pct_of_peak_sustained_elapsed'):.0f} "
-                  f"| {get('sm__throughput.avg.pct_of_peak_sustained_elapsed'):.0f} "
-                  f"| {get('sm__warps_active.avg.pct_of_peak_sustained_active'):.0f} "
-                  f"| {row['launch__registers_per_thread']} | {row['launch__grid_size']}, {row['launch__block_size']} |")
+        print_row("kernel", *COUNTERS)
+        print_row(*["---"] * (len(COUNTERS) + 1))
+        for row in [row for file in sys.argv[2:] for row in launches(file)]:
+            print_row(f"`{without_arguments(row['Kernel Name'])}`",
+                      *(show(number(row[metric])) for metric, show in COUNTERS.values()))
 
 
 main()

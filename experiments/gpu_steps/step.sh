@@ -4,6 +4,10 @@
 set -euo pipefail
 steps=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 database=(--db "$GPU_DB")
+# Where the toolkit's tools are, when nobody has named them.
+for folder in /usr/local/cuda/bin /opt/nvidia/nsight-compute/*; do
+  if [[ -d $folder ]]; then PATH=$PATH:$folder; fi
+done
 
 # Sizes of a GPU, or of one in software, whose rates are made up and never stored as measurements.
 if [[ $GPU_DEVICE == cuda ]]; then

@@ -20,20 +20,17 @@ SCRIPT
 fake ncu <<'SCRIPT'
 [[ $* == *"--clock-control none"* ]] || exit 1
 echo "iteration loss"
-if [[ $* == *--kernel-name* ]]; then
-  [[ $* == *'regex:^(rows_kernel|add_kernel)$'* ]] || exit 1
-  echo '"ID","Kernel Name","dram__bytes_read.sum","dram__bytes_write.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","launch__block_size","launch__grid_size","launch__registers_per_thread","sm__throughput.avg.pct_of_peak_sustained_elapsed","sm__warps_active.avg.pct_of_peak_sustained_active"'
-  echo '"","","byte","byte","%","ns","","","register/thread","%","%"'
-  echo '"0","void moe::rows_kernel<float, 4>(int)","2,000,000","1,000,000","41.2","1,500","256","132","40","12","87.6"'
-  echo '"1","void moe::rows_kernel<float, 4>(int)","4,000,000","1,000,000","61.2","3,500","256","132","40","12","87.6"'
-else
-  echo '"ID","Kernel Name","gpu__time_duration.sum"'
-  echo '"","","ns"'
-  for launch in 'void moe::rows_kernel<float, 4>(int)","1,500' 'nvjet_tst_128x256_64x4(int)","9,000' 'add_kernel(float *)","2,000' \
-    'void moe::rows_kernel<float, 4>(int)","3,500'; do
-    echo "\"$((++i))\",\"$launch\""
-  done
+kernels=('void moe::rows_kernel<(int)256, (int)256, moe::EmbedBody<moe::Bf16>>(T3)","1,500' 'nvjet_tst_128x256_64x4(int)","9,000'
+  'moe::(anonymous namespace)::add(float *)","2,000' 'void moe::rows_kernel<(int)256, (int)256, moe::EmbedBody<moe::Bf16>>(T3)","3,500')
+if [[ $* =~ --launch-skip\ ([0-9]+)\ --launch-count\ 1\ --kill\ yes ]]; then
+  echo '"ID","Kernel Name","gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum","dram__throughput.avg.pct_of_peak_sustained_elapsed","sm__throughput.avg.pct_of_peak_sustained_elapsed","sm__warps_active.avg.pct_of_peak_sustained_active","launch__registers_per_thread","launch__grid_size","launch__block_size"'
+  echo '"","","ns","byte","byte","%","%","%","register/thread","",""'
+  echo "\"0\",\"${kernels[${BASH_REMATCH[1]}]}\",\"4,000,000\",\"1,000,000\",\"61.2\",\"12\",\"87.6\",\"40\",\"132\",\"256\""
+  exit 9
 fi
+echo '"ID","Kernel Name","gpu__time_duration.sum"'
+echo '"","","ns"'
+for i in 0 1 2 3; do echo "\"$i\",\"${kernels[i]}\""; done
 SCRIPT
 export PATH=$scratch/fakes:$PATH
 
@@ -71,7 +68,8 @@ expect "what a step cannot do is said" says '^8_sanitizers: not possible here: '
 expect "losses stand beside the processor's" page '^\| 5 \| [0-9.]+ \| [0-9.]+ \|$'
 expect "ops stand beside their limits" page '^\| backward \| .*expert.* \| [0-9.]+ \|$'
 expect "kernels of moelab have counters, of their longest launch" page \
-  '^\| `rows_kernel` \| 3.5 \| 4.0 \| 1.0 \| 61 \| 12 \| 88 \| 40 \| 132, 256 \|$'
+  '^\| `rows_kernel<256, 256, EmbedBody<Bf16>>` \| 3.5 \| 4.0 \| 1.0 \| 61 \| 12 \| 88 \| 40 \| 132 \| 256 \|$'
+expect "and those of libraries only time" equal "$(grep -c '^| `nvjet_' "$out/gpu.md")" 1
 expect "the clocks are in the page" page 'clocks of GPU 0: SM 1755 MHz'
 expect "and in a file" grep -q '^2026/11/29 05:00:00.000,0,1755,3201,.*2_layer' "$out/clocks.csv"
 expect "every test that ran passed" page '^[1-9][0-9]* tests pass, 0 fail and 0 are skipped'
