@@ -13,6 +13,10 @@ class NoDevice(Exception):
     pass
 
 
+class NoPyTorch(Exception):
+    pass
+
+
 @dataclasses.dataclass
 class Found:
     kind: str  # cuda, or emulated
@@ -32,8 +36,9 @@ def train_two_steps(bin, database, scratch):
         try:
             code = process.wait(PROBE_S)
         except subprocess.TimeoutExpired:
+            raise NoDevice(f"a training of two steps did not end within {PROBE_S} s on the device") from None
+        finally:
             process.kill()
-            raise NoDevice(f"a training of two steps did not end within {PROBE_S} s on the device")
         said.seek(0)
         text = said.read()
     if code == 2 and ("no CUDA device" in text or "without CUDA" in text):
@@ -71,8 +76,14 @@ def find(bin, database, scratch):
     return found
 
 
-def venv_with_torch():
-    """The environment of python3, where it has PyTorch; else ''."""
+def venv_with_torch(named):
+    """The Python environment `named`, which must have PyTorch, or else that of python3 where it has it, or else ''."""
     asks = "import sys, torch, numpy; print(sys.prefix)"
-    answer = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True)
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+    python = pathlib.Path(named) / "bin" / "python" if named else sys.executable
+    try:
+        answer = subprocess.run([python, "-c", asks], capture_output=True, text=True)
+    except OSError as problem:
+        raise NoPyTorch(f"--venv {named}: {problem}") from problem
+    if answer.returncode != 0 and named:
+        raise NoPyTorch(f"--venv {named}: {(answer.stderr.strip().splitlines() or ['python fails'])[-1]}")
+    return named or (answer.stdout.strip() if answer.returncode == 0 else "")

@@ -26,23 +26,18 @@ class Results:
     def __init__(self, file, found):
         self.key = (found.revision, found.card)
         self.file = file
-        try:
-            with self.connection() as connection:
-                connection.execute(TABLE)
-        except sqlite3.Error as problem:
-            raise Unreadable(f"{file}: {problem}") from problem
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
+        with self.connection() as connection:
+            connection.execute(TABLE)
 
     @contextlib.contextmanager
     def connection(self):
         """Open for one change only: a step's programs find the database closed."""
-        with contextlib.closing(sqlite3.connect(self.file, timeout=10)) as connection, connection:
-            yield connection
+        try:
+            with contextlib.closing(sqlite3.connect(self.file, timeout=10)) as connection:
+                with connection:
+                    yield connection
+        except sqlite3.Error as problem:
+            raise Unreadable(f"{self.file}: {problem}") from problem
 
     def row_of(self, step):
         with self.connection() as connection:
@@ -64,6 +59,6 @@ class Results:
         """One whole file, which has its name only then."""
         part = target.with_name(target.name + ".part")
         part.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(self.file, timeout=10)) as connection:
+        with self.connection() as connection:
             connection.execute("VACUUM INTO ?", (str(part),))
         os.replace(part, target)

@@ -12,6 +12,10 @@ mkdir -p "$scratch/build/lib/moelab" "$scratch/far"
 ln -s "$(readlink -f "$bin")" "$scratch/build/bin"
 cp "$MOELAB_CUDA_MODULE" "$scratch/build/lib/moelab"
 unset MOELAB_CUDA_MODULE
+touch "$scratch/build/lib/moelab/libmoelab_cuda.so"
+expect "two modules are refused: a device in software would stand for a GPU" equal \
+  "$("$root/tests/pack_for_gpu" "$scratch/build" "$scratch/far" 2>&1 | grep -c 'libmoelab_cuda_emulated.so: expected one alone')" 1
+rm "$scratch/build/lib/moelab/libmoelab_cuda.so"
 quietly() { "$@" > "$scratch/log" 2>&1 || { cat "$scratch/log"; return 1; }; }
 expect "a build is packed" quietly "$root/tests/pack_for_gpu" "$scratch/build" "$scratch/far/moelab-gpu.tar.gz"
 expect "its size is said" grep -qE '^.*/moelab-gpu.tar.gz: [1-5]?[0-9] MiB, [0-9]+ unpacked$' "$scratch/log"
@@ -49,7 +53,9 @@ chmod +x "$scratch/ldd"
 misses() { ! PATH=$scratch:$PATH "$packed/experiments/gpu" --out "$scratch/out" > "$scratch/log" 2>&1 &&
   grep -q '^gpu: libcublas.so.99: neither in ' "$scratch/log"; }
 expect "a library that is nowhere is named" misses
-mkdir -p "$scratch/venv/lib/python3/site-packages/nvidia/cublas/lib"
+mkdir -p "$scratch/venv/lib/python3/site-packages/nvidia/cublas/lib" "$scratch/venv/bin"
+printf '#!/bin/sh\n' > "$scratch/venv/bin/python"
+chmod +x "$scratch/venv/bin/python"
 touch "$scratch/venv/lib/python3/site-packages/nvidia/cublas/lib/libcublas.so.99"
 printf '#!/bin/sh\n[ -e %s/lib/libcublas.so.99 ] || echo "	libcublas.so.99 => not found"\n' "$packed" > "$scratch/ldd"
 finds() { PATH=$scratch:$PATH quietly "$packed/experiments/gpu" --out "$scratch/out" --venv "$scratch/venv"; }

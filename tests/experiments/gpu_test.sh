@@ -92,4 +92,7 @@ expect "and named" says 'not done: 0_card, .*, 9_pictures$'
 echo "no database" > "$scratch/out/gpu.db"
 expect "a file that is no database is wrong use" runs 2
 expect "a budget of nothing, too" runs 2 --budget 0
+rm "$scratch/out/gpu.db"
+expect "an environment without PyTorch, too" runs 2 --venv "$scratch"
+expect "which is named" says "^gpu: --venv $scratch: "
 exit $((failures > 0))
