@@ -77,6 +77,22 @@ expect "no time is a measurement" equal "$(stored 'SELECT count(*) FROM measurem
 expect "trainings are of a device in software" equal "$(stored 'SELECT DISTINCT device FROM run')" "emulated "
 expect "the database is sound" "$bin/moe-db" check --db "$db"
 
+# Asked to end while a step hangs, it ends the step.
+mkdir "$scratch/one"
+cp "$scratch/steps/step.sh" "$scratch/one"
+sed 's/^# limit: .*/# limit: 99 s/' "$scratch/steps/4_mixtral_layer" > "$scratch/one/4_mixtral_layer"
+chmod +x "$scratch/one/4_mixtral_layer"
+"$root/experiments/gpu" --bin "$bin" --out "$scratch/other" --steps "$scratch/one" > "$scratch/said" 2>&1 &
+for ((i = 0; i < 600; ++i)); do
+  if pgrep -f 'sleep 4321' > "$scratch/sleeps"; then break; fi
+  sleep 0.1
+done
+expect "a step has begun" test -s "$scratch/sleeps"
+code=0
+kill $! && wait $! || code=$?
+expect "a call that is asked to end says so" equal "$code" 143
+expect "and leaves nothing of the step" equal "$(pgrep -f 'sleep 4321' | wc -l)" 0
+
 # The same steps, mended.
 mv "$scratch/3_limits" "$scratch/4_mixtral_layer" "$scratch/steps"
 expect "a second call ends with 0" runs 0 --steps "$scratch/steps"
