@@ -15,7 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4, "gpu-layer": 20}
 
 
-WARMUP, COMPILED_WARMUP = 3, 5  # as in pytorch_step.py
+WARMUP = 3  # as in pytorch_step.py
+COMPILED_WARMUP = 5  # rows of experts differ from step to step, so code is made twice
 
 
 def step_s(command, steps, warmup=WARMUP):
@@ -76,7 +77,7 @@ def main():
                        arguments.device]
             times = [ours, step_s(pytorch, steps)]
             if arguments.compile:
-                times.append(step_s([*pytorch, "--compile"], steps, COMPILED_WARMUP))
+                times.append(step_s([*pytorch, "--compile", str(COMPILED_WARMUP)], steps, COMPILED_WARMUP))
             turns[model, precision, threads].append(times)
             print(f"{model}, {precision}, threads {threads}: {' and '.join(f'{time * 1e3:.1f}' for time in times)} ms",
                   file=sys.stderr, flush=True)

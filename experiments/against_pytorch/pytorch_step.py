@@ -1,7 +1,7 @@
 """The model of moe/model/model.h in PyTorch eager, float32 or autocast to bfloat16, as one would write it to be fast.
 
-    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda [--compile]
-                                                                        prints a line after each step, WARMUP more of them
+    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda   prints a line after each step, WARMUP more of them
+    python pytorch_step.py ... --compile WARMUP                         compiled
     python pytorch_step.py --check                                      compares it with tests/golden/make_golden.py in float64
 
 Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import make_golden as golden  # noqa: E402
 
-WARMUP, COMPILED_WARMUP = 3, 5  # as in compare.py; rows of experts differ, so that code is made more than once
+WARMUP = 3  # as in compare.py
 MODEL = golden.Model()  # what --check compares; a model file's otherwise
 
 
@@ -173,9 +173,10 @@ def main():
     text = b"".join(path.read_bytes() for path in files)
     text = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
     generator = torch.Generator().manual_seed(1)
-    compiled = sys.argv[6:] == ["--compile"]
-    compute = torch.compile(forward) if compiled else forward
-    for step in range((COMPILED_WARMUP if compiled else WARMUP) + int(sys.argv[3])):
+    compute, warmup = forward, WARMUP
+    if sys.argv[6:7] == ["--compile"]:
+        compute, warmup = torch.compile(forward), int(sys.argv[7])
+    for step in range(warmup + int(sys.argv[3])):
         first = torch.randint(0, len(text) - golden.L - 1, (golden.B, 1), generator=generator)
         sample = text[first + torch.arange(golden.L + 1)].to(device)
         optimizer.zero_grad()

@@ -25,7 +25,8 @@ case "$*" in
   *compare.py*) exec python3 -c 'import runpy, sys; sys.executable = sys.argv.pop(1); sys.argv.pop(0); sys.dont_write_bytecode = True
 runpy.run_path(sys.argv[0], run_name="__main__")' "$0" "${@:2}" ;;
   *--check*) ;;
-  *pytorch_step.py*) warmup=3; if [[ $* == *--compile ]]; then warmup=5; fi
+  *pytorch_step.py*) warmup=3
+    if [[ $7 == --compile ]]; then warmup=$8; fi
     for ((i = 1; i <= $5 + warmup; ++i)); do echo "{\"iteration\": $i, \"loss\": 1}"; done ;;
 esac
 FAKE
