@@ -43,9 +43,9 @@ class Outcome:
 
 
 def steps_of(folder):
-    """In the order of their names, which begin with a number."""
+    """In the order of the numbers that their names begin with."""
     steps = []
-    for file in sorted(folder.glob("[0-9]_*")):
+    for file in sorted(folder.glob("[0-9]*_*"), key=lambda file: int(file.name.partition("_")[0])):
         head = file.read_text()[:1000]
         title = re.search(r"^# title: (.+)$", head, re.M)
         limit = re.search(r"^# limit: ([0-9.]+) s$", head, re.M)

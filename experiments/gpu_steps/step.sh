@@ -11,9 +11,11 @@ done
 
 # Sizes of a GPU, or of one in software, whose rates are made up and never stored as measurements.
 if [[ $GPU_DEVICE == cuda ]]; then
-  store=("${database[@]}") budget=0.3 threads=()
+  store=("${database[@]}") budget=0.3 threads=() layer_sizes=(--steps 12)
 else
   store=() budget=0.01 threads=(--threads 1)
+  layer_sizes=(--steps 3 --set model.sequence_length=16 --set model.d_model=16 --set model.d_hidden=56
+    --set model.heads=2 --data "$GPU_ROOT/README.md")
 fi
 
 # impossible TEXT: ends a step that cannot be done here.
@@ -63,6 +65,21 @@ take_limits() {
   fi
 }
 
+# beside_pytorch MODEL ARGUMENT...: the table of against_pytorch, or why there is none.
+beside_pytorch() {
+  local code=0
+  if [[ $GPU_DEVICE != cuda ]]; then
+    echo "PyTorch: not beside a device in software."
+  elif [[ -z $GPU_VENV ]]; then
+    echo "PyTorch: not on this machine (--venv names an environment that has it)."
+  else
+    "$GPU_ROOT/experiments/against_pytorch/run" --bin "$GPU_BIN" --device cuda --precisions bf16 --threads "$(nproc)" \
+      --venv "$GPU_VENV" --models "$@" || code=$?
+  fi
+  echo
+  return "$code"
+}
+
 # op_table RUN: the ops of a typical step by time, beside what their FLOPs or bytes take at the limits of the card.
 op_table() {
   take_limits
@@ -92,4 +109,16 @@ phase_table() {
       round(1e3 * avg(alone_s), 2) AS 'products alone (ms)',
       round(100 * sum(alone_s) / sum(phase_s), 1) AS 'alone / phase (%)'
     FROM phases GROUP BY phase ORDER BY phase DESC"
+}
+
+# other_layer MODEL ARGUMENT...: beside PyTorch; its ops and phases beside the limits. The arguments are for software.
+other_layer() {
+  [[ -e $GPU_ROOT/experiments/models/$1.toml ]] || impossible "no model $1 in this build"
+  local code=0 run_of_layer
+  beside_pytorch "$1" --rounds 2 || code=$?
+  if [[ $GPU_DEVICE == cuda ]]; then set -- "$1"; fi
+  run_of_layer=$(trains "$1" "${layer_sizes[@]}" "${@:2}")
+  op_table "$run_of_layer"
+  phase_table "$run_of_layer"
+  return "$code"
 }

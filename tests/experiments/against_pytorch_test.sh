@@ -26,7 +26,7 @@ case "$*" in
 runpy.run_path(sys.argv[0], run_name="__main__")' "$0" "${@:2}" ;;
   *--check*) ;;
   *pytorch_step.py*) warmup=3
-    if [[ $7 == --compile ]]; then warmup=$8; fi
+    if [[ ${8-} == --compile ]]; then warmup=$9; fi
     for ((i = 1; i <= $5 + warmup; ++i)); do echo "{\"iteration\": $i, \"loss\": 1}"; done ;;
 esac
 FAKE
