@@ -67,6 +67,7 @@ class NcclCommunicator : public Communicator {
     void* token = nullptr;
     check(cudaMalloc(&token, sizeof(std::int32_t)), "cudaMalloc");
     token_ = DeviceMemory(token);
+    check(cudaMemset(token, 0, sizeof(std::int32_t)), "cudaMemset");
     family_.add(member_);
   }
 
