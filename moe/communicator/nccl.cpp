@@ -38,6 +38,8 @@ ncclDataType_t nccl_type(DType dtype) {
       return ncclBfloat16;
     case DType::i32:
       return ncclInt32;
+    case DType::remainder:
+      break;  // remainders move through the host alone
   }
   throw std::invalid_argument("NCCL: unknown dtype");
 }
