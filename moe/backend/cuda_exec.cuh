@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
 template <class Out, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads, least_blocks<F>(kBlockThreads))
     map_kernel(std::int64_t count, Out* out, F f, const In*... in) {
-  map_elements(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
-               std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);
+  map_elements<false>(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
+                      std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);
 }
 
 /// (first[i], second[i]) = f(in[i]...)
@@ -58,7 +58,7 @@ template <class Out, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads)
     map_two_kernel(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
   constexpr int width = kPackWidth<Out, In...>;
-  for_packs<width, false>(
+  for_packs<width, false, false>(
       count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
       std::int64_t{gridDim.x} * kBlockThreads, begin_packs<width>(first, second, in...),
       [&](std::int64_t place, auto) {

@@ -7,18 +7,19 @@
 #include "moe/kernels/wide_loads.h"
 
 /// How threads share the elements of arrays: thread `rank` of `threads` has the packs `rank`,
-/// `rank` + `threads` and so on, 16 bytes of the smallest type. Addresses decide how it loads them,
-/// but not which it has: so a thread finds again what it wrote itself, and sums have one order.
+/// `rank` + `threads` and so on, 16 bytes of the smallest type, or such elements where packs do not
+/// divide n. In a team (`fixed`) addresses decide how it loads them, but not which it has: so a thread
+/// finds again what it wrote itself, and sums have one order.
 namespace moe {
 
 /// How many of its packs of a row a thread keeps in registers.
 inline constexpr int kHeldPacks = 4;
 
-/// A row that is read more than once, and what its thread keeps of it. Where the addresses of a row
-/// do not begin packs, it is read from memory each time.
+/// A row that is read more than once, and what its thread keeps of it.
 template <class T>
 struct HeldRow {
   const T* at;
+  bool kept;  ///< otherwise it is read from memory each time
   Pack<T, kPackWidth<T>> packs[kHeldPacks];
 };
 
@@ -39,6 +40,15 @@ __device__ T* address_of(T* at) {
 template <class T>
 __device__ const T* address_of(const HeldRow<T>& row) {
   return row.at;
+}
+
+template <int width, class T>
+__device__ bool has_packs(const T* at) {
+  return begin_packs<width>(at);
+}
+template <int width, class T>
+__device__ bool has_packs(const HeldRow<T>& row) {
+  return row.kept;
 }
 
 /// The `nth` pack of a thread, the one at `place`.
@@ -64,13 +74,14 @@ __device__ void store_pack(T* at, std::int64_t place,
 template <int width, class T>
 __device__ void store_pack(const HeldRow<T>&, std::int64_t, const Pack<T, width>&) {}
 
-/// Calls pack(place, which pack of the thread it is) for the full packs of a thread, where addresses
-/// allow them (`wide`), and single(i) for its other elements; both in order. Which pack it is, is a
+/// Calls pack(place, which pack of the thread it is) for the packs of a thread, where addresses allow
+/// them (`wide`), and single(i) for its other elements; both in order. Which pack it is, is a
 /// constant where it is less than kHeldPacks and `counted`.
-template <int width, bool counted, class F, class G>
+template <int width, bool fixed, bool counted, class F, class G>
 __device__ void for_packs(std::int64_t n, std::int64_t rank, std::int64_t threads, bool wide,
                           F pack, G single) {
-  const std::int64_t full = wide ? n / width : 0;
+  const bool divide = !fixed || n % width == 0;
+  const std::int64_t full = wide && divide ? n / width : 0;
   std::int64_t place = rank;
   if constexpr (counted) {
     const auto one = [&](auto nth) {
@@ -82,19 +93,24 @@ __device__ void for_packs(std::int64_t n, std::int64_t rank, std::int64_t thread
     (std::make_integer_sequence<int, kHeldPacks>{});
   }
   for (; place < full; place += threads) pack(place, std::integral_constant<int, kHeldPacks>{});
-  for (; place * width < n; place += threads) {
-    for (int i = 0; i < width && place * width + i < n; ++i) single(place * width + i);
+  if (fixed && divide) {
+    for (; place * width < n; place += threads) {
+      for (int i = 0; i < width; ++i) single(place * width + i);
+    }
+  } else {
+    for (std::int64_t i = full * width + rank; i < n; i += threads) single(i);
   }
 }
 
 /// out[i] = f(in[i]...) for i < n, by thread `rank` of `threads`. f may change elements of arrays
 /// that are not const. Where `keeps`, the result holds what of `out` is the thread's.
-template <bool keeps, class Out, class F, class... In>
+template <bool fixed, bool keeps, class Out, class F, class... In>
 __device__ HeldRow<Out> map_and_hold(std::int64_t n, std::int64_t rank, std::int64_t threads,
                                      Out* out, F f, const In&... in) {
   constexpr int width = kPackWidth<Out, Element<In>...>;
   static_assert(!keeps || width == kPackWidth<Out>, "a row that is held is of the smallest type");
-  HeldRow<Out> held{out, {}};
+  const bool wide = (begin_packs<width>(out) && ... && has_packs<width>(in));
+  HeldRow<Out> held{out, wide, {}};
   const auto pack = [&](std::int64_t place, auto nth) {
     // All are loaded before the first is stored.
     const auto on = [&](Pack<Element<In>, width>... packs) {
@@ -106,19 +122,18 @@ __device__ HeldRow<Out> map_and_hold(std::int64_t n, std::int64_t rank, std::int
     };
     on(load_pack<width, decltype(nth)::value>(in, place)...);
   };
-  for_packs<width, keeps || (... || kIsHeld<In>)>(
-      n, rank, threads, begin_packs<width>(out, address_of(in)...), pack,
-      [&](std::int64_t i) { out[i] = f(address_of(in)[i]...); });
+  for_packs<width, fixed, keeps || (... || kIsHeld<In>)>(
+      n, rank, threads, wide, pack, [&](std::int64_t i) { out[i] = f(address_of(in)[i]...); });
   return held;
 }
 
-template <class Out, class F, class... In>
+template <bool fixed, class Out, class F, class... In>
 __device__ void map_elements(std::int64_t n, std::int64_t rank, std::int64_t threads, Out* out, F f,
                              const In&... in) {
-  map_and_hold<false>(n, rank, threads, out, f, in...);
+  map_and_hold<fixed, false>(n, rank, threads, out, f, in...);
 }
 
-/// Calls f(in[i]...) for the elements of thread `rank` of `threads`, in order.
+/// Calls f(in[i]...) for the elements of thread `rank` of a team of `threads`, in order.
 template <class F, class... In>
 __device__ void visit_elements(std::int64_t n, std::int64_t rank, std::int64_t threads, F f,
                                const In&... in) {
@@ -129,8 +144,9 @@ __device__ void visit_elements(std::int64_t n, std::int64_t rank, std::int64_t t
     };
     on(load_pack<width, decltype(nth)::value>(in, place)...);
   };
-  for_packs<width, (... || kIsHeld<In>)>(n, rank, threads, begin_packs<width>(address_of(in)...),
-                                         pack, [&](std::int64_t i) { f(address_of(in)[i]...); });
+  for_packs<width, true, (... || kIsHeld<In>)>(n, rank, threads, (... && has_packs<width>(in)),
+                                               pack,
+                                               [&](std::int64_t i) { f(address_of(in)[i]...); });
 }
 
 }  // namespace moe

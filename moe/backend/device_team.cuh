@@ -13,7 +13,7 @@ namespace moe {
 
 /// The team of a row on the device: `threads` neighbouring threads, a warp or a whole block. Its
 /// functions are those of SerialTeam, whose comment is their contract. The order of sums depends
-/// only on n and `threads`.
+/// only on n, the types and `threads`.
 template <int threads>
 class DeviceTeam {
   static_assert(threads == 32 || (threads % 32 == 0 && (threads & (threads - 1)) == 0));
@@ -26,20 +26,20 @@ class DeviceTeam {
 
   template <class Out, class F, class... In>
   __device__ void map(std::int64_t n, Out* out, F f, const In&... in) const {
-    map_elements(n, rank(), threads, out, f, constant(in)...);
+    map_elements<true>(n, rank(), threads, out, f, constant(in)...);
   }
 
   template <class Out, class F, class... T>
   __device__ void update(std::int64_t n, Out* out, F f, T*... arrays) const {
-    map_elements(n, rank(), threads, out, f, arrays...);
+    map_elements<true>(n, rank(), threads, out, f, arrays...);
   }
 
   template <class T>
   __device__ HeldRow<T> hold(std::int64_t n, const T* in) const {
     constexpr int width = kPackWidth<T>;
-    HeldRow<T> held{in, {}};
-    for_packs<width, true>(
-        n, rank(), threads, begin_packs<width>(in),
+    HeldRow<T> held{in, begin_packs<width>(in), {}};
+    for_packs<width, true, true>(
+        n, rank(), threads, held.kept,
         [&](std::int64_t place, auto nth) {
           constexpr int which = decltype(nth)::value;
           if constexpr (which < kHeldPacks) held.packs[which] = pack_at<width>(in, place);
@@ -49,7 +49,7 @@ class DeviceTeam {
   }
   template <class Out, class F, class... In>
   __device__ HeldRow<Out> hold(std::int64_t n, Out* out, F f, const In*... in) const {
-    return map_and_hold<true>(n, rank(), threads, out, f, in...);
+    return map_and_hold<true, true>(n, rank(), threads, out, f, in...);
   }
 
   template <class F>
