@@ -27,12 +27,9 @@ struct SumTargets {
 
 /// The elements of a matrix as terms: their sums are the gradient of a bias.
 template <class Stored>
-struct ElementTerms {
-  const Stored* in;
-  std::int64_t width;
-
-  MOE_BODY Sums<Wide<Stored>, 1> operator()(std::int64_t row, std::int64_t column) const {
-    return {in[row * width + column]};
+struct ElementTerm {
+  MOE_BODY Sums<Wide<Stored>, 1> operator()(std::int64_t, Stored element) const {
+    return {element};
   }
 };
 

@@ -1,8 +1,16 @@
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
 #include "moe/kernels/view.h"
+#include "moe/kernels/wide_loads.h"
 
 namespace moe {
 
@@ -61,6 +69,95 @@ struct RotaryBody {
   }
 };
 
+/// angles[position, 0 or 1, c]: cosine and sine of the angle, worked out as RotaryBody does.
+template <class Real>
+struct RotaryAngles {
+  Real* angles;
+  std::int64_t half;
+  double rate, sense;
+
+  MOE_BODY void operator()(std::int64_t i) const {
+    const std::int64_t position = i / half, c = i % half;
+    const double angle =
+        sense * static_cast<double>(position) * std::exp(rate * static_cast<double>(c));
+    Real* const out = angles + 2 * half * position + c;
+    out[0] = static_cast<Real>(std::cos(angle));
+    out[half] = static_cast<Real>(std::sin(angle));
+  }
+};
+
+/// As RotaryBody, with angles that are stored and `pack` pairs at a time. A team per token.
+template <class Stored, int pack>
+struct TurnByAnglesBody {
+  static constexpr bool kWideRows = true;
+  using Real = Wide<Stored>;
+  const Stored* in;
+  Stored* out;
+  const Real* angles;
+  std::int64_t columns, sequence_length;
+  std::int32_t turned_heads, half;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t token) const {
+    const Stored* const x = in + token * columns;
+    Stored* const y = out + token * columns;
+    const std::int32_t of_head = half / pack;  // packs
+    const Real* const cosines = angles + token % sequence_length * 2 * half;
+    team.for_each(std::int64_t{turned_heads} * of_head, [=](std::int64_t i) {
+      const auto which = static_cast<std::int32_t>(i);
+      const std::int32_t head = which / of_head, place = which % of_head;
+      const std::int64_t first = std::int64_t{2} * head * of_head + place, second = first + of_head;
+      const Pack<Stored, pack> a = pack_at<pack>(x, first), b = pack_at<pack>(x, second);
+      const Pack<Real, pack> cosine = pack_at<pack>(cosines, place),
+                             sine = pack_at<pack>(cosines, of_head + place);
+      Pack<Stored, pack> turned_a, turned_b;
+      for (int k = 0; k < pack; ++k) {
+        turned_a.value[k] = a.value[k] * cosine.value[k] - b.value[k] * sine.value[k];
+        turned_b.value[k] = a.value[k] * sine.value[k] + b.value[k] * cosine.value[k];
+      }
+      pack_at<pack>(y, first) = turned_a;
+      pack_at<pack>(y, second) = turned_b;
+    });
+    if (in == out) return;
+    const std::int64_t turned = std::int64_t{2} * turned_heads * half;
+    team.map(
+        columns - turned, y + turned, [](Stored value) { return value; }, x + turned);
+  }
+};
+
+/// False, having done nothing, where the executor has no room for the angles of all positions.
+template <class Stored, class Exec>
+bool turn_by_angles(Exec& exec, const RotaryBody<Stored>& body) {
+  if constexpr (requires { exec.scratch(std::size_t{}); }) {
+    using Real = Wide<Stored>;
+    const std::int64_t half = body.head_width / 2, angles = body.sequence_length * half;
+    auto* const room =
+        static_cast<Real*>(exec.scratch(static_cast<std::size_t>(2 * angles) * sizeof(Real)));
+    if (room == nullptr) return false;
+    exec.elements(angles,
+                  RotaryAngles<Real>{room, half, -2 * body.log_base / static_cast<double>(2 * half),
+                                     body.sense});
+    const auto turn = [&]<int pack>(std::integral_constant<int, pack>) {
+      exec.rows(body.tokens, body.columns,
+                TurnByAnglesBody<Stored, pack>{
+                    body.in, body.out, room, body.columns, body.sequence_length,
+                    static_cast<std::int32_t>(body.turned_heads), static_cast<std::int32_t>(half)});
+    };
+    const auto aligned = [](const Stored* at) {
+      return reinterpret_cast<std::uintptr_t>(at) % kPackBytes == 0;
+    };
+    constexpr int most = kPackWidth<Stored>;
+    if (half % most == 0 && body.columns % most == 0 && aligned(body.in) && aligned(body.out)) {
+      turn(std::integral_constant<int, most>{});
+    } else {
+      turn(std::integral_constant<int, 1>{});
+    }
+    return true;
+  } else {
+    return false;
+  }
+}
+
 template <class Stored, class Exec, class Kind>
 void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) {
   const View& qkv = bound.reads[0];
@@ -71,11 +168,19 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
                            std::to_string(parts) + " heads of even width");
   }
   const std::int64_t length = op.sequence_length;
+  const RotaryBody<Stored> body{data_of<Stored>(qkv),
+                                data_of<Stored>(bound.writes[0]),
+                                qkv.rows,
+                                qkv.columns,
+                                op.heads + std::int64_t{op.key_value_heads},
+                                head_width,
+                                length,
+                                std::log(op.base),
+                                sense};
+  if (turn_by_angles(exec, body)) return;
   const std::int64_t group = length * RotaryBody<Stored>::kSequences;
   exec.rows((qkv.rows + group - 1) / group * length, qkv.columns * RotaryBody<Stored>::kSequences,
-            RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.rows,
-                               qkv.columns, op.heads + std::int64_t{op.key_value_heads}, head_width,
-                               length, std::log(op.base), sense});
+            body);
 }
 
 template <class Stored, class Exec>

@@ -50,6 +50,7 @@ TEST(Kernels, InFloatAgreeWithDouble) { expect_float_like_double(kernel_cases())
 
 TEST(Kernels, OfLargeShapesInFloatAgreeWithDouble) {
   expect_float_like_double(large_kernel_cases());
+  expect_float_like_double(wide_kernel_cases());
 }
 
 void expect_bf16_like_double(const std::vector<KernelCase>& cases) {
@@ -61,7 +62,10 @@ void expect_bf16_like_double(const std::vector<KernelCase>& cases) {
 
 TEST(Kernels, InBf16AgreeWithDouble) { expect_bf16_like_double(kernel_cases()); }
 
-TEST(Kernels, OfLargeShapesInBf16AgreeWithDouble) { expect_bf16_like_double(large_kernel_cases()); }
+TEST(Kernels, OfLargeShapesInBf16AgreeWithDouble) {
+  expect_bf16_like_double(large_kernel_cases());
+  expect_bf16_like_double(wide_kernel_cases());
+}
 
 template <std::size_t... kind>
 std::vector<Op> one_of_every_kind(std::index_sequence<kind...>) {
