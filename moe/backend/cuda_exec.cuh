@@ -164,6 +164,8 @@ class CudaExec {
   /// Ops that have kernels of their own here, each in a source of backend/cuda.
   void own(const AdamStep&, const BoundOp& bound) { update(bound); }
   void own(const SgdStep&, const BoundOp& bound) { update(bound); }
+  void own(const Attention& op, const BoundOp& bound);
+  void own(const AttentionGradient& op, const BoundOp& bound);
 
   /// Parts of Backend::execute_together(), and Backend::fill().
   void updates(std::span<const BoundOp* const> ops);
