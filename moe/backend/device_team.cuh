@@ -64,7 +64,8 @@ class DeviceTeam {
     using Value = std::decay_t<decltype(f(Element<In>{}...))>;
     Value value{};
     visit_elements(
-        n, rank(), threads, [&](auto... elements) { value += f(elements...); }, constant(in)...);
+        n, rank(), threads, [&](Element<In>... elements) { value += f(elements...); },
+        constant(in)...);
     return reduce(value, plus<Value>);
   }
 
