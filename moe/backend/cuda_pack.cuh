@@ -13,7 +13,7 @@
 namespace moe {
 
 /// How many of its packs of a row a thread keeps in registers.
-inline constexpr int kHeldPacks = 4;
+inline constexpr int kHeldPacks = 2;
 
 /// A row that is read more than once, and what its thread keeps of it.
 template <class T>
