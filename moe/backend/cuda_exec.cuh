@@ -58,27 +58,28 @@ template <class Out, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads)
     map_two_kernel(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
   constexpr int width = kPackWidth<Out, In...>;
+  const auto one = [=](std::int64_t i, In... elements) {
+    const auto both = f(elements...);
+    first[i] = both.first;
+    second[i] = both.second;
+  };
+  const auto pack = [=](std::int64_t place, const Pack<In, width>&... packs) {
+    Pack<Out, width> firsts, seconds;
+    for (int i = 0; i < width; ++i) {
+      const auto both = f(packs.value[i]...);
+      firsts.value[i] = both.first;
+      seconds.value[i] = both.second;
+    }
+    pack_at<width>(first, place) = firsts;
+    pack_at<width>(second, place) = seconds;
+  };
   for_packs<width, false, false>(
       count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
       std::int64_t{gridDim.x} * kBlockThreads, begin_packs<width>(first, second, in...),
-      [&](std::int64_t place, auto) {
-        Pack<Out, width> firsts, seconds;
-        const auto on = [&](const Pack<In, width>&... packs) {
-          for (int i = 0; i < width; ++i) {
-            const auto both = f(packs.value[i]...);
-            firsts.value[i] = both.first;
-            seconds.value[i] = both.second;
-          }
-        };
-        on(Pack<In, width>(pack_at<width>(in, place))...);
-        pack_at<width>(first, place) = firsts;
-        pack_at<width>(second, place) = seconds;
+      [&](std::int64_t place, auto nth) {
+        pack(place, load_pack<width, decltype(nth)::value>(in, place)...);
       },
-      [&](std::int64_t i) {
-        const auto both = f(in[i]...);
-        first[i] = both.first;
-        second[i] = both.second;
-      });
+      [&](std::int64_t i) { one(i, in[i]...); });
 }
 
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.

@@ -13,7 +13,7 @@
 namespace moe {
 
 /// How many of its packs of a row a thread keeps in registers.
-inline constexpr int kHeldPacks = 4;
+inline constexpr int kHeldPacks = 2;
 
 /// A row that is read more than once, and what its thread keeps of it.
 template <class T>
@@ -102,6 +102,20 @@ __device__ void for_packs(std::int64_t n, std::int64_t rank, std::int64_t thread
   }
 }
 
+/// What `out` becomes by map_elements() in the `nth` pack of a thread, the one at `place`.
+template <int width, int nth, class Out, class F, class... In>
+__device__ Pack<Out, width> map_pack(std::int64_t place, Out* out, F f, const In&... in) {
+  // All are loaded before the first is stored.
+  const auto on = [&](Pack<Element<In>, width>... packs) {
+    Pack<Out, width> result;
+    for (int i = 0; i < width; ++i) result.value[i] = f(packs.value[i]...);
+    (store_pack<width>(in, place, packs), ...);
+    pack_at<width>(out, place) = result;
+    return result;
+  };
+  return on(load_pack<width, nth>(in, place)...);
+}
+
 /// out[i] = f(in[i]...) for i < n, by thread `rank` of `threads`. f may change elements of arrays
 /// that are not const. Where `keeps`, the result holds what of `out` is the thread's.
 template <bool fixed, bool keeps, class Out, class F, class... In>
@@ -111,19 +125,14 @@ __device__ HeldRow<Out> map_and_hold(std::int64_t n, std::int64_t rank, std::int
   static_assert(!keeps || width == kPackWidth<Out>, "a row that is held is of the smallest type");
   const bool wide = (begin_packs<width>(out) && ... && has_packs<width>(in));
   HeldRow<Out> held{out, wide, {}};
-  const auto pack = [&](std::int64_t place, auto nth) {
-    // All are loaded before the first is stored.
-    const auto on = [&](Pack<Element<In>, width>... packs) {
-      Pack<Out, width> result;
-      for (int i = 0; i < width; ++i) result.value[i] = f(packs.value[i]...);
-      (store_pack<width>(in, place, packs), ...);
-      pack_at<width>(out, place) = result;
-      if constexpr (keeps && decltype(nth)::value < kHeldPacks) held.packs[nth] = result;
-    };
-    on(load_pack<width, decltype(nth)::value>(in, place)...);
-  };
   for_packs<width, fixed, keeps || (... || kIsHeld<In>)>(
-      n, rank, threads, wide, pack, [&](std::int64_t i) { out[i] = f(address_of(in)[i]...); });
+      n, rank, threads, wide,
+      [&](std::int64_t place, auto nth) {
+        constexpr int which = decltype(nth)::value;
+        const auto result = map_pack<width, which>(place, out, f, in...);
+        if constexpr (keeps && which < kHeldPacks) held.packs[which] = result;
+      },
+      [&](std::int64_t i) { out[i] = f(address_of(in)[i]...); });
   return held;
 }
 
@@ -133,20 +142,25 @@ __device__ void map_elements(std::int64_t n, std::int64_t rank, std::int64_t thr
   map_and_hold<fixed, false>(n, rank, threads, out, f, in...);
 }
 
+template <int width, int nth, class F, class... In>
+__device__ void visit_pack(std::int64_t place, F f, const In&... in) {
+  const auto on = [&](const Pack<Element<In>, width>&... packs) {
+    for (int i = 0; i < width; ++i) f(packs.value[i]...);
+  };
+  on(load_pack<width, nth>(in, place)...);
+}
+
 /// Calls f(in[i]...) for the elements of thread `rank` of a team of `threads`, in order.
 template <class F, class... In>
 __device__ void visit_elements(std::int64_t n, std::int64_t rank, std::int64_t threads, F f,
                                const In&... in) {
   constexpr int width = kPackWidth<Element<In>...>;
-  const auto pack = [&](std::int64_t place, auto nth) {
-    const auto on = [&](const Pack<Element<In>, width>&... packs) {
-      for (int i = 0; i < width; ++i) f(packs.value[i]...);
-    };
-    on(load_pack<width, decltype(nth)::value>(in, place)...);
-  };
-  for_packs<width, true, (... || kIsHeld<In>)>(n, rank, threads, (... && has_packs<width>(in)),
-                                               pack,
-                                               [&](std::int64_t i) { f(address_of(in)[i]...); });
+  for_packs<width, true, (... || kIsHeld<In>)>(
+      n, rank, threads, (... && has_packs<width>(in)),
+      [&](std::int64_t place, auto nth) {
+        visit_pack<width, decltype(nth)::value>(place, f, in...);
+      },
+      [&](std::int64_t i) { f(address_of(in)[i]...); });
 }
 
 }  // namespace moe

@@ -57,10 +57,14 @@ template <>
 inline constexpr bool kManyRegisters<SoftmaxGateGradientBody<double>> = true;
 
 /// The blocks of `threads` that a multiprocessor has at a time, at least: half of the threads that
-/// fit, with 64 registers each. 0 leaves the choice to nvcc.
+/// fit, with 64 registers each, or as many as the body says. 0 leaves the choice to nvcc.
 template <class Body>
 constexpr int least_blocks(int threads) {
-  return kManyRegisters<Body> ? 1024 / threads : 0;
+  if constexpr (requires { Body::kLeastThreads; }) {
+    return Body::kLeastThreads / threads;
+  } else {
+    return kManyRegisters<Body> ? 1024 / threads : 0;
+  }
 }
 
 }  // namespace moe

@@ -62,7 +62,7 @@ struct RowGroups {
 /// have several shares; the others are stored.
 template <int capacity, class F, class Real, int count, class... In>
 __global__ void __launch_bounds__(kSumPacks* kSumRows)
-    column_sums_kernel(RowGroups<capacity> groups, std::int64_t width, F f,
+    column_sums_kernel(const __grid_constant__ RowGroups<capacity> groups, std::int64_t width, F f,
                        SumTargets<Real, count> targets, Real* partial, const In*... in) {
   constexpr int pack = kPackWidth<In...>, columns = kSumPacks * pack;
   __shared__ Real sums_of[count][kSumRows][columns];
@@ -79,24 +79,25 @@ __global__ void __launch_bounds__(kSumPacks* kSumRows)
   Real sums[count][pack] = {};
   const auto add = [&](std::int64_t row, int c, In... elements) {
     const Sums<Real, count> term = f(row, elements...);
-    for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
+    MOE_UNROLL(16) for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
   };
   if (width % pack == 0 && begin_packs<pack>(in...)) {
-    for (std::int64_t row = begin + threadIdx.y; row < end && first < width; row += kSumRows) {
+    const std::int64_t last = first < width ? end : begin;
+    MOE_UNROLL(4) for (std::int64_t row = begin + threadIdx.y; row < last; row += kSumRows) {
       const auto add_packs = [&](const Pack<In, pack>&... packs) {
-        MOE_UNROLL for (int c = 0; c < pack; ++c) add(row, c, packs.value[c]...);
+        MOE_UNROLL(16) for (int c = 0; c < pack; ++c) add(row, c, packs.value[c]...);
       };
       add_packs(Pack<In, pack>(pack_at<pack>(in + row * width + first, 0))...);
     }
   } else {
     for (std::int64_t row = begin + threadIdx.y; row < end; row += kSumRows) {
-      MOE_UNROLL for (int c = 0; c < pack; ++c) {
+      MOE_UNROLL(16) for (int c = 0; c < pack; ++c) {
         if (first + c < width) add(row, c, in[row * width + first + c]...);
       }
     }
   }
-  for (int which = 0; which < count; ++which) {
-    MOE_UNROLL for (int c = 0; c < pack; ++c) {
+  MOE_UNROLL(16) for (int which = 0; which < count; ++which) {
+    MOE_UNROLL(16) for (int c = 0; c < pack; ++c) {
       sums_of[which][threadIdx.y][threadIdx.x * pack + c] = sums[which][c];
     }
   }
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kSumPacks* kSumRows)
   const std::int64_t column = tile + own;
   if (own >= columns || column >= width) return;
   const bool whole = groups.begin_of(group) + 1 == groups.ends[group];
-  for (int which = 0; which < count; ++which) {
+  MOE_UNROLL(16) for (int which = 0; which < count; ++which) {
     Real sum = 0;
     for (int row = 0; row < kSumRows; ++row) sum += sums_of[which][row][own];
     if (whole) {
@@ -119,13 +120,13 @@ __global__ void __launch_bounds__(kSumPacks* kSumRows)
 /// The sums of groups that have several shares. Blocks: [kThreads columns, group].
 template <int threads, int capacity, class Real, int count>
 __global__ void __launch_bounds__(threads)
-    add_shares_kernel(RowGroups<capacity> groups, std::int64_t width,
+    add_shares_kernel(const __grid_constant__ RowGroups<capacity> groups, std::int64_t width,
                       SumTargets<Real, count> targets, const Real* partial) {
   const int group = static_cast<int>(blockIdx.y);
   const std::int32_t begin = groups.begin_of(group), end = groups.ends[group];
   const std::int64_t column = std::int64_t{blockIdx.x} * threads + threadIdx.x;
   if (begin + 1 == end || column >= width) return;
-  for (int which = 0; which < count; ++which) {
+  MOE_UNROLL(16) for (int which = 0; which < count; ++which) {
     Real sum = 0;
     for (std::int64_t share = begin; share < end; ++share) {
       sum += partial[(share * count + which) * width + column];

@@ -64,7 +64,8 @@ class DeviceTeam {
     using Value = std::decay_t<decltype(f(Element<In>{}...))>;
     Value value{};
     visit_elements(
-        n, rank(), threads, [&](auto... elements) { value += f(elements...); }, constant(in)...);
+        n, rank(), threads, [&](Element<In>... elements) { value += f(elements...); },
+        constant(in)...);
     return reduce(value, plus<Value>);
   }
 
@@ -207,7 +208,7 @@ class DeviceTeam {
     Row packs[At::kAtOnce];
     decltype(at(first).weight) weights[At::kAtOnce];
     bool is_there[At::kAtOnce];
-    MOE_UNROLL for (int k = 0; k < At::kAtOnce; ++k) {
+    MOE_UNROLL(16) for (int k = 0; k < At::kAtOnce; ++k) {
       is_there[k] = false;
       if (first + k >= count) continue;
       const auto [row, weight] = at(first + k);
@@ -215,7 +216,7 @@ class DeviceTeam {
       weights[k] = weight;
       if (is_there[k]) packs[k] = load(row);
     }
-    MOE_UNROLL for (int k = 0; k < At::kAtOnce; ++k) {
+    MOE_UNROLL(16) for (int k = 0; k < At::kAtOnce; ++k) {
       if (!is_there[k]) continue;
       for (std::size_t c = 0; c < std::size(sums.value); ++c) {
         sums.value[c] += weights[k] * packs[k].value[c];

@@ -2,11 +2,13 @@
 
 /// Marks the body of a kernel: code that is written once and compiled for the processor by the C++
 /// compiler and for the device by nvcc. Only this file asks which compiler it is.
-/// MOE_UNROLL: the loop that follows has a constant number of steps, and its arrays lie in registers.
+/// MOE_UNROLL: the compiler writes out so many steps of the loop that follows, all where it has no
+/// more; its arrays then lie in registers.
+#define MOE_PRAGMA(text) _Pragma(#text)
 #ifdef __CUDACC__
 #define MOE_BODY __device__ inline
-#define MOE_UNROLL _Pragma("unroll")
+#define MOE_UNROLL(steps) MOE_PRAGMA(unroll steps)
 #else
 #define MOE_BODY inline
-#define MOE_UNROLL _Pragma("GCC unroll 16")
+#define MOE_UNROLL(steps) MOE_PRAGMA(GCC unroll steps)
 #endif

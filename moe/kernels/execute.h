@@ -73,6 +73,8 @@ void launch_own(Exec& exec, const Kind& kind, const BoundOp& bound) {
 /// and may have own(kind, bound) for kinds that it has kernels of its own for. Calls take effect
 /// one after the other. A body with `kFewLongRows` has few rows, each of which a device computes by
 /// a large block of threads; rows of a body with `kWideRows` are wider than what a warp computes.
+/// `kLeastThreads` of a body says how many threads a multiprocessor has at a time, which bounds their
+/// registers.
 ///
 /// `launch` has one parameter, the type in which activations are stored. Bodies compute in Wide of
 /// it, and write each operand in the type that the facts of the op say.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -119,6 +120,7 @@ struct SortTokensBody {
 template <class Stored, int at_once>
 struct SumSortedBody {
   static constexpr bool kWideRows = true;
+  static constexpr int kLeastThreads = at_once > 8 ? 256 : 768;
   static constexpr std::int64_t kTile = 2048;
   SortedTokens sorted;
   const Stored* dx;
@@ -169,11 +171,13 @@ bool sum_sorted_tokens(Exec& exec, const TokensOfTable& of, const Stored* dx, Wi
       exec.rows(teams * tiles, Body::kTile,
                 Body{sorted, dx, d_table, width, tiles, of.count < of.rows, onto});
     };
-    // Words that are everywhere have many rows to add one after the other; of others each has few.
-    if (of.rows <= of.count) {
-      sum(of.rows, std::integral_constant<int, 16>{});
+    // Words that are everywhere have many rows to add one after the other. Of many words each has few,
+    // and many threads do more than many rows a thread.
+    const std::int64_t teams = std::min(of.rows, of.count);
+    if (of.count >= 8 * of.rows) {
+      sum(teams, std::integral_constant<int, 16>{});
     } else {
-      sum(of.count, std::integral_constant<int, 4>{});
+      sum(teams, std::integral_constant<int, 4>{});
     }
     return true;
   } else {

@@ -18,6 +18,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 /// A block at a time runs on a thread of the host, so what a block shares is that thread's.
 #define __shared__ thread_local
 
