@@ -108,7 +108,7 @@ class FusedAttention {
  public:
   /// On the current device; nullptr for tiles. The variable MOELAB_ATTENTION chooses: "tiles",
   /// "fused", which must be there, or unset for what is there. Throws Unavailable, and
-  /// std::invalid_argument for another word.
+  /// InputError for another word.
   static std::unique_ptr<FusedAttention> chosen();
 
   explicit FusedAttention(std::unique_ptr<FusedLibrary> library) : library_(std::move(library)) {}

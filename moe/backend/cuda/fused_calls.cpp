@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "db/console/format_rows.h"
 #include "db/console/log.h"
@@ -133,7 +132,7 @@ std::unique_ptr<FusedAttention> FusedAttention::chosen() {
   const std::string choice = given == nullptr ? "" : given;
   if (choice == "tiles") return nullptr;
   if (!choice.empty() && choice != "fused") {
-    throw std::invalid_argument("MOELAB_ATTENTION=" + choice + ": expected fused or tiles");
+    throw InputError("MOELAB_ATTENTION=" + choice + ": expected fused or tiles");
   }
   std::unique_ptr<FusedLibrary> library = open_fused_library();
   if (library == nullptr && choice == "fused") {

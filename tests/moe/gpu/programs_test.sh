@@ -46,6 +46,19 @@ same "$(losses --device "$device" --schedule "$folder/schedule.json")" "$cpu" ||
   fail "losses change under a schedule"
 expect 3 "$train" --model micro --steps 1 --device "$device" --memory-limit 4K
 grep -q 'more than the limit' "$folder/err" || fail "no word about memory: $(cat "$folder/err")"
+if [[ $device == cuda ]]; then
+  for choice in tiles unset; do  # what computes attention is printed and stored
+    [[ $choice == unset ]] || export MOELAB_ATTENTION=$choice
+    expect 0 "$train" --model micro --steps 1 --device "$device" --set training.precision=bf16 --db "$folder/attention.db"
+    grep -q 'attention in bf16 by ' "$folder/err" || fail "not said: $(cat "$folder/err")"
+    [[ $choice == unset ]] || grep -q ' by tiles' "$folder/err" || fail "no tiles: $(cat "$folder/err")"
+    unset MOELAB_ATTENTION
+  done
+  stored="SELECT count(*) FROM run WHERE environment_json ->> 'MOELAB_ATTENTION' = 'tiles'"
+  [[ $(sqlite3 "$folder/attention.db" "$stored") == 1 ]] || fail "the choice of tiles is not stored"
+  expect 2 env MOELAB_ATTENTION=neither "$train" --model micro --steps 1 --device "$device"
+  grep -q 'MOELAB_ATTENTION=neither: expected fused or tiles' "$folder/err" || fail "$(cat "$folder/err")"
+fi
 if [[ -n ${MOELAB_CUDA_MODULE-} ]]; then
   expect 2 "$bench" all --device "$device" --db "$folder/results.db"
   grep -q 'emulated' "$folder/err" || fail "times of an emulated device are stored: $(cat "$folder/err")"
