@@ -7,15 +7,17 @@
 namespace moe {
 
 Op OpEdits::take(std::size_t place) {
-  taken_[place] = true;
+  taken_.at(place) = true;
   return std::move(ops_[place]);
 }
 
 void OpEdits::put_before(std::size_t place, std::vector<Op> ops) {
+  if (place != ops_.size()) static_cast<void>(taken_.at(place));
   std::ranges::move(ops, std::back_inserter(before_[place]));
 }
 
 void OpEdits::put_behind(std::size_t place, std::vector<Op> ops) {
+  static_cast<void>(taken_.at(place));
   std::vector<Op>& behind = behind_[place];
   std::ranges::move(behind, std::back_inserter(ops));
   behind = std::move(ops);
@@ -39,6 +41,7 @@ void OpEdits::make() {
     if (!taken_[i]) result.push_back(std::move(ops_[i]));
     add(behind, behind_.end(), i);
   }
+  add(before, before_.end(), ops_.size());
   ops_ = std::move(result);
 }
 
