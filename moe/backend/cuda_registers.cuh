@@ -4,6 +4,8 @@
 /// to registers and has these spill; tests/cuda_spills says which do.
 namespace moe {
 
+template <class Stored, int capacity>
+struct AdamBody;
 template <class Real>
 struct ChooseTokensBody;
 template <class Stored>
@@ -56,14 +58,21 @@ inline constexpr bool kManyRegisters<RouterZLossGradientBody<double>> = true;
 template <>
 inline constexpr bool kManyRegisters<SoftmaxGateGradientBody<double>> = true;
 
+/// Bodies that spill with 64 registers a thread, too.
+template <class Body>
+inline constexpr bool kMostRegisters = false;
+template <int capacity>
+inline constexpr bool kMostRegisters<AdamBody<float, capacity>> = true;
+
 /// The blocks of `threads` that a multiprocessor has at a time, at least: half of the threads that
-/// fit, with 64 registers each, or as many as the body says. 0 leaves the choice to nvcc.
+/// fit, with 64 registers each, a quarter, with 128, or as many as the body says. 0 leaves the choice
+/// to nvcc.
 template <class Body>
 constexpr int least_blocks(int threads) {
   if constexpr (requires { Body::kLeastThreads; }) {
     return Body::kLeastThreads / threads;
   } else {
-    return kManyRegisters<Body> ? 1024 / threads : 0;
+    return kManyRegisters<Body> ? 1024 / threads : kMostRegisters<Body> ? 512 / threads : 0;
   }
 }
 

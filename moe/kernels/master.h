@@ -31,8 +31,9 @@ struct UpdatedParameter {
 template <class Stored>
 UpdatedParameter<Stored> parameter_of(const BoundOp& bound, std::size_t states) {
   Bf16Remainder* remainders = nullptr;
-  if constexpr (kHasMaster<Stored>)
+  if constexpr (kHasMaster<Stored>) {
     remainders = data_of<Bf16Remainder>(bound.writes.at(1 + states));
+  }
   return {data_of<Stored>(bound.writes[0]), remainders};
 }
 
