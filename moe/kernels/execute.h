@@ -28,6 +28,7 @@
 #include "moe/kernels/pack.h"
 #include "moe/kernels/padding.h"
 #include "moe/kernels/permute.h"
+#include "moe/kernels/query_key_norm.h"
 #include "moe/kernels/rms_norm.h"
 #include "moe/kernels/rotary.h"
 #include "moe/kernels/round_bf16.h"

@@ -2,6 +2,7 @@
 
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
+#include "moe/kernels/rotary_rate.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
@@ -16,24 +17,28 @@ struct RotaryBody {
   static constexpr std::int64_t kSequences = 4;
   const Stored* in;
   Stored* out;
-  std::int64_t tokens, columns, turned_heads, head_width, sequence_length;
-  double log_base, sense;
+  std::int64_t tokens, columns, turned_heads, head_width, turned_columns, sequence_length;
+  RotaryRate rate;
+  double magnitude, sense;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int64_t position = row % sequence_length;
-    const double rate = -2 * log_base / static_cast<double>(head_width);
     const double turns = sense * static_cast<double>(position);
-    team.for_each(head_width / 2, [=, this](std::int64_t c) {
-      const double angle = turns * std::exp(rate * static_cast<double>(c));
-      turn(row, c, static_cast<Real>(std::cos(angle)), static_cast<Real>(std::sin(angle)));
+    team.for_each(turned_columns / 2, [=, this](std::int64_t c) {
+      const double angle = turns * rate(c);
+      turn(row, c, static_cast<Real>(magnitude * std::cos(angle)),
+           static_cast<Real>(magnitude * std::sin(angle)));
     });
     if (in == out) return;
-    const std::int64_t turned = turned_heads * head_width, last = end_of(row);
+    const std::int64_t width = head_width, turned = turned_columns, last = end_of(row);
+    const std::int64_t heads = turned_heads;
     for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
-      const Stored* const x = in + token * columns + turned;
-      Stored* const y = out + token * columns + turned;
-      team.for_each(columns - turned, [=](std::int64_t c) { y[c] = x[c]; });
+      const Stored* const x = in + token * columns;
+      Stored* const y = out + token * columns;
+      team.for_each(columns, [=](std::int64_t c) {
+        if (c / width >= heads || c % width >= turned) y[c] = x[c];
+      });
     }
   }
 
@@ -46,9 +51,9 @@ struct RotaryBody {
     const std::int64_t end = (row / sequence_length + 1) * kSequences * sequence_length;
     return end < tokens ? end : tokens;
   }
-  /// Turns the pair of elements c and c + head_width / 2 of every head of the row's tokens.
+  /// Turns the pair of elements c and c + turned_columns / 2 of every head of the row's tokens.
   MOE_BODY void turn(std::int64_t row, std::int64_t c, Real cosine, Real sine) const {
-    const std::int64_t width = head_width, half = width / 2, last = end_of(row);
+    const std::int64_t width = head_width, half = turned_columns / 2, last = end_of(row);
     for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
       const Stored* x = in + token * columns + c;
       Stored* y = out + token * columns + c;
@@ -66,16 +71,19 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
   const View& qkv = bound.reads[0];
   const std::int64_t parts = op.heads + 2 * std::int64_t{op.key_value_heads};
   const std::int64_t head_width = qkv.columns / parts;
-  if (qkv.columns % parts != 0 || head_width % 2 != 0) {
+  const std::int64_t turned = op.angles.columns > 0 ? op.angles.columns : head_width;
+  if (qkv.columns % parts != 0 || turned % 2 != 0 || turned > head_width) {
     throw std::logic_error("rotary: " + std::to_string(qkv.columns) + " columns for " +
-                           std::to_string(parts) + " heads of even width");
+                           std::to_string(parts) + " heads, of which " + std::to_string(turned) +
+                           " columns turn");
   }
   const std::int64_t length = op.sequence_length;
   const std::int64_t group = length * RotaryBody<Stored>::kSequences;
   exec.rows((qkv.rows + group - 1) / group * length, qkv.columns * RotaryBody<Stored>::kSequences,
             RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.rows,
                                qkv.columns, op.heads + std::int64_t{op.key_value_heads}, head_width,
-                               length, std::log(op.base), sense});
+                               turned, length, RotaryRate::of(op.angles, turned),
+                               op.angles.magnitude, sense});
 }
 
 template <class Stored, class Exec>

@@ -107,6 +107,14 @@ inline constexpr std::array kWithChosenActivation{KeyCondition{
              " has an activation of its own: expected no such key";
     }}};
 
+inline constexpr std::array kWithScores{KeyCondition{
+    "gate", "a gate that weighs by scores", [](const Model& model, const KeyValue&) -> std::string {
+      const GateFacts& facts = gate_named(model.gate).facts;
+      if (facts.scores_tokens && facts.chooser == Chooser::token) return "";
+      return quoted_choice("gate", model.gate) +
+             " does not weigh choices by scores: expected no such key";
+    }}};
+
 inline std::string refuse_without_capacity(const Model& model) {
   if (model.capacity_factor) return "";
   return "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";

@@ -3,12 +3,7 @@
 #include "moe/model/layers/linear.h"
 
 namespace moe {
-namespace {
-
-/// For k = 1 the share of the only one chosen would be 1, and nothing would be learned.
-bool weights_are_shares(const Model& model) { return model.choices > 1; }
-
-}  // namespace
+namespace {}  // namespace
 
 Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
                   std::int64_t outputs) {
@@ -56,12 +51,13 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
   const bool even = weights == Weights::even;
   build.op(SelectExperts{.experts = experts,
                          .choices = choices,
-                         .normalize = !even && weights_are_shares(model),
+                         .normalize = !even && normalizes_weights(model),
                          .capacity_groups = build.capacity_groups_of_rank(),
                          .capacity = build.capacity(),
                          .drop = gate.facts.drop.value_or(model.drop),
                          .even = even,
-                         .gate = gate.name},
+                         .gate = gate.name,
+                         .factor = model.weight_factor},
            "gate", {ranking, scores},
            {top.expert, top.weight, top.slot, top.offsets, demand, used});
   top.total_demand = exchange_counts(build, top.offsets, demand);
@@ -115,10 +111,11 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
   const auto backward = [=, &build](TensorId d_weight) {
     const Model& model = build.model;
     const TensorId d_logits = build.wide("d_gate_logits", model.experts);
-    build.op(SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
-                                 build.global_tokens},
-             "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
-             {d_logits});
+    build.op(
+        SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
+                            build.global_tokens, normalizes_weights(model), model.weight_factor},
+        "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
+        {d_logits});
     add_z_loss(d_logits);
     return logits.backward(d_logits);
   };
@@ -129,7 +126,8 @@ TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const Top
                                TensorId scores, TensorId logits, const AddGradient& add_losses) {
   const Model& model = build.model;
   const TensorId d_scores = build.wide("d_gate_chosen", model.experts);
-  build.op(SelectExpertsGradient{model.experts, model.choices, weights_are_shares(model)},
+  build.op(SelectExpertsGradient{model.experts, model.choices, normalizes_weights(model),
+                                 model.weight_factor},
            "gate gradient", {d_weight, scores, top.expert, top.weight}, {d_scores});
   add_losses(d_scores);
   const TensorId d_logits = build.wide("d_gate_logits", model.experts);

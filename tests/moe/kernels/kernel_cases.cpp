@@ -74,26 +74,6 @@ void add_rms_norm(Cases& cases) {
   }
 }
 
-void add_rotary(Cases& cases) {
-  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
-       {std::tuple{1, 1, 1, 1, 2},
-        {2, 7, 3, 3, 4},
-        {3, 5, 4, 2, 6},
-        {1, 70, 8, 1, 2},
-        {9, 4, 2, 1, 4}}) {
-    const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
-    KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns),
-                       Rotary{heads, length, key_value_heads, 100},
-                       {random_tensor(tokens, columns, 1)},
-                       {blank(tokens, columns)}};
-    KernelCase gradient{forward.name + " gradient",
-                        RotaryGradient{heads, length, key_value_heads, 100},
-                        {random_tensor(tokens, columns, 2)},
-                        {blank(tokens, columns)}};
-    cases.push_back({forward, 0, gradient, 0, {0}});
-  }
-}
-
 void add_linear(Cases& cases) {
   for (const auto& [rows, inputs, outputs, bias] : {std::tuple{1, 1, 1, true},
                                                     {7, 5, 3, true},
@@ -381,7 +361,6 @@ std::vector<GradientCase> gradient_cases() {
   add_layer_norm(cases);
   add_rms_norm(cases);
   add_linear(cases);
-  add_rotary(cases);
   add_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
   add_activation<Relu, ReluGradient>(cases, "relu");
@@ -389,6 +368,7 @@ std::vector<GradientCase> gradient_cases() {
   add_activation<Sigmoid, SigmoidGradient>(cases, "sigmoid");
   add_experts(cases);
   add_routes(cases);
+  for (GradientCase& pair : head_gradient_cases()) cases.push_back(std::move(pair));
   for (GradientCase& pair : gate_gradient_cases()) cases.push_back(std::move(pair));
   for (GradientCase& pair : order_gradient_cases()) cases.push_back(std::move(pair));
   add_cross_entropy(cases);

@@ -14,7 +14,10 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 22> kDrawnByRange{"norm",
+constexpr std::array<std::string_view, 25> kDrawnByRange{"norm",
+                                                         "query_key_norm",
+                                                         "normalize_weights",
+                                                         "weight_factor",
                                                          "norm_epsilon",
                                                          "positions",
                                                          "rotary_base",
@@ -107,6 +110,7 @@ Model random_model(std::mt19937& random) {
   if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
   model.seed = static_cast<std::int64_t>(random() % 1000);
   if (pick({0, 1})) model.key_value_heads = model.heads > 1 && pick({0, 1}) ? model.heads / 2 : 1;
+  if (pick({0, 0, 1})) model.head_width = pick({2, 6, 10});
   if (pick({0, 0, 1})) model.d_expert = 12;
   if (pick({0, 1})) model.least_learning_rate = model.learning_rate / 8;
   // Where beta2 is less than the square of beta1, a gradient that is nearly nothing makes a step

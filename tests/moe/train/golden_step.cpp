@@ -63,9 +63,9 @@ struct GoldenCase {
 
 /// Every case of every file, in a row.
 const std::vector<GoldenCase>& all_cases() {
-  static const std::vector<Golden> files{load("transformer"),   load("mixtral"),
-                                         load("relu_shared"),   load("mixtral_shared"),
-                                         load("expert_choice"), load("soft_moe")};
+  static const std::vector<Golden> files{
+      load("transformer"),  load("mixtral"),         load("relu_shared"),   load("mixtral_shared"),
+      load("normed_heads"), load("normed_together"), load("expert_choice"), load("soft_moe")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {
@@ -92,6 +92,15 @@ Model model_of(const GoldenCase& golden, DType dtype) {
   if (sizes.value("positions", "learned") == "rotary") model.positions = Positions::rotary;
   model.rotary_base = sizes.value("rotary_base", model.rotary_base);
   if (sizes.value("head", "untied") == "tied") model.head = Head::tied;
+  if (sizes.contains("head_width")) model.head_width = sizes["head_width"].get<std::int64_t>();
+  if (sizes.contains("rotary_columns")) {
+    model.own["rotary_columns"] = sizes["rotary_columns"].get<std::int64_t>();
+  }
+  const std::string norms = sizes.value("query_key_norm", "none");
+  if (norms == "head") model.query_key_norm = QueryKeyNorms::head;
+  if (norms == "all") model.query_key_norm = QueryKeyNorms::all;
+  if (sizes.contains("normalize_weights")) model.normalize_weights = sizes["normalize_weights"];
+  model.weight_factor = sizes.value("weight_factor", 1.0);
   model.biases = sizes.value("biases", true);
   model.dense_blocks = sizes.value("dense_blocks", 0);
   model.moe_every = sizes["moe_every"];
