@@ -229,6 +229,17 @@ constexpr std::array kOtherKeys{
                                 kWithSlots),
     member_key<&Model::gate>(kTensors, "moe", "gate", WordRange{names_in<gates>},
                              "How tokens choose their experts."),
+    member_key<&Model::expert_groups>(
+        kFunction, "moe", "expert_groups", IntegerRange{1, kMostExperts},
+        "Equal groups of experts that follow one another; a token's are of the best groups.",
+        kOptional, kWithScores),
+    following_key<&Model::best_groups, best_groups>(
+        kFunction, "moe", "best_groups", IntegerRange{1, kMostExperts}, "How many groups that are.",
+        "expert_groups", kWithScores),
+    following_key<&Model::group_experts_counted, group_experts_counted>(
+        kFunction, "moe", "group_experts_counted", IntegerRange{1, kMostExperts},
+        "The best experts of a group whose scores are added up to that of the group.",
+        "2 with gate = \"bias_adjusted\", else 1", kWithScores),
     following_key<&Model::normalize_weights, normalizes_weights>(
         kFunction, "moe", "normalize_weights", TrueOrFalse{},
         "Whether the weights of a token's experts are their scores over the sum of them.",
@@ -247,6 +258,9 @@ constexpr std::array kOtherKeys{
                                                    "Hidden width of an expert.", "d_hidden"),
     member_key<&Model::shared_experts>(kTensors, "moe", "shared_experts", IntegerRange{0, 1 << 10},
                                        "Experts that every token passes besides its own."),
+    member_key<&Model::shared_expert_gate>(
+        kTensors, "moe", "shared_expert_gate", TrueOrFalse{},
+        "Whether a sigmoid of the token weighs what they compute.", kOptional, kWithSharedExperts),
 
     // By name, as JSON has them.
     hook_key("after_combine", "Changes rows that came back from the experts."),

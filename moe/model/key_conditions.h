@@ -115,6 +115,14 @@ inline constexpr std::array kWithScores{KeyCondition{
              " does not weigh choices by scores: expected no such key";
     }}};
 
+inline constexpr std::array kWithSharedExperts{
+    KeyCondition{"shared_experts", "shared_experts",
+                 [](const Model& model, const KeyValue& value) -> std::string {
+                   if (model.shared_experts > 0 || value == KeyValue(false)) return "";
+                   return "there is no shared expert: expected shared_experts beside it, or no "
+                          "such key";
+                 }}};
+
 inline std::string refuse_without_capacity(const Model& model) {
   if (model.capacity_factor) return "";
   return "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";

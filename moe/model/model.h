@@ -73,6 +73,9 @@ struct Model {
   int experts = 8;
   int choices = 1;                           ///< k of top-k: 1 to experts
   std::string gate = "softmax";              ///< gates/gates.h
+  int expert_groups = 1;                     ///< of experts that follow one another
+  std::optional<int> best_groups;            ///< none = all of them
+  std::optional<int> group_experts_counted;  ///< none = 2 with sigmoid scores, else 1
   std::optional<bool> normalize_weights;     ///< none = where there are several choices
   double weight_factor = 1;                  ///< of the weights of choices
   std::string order = "sparse";              ///< orders/orders.h
@@ -81,6 +84,7 @@ struct Model {
   Activation activation = Activation::gelu;  ///< the activation of networks that leave it open
   std::optional<std::int64_t> d_expert;      ///< hidden width of an expert; none = d_hidden
   int shared_experts = 0;  ///< experts that every token passes besides those it is routed to
+  bool shared_expert_gate = false;        ///< whether a sigmoid of the token weighs them
   std::optional<double> capacity_factor;  ///< none = dropless
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;
@@ -120,6 +124,10 @@ std::int64_t head_width(const Model& model);
 /// True where the weights of a token's experts are their scores over the sum of them. For one
 /// choice the share of the only one would be 1, and nothing would be learnt.
 bool normalizes_weights(const Model& model);
+/// Of `expert_groups`, those that a token's experts may be of.
+int best_groups(const Model& model);
+/// The best experts of a group whose rankings are added up to the group's.
+int group_experts_counted(const Model& model);
 /// Hidden width of an expert.
 std::int64_t expert_hidden(const Model& model);
 double weight_decay(const Model& model);

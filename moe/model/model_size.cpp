@@ -66,7 +66,8 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (width + key_width) + dense * m * dense_hidden +
-                    mixtures * (layer.gate.parameters + m * (experts + shared) * hidden);
+                    mixtures * (layer.gate.parameters + m * (experts + shared) * hidden +
+                                (model.shared_expert_gate ? m : 0));
   // A token's row: logits; norms, residuals and projections, a statistic per head; what
   // networks keep; scores of experts. For every copy of a token, what its expert keeps.
   const double normed = model.query_key_norm == QueryKeyNorms::none ? 0 : width + 2 * key_width;

@@ -117,5 +117,18 @@ struct SigmoidGradient {
                                              {wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
+/// x[n,c], factor[n,1] -> y[n,c] = factor x
+struct ScaleRows {
+  static constexpr OpFacts facts =
+      kernel_op("scale_rows", CostUnit::bytes, {Cut::rows, wide(Cut::rows)}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], x[n,c], factor[n,1] -> dx[n,c], d_factor[n,1]
+struct ScaleRowsGradient {
+  static constexpr OpFacts facts =
+      kernel_op("scale_rows_gradient", CostUnit::bytes, {Cut::rows, Cut::rows, wide(Cut::rows)},
+                {Cut::rows, wide(Cut::rows)});
+  Work work(const OpSizes& sizes) const;
+};
 
 }  // namespace moe

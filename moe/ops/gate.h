@@ -77,6 +77,16 @@ struct SelectExperts {
   /// Why it cannot be cut along the batch, with the name of the gate; none where it can.
   std::optional<Refusal> refusal_to_cut() const;
 };
+/// ranking[T,E] -> ranking[T,E], group_score[T,groups]: minus infinity for the experts of all groups
+/// but the `best` ones. Experts of a group follow one another. A group's score is the sum of the
+/// `counted` highest rankings in it; of equal groups the first come first.  [DeepSeek-V2, 2.1.2
+/// (counted = 1); DeepSeek-V3 (2)]
+struct KeepBestGroups {
+  static constexpr OpFacts facts = kernel_op("keep_best_groups", CostUnit::bytes, {wide(Cut::rows)},
+                                             {wide(Cut::rows), wide(Cut::rows)});
+  int groups = 1, best = 1, counted = 1;
+  Work work(const OpSizes& sizes) const;
+};
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen
 struct SelectExpertsGradient {
   static constexpr OpFacts facts = kernel_op(

@@ -37,6 +37,22 @@ TensorId padded_offsets(LayerBuilder& build, TensorId offsets) {
   return padded;
 }
 
+namespace {
+
+/// `ranking`, with minus infinity for experts that are not in the best groups of a token.
+TensorId of_best_groups(LayerBuilder& build, TensorId ranking) {
+  const Model& model = build.model;
+  const int groups = model.expert_groups, best = best_groups(model);
+  if (best == groups) return ranking;
+  const TensorId kept = build.wide("gate_group_ranking", model.experts),
+                 scores = build.wide("gate_group_scores", groups);
+  build.op(KeepBestGroups{groups, best, group_experts_counted(model)}, "gate groups", {ranking},
+           {kept, scores});
+  return kept;
+}
+
+}  // namespace
+
 TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weights weights) {
   const Model& model = build.model;
   const int experts = model.experts, choices = model.choices;
@@ -58,7 +74,7 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
                          .even = even,
                          .gate = gate.name,
                          .factor = model.weight_factor},
-           "gate", {ranking, scores},
+           "gate", {even ? ranking : of_best_groups(build, ranking), scores},
            {top.expert, top.weight, top.slot, top.offsets, demand, used});
   top.total_demand = exchange_counts(build, top.offsets, demand);
   top.offsets = padded_offsets(build, top.offsets);

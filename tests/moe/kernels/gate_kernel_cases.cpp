@@ -160,6 +160,13 @@ std::vector<KernelCase> gate_cases() {
                    AddNoise{{}, true},
                    {random_tensor(5, 4, 1), random_tensor(5, 4, 2), step_number(1)},
                    {blank(5, 4)}});
+  for (const auto& [experts, groups, best, counted] :
+       {std::tuple{4, 1, 1, 1}, {12, 4, 2, 2}, {256, 8, 4, 2}, {6, 3, 1, 1}}) {
+    cases.push_back({"keep_best_groups of " + std::to_string(experts),
+                     KeepBestGroups{groups, best, counted},
+                     {random_tensor(9, experts, 1)},
+                     {blank(9, experts), blank(9, groups)}});
+  }
   cases.push_back({"draw_ranking", DrawRanking{{5, 2, 300}}, {step_number(9)}, {blank(33, 7)}});
   cases.push_back(
       {"hash_tokens", HashTokens{5, 2}, {random_integers(33, 1, 1, 50)}, {blank(33, 7)}});

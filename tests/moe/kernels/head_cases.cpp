@@ -1,4 +1,4 @@
-// Cases of what is done with heads before attention.
+// Cases of what is done with heads before attention, and of rows times a factor.
 #include <tuple>
 #include <utility>
 
@@ -74,12 +74,27 @@ void add_rotary(Cases& cases) {
   }
 }
 
+void add_scale_rows(Cases& cases) {
+  for (const auto& [rows, width] : {std::pair{1, 4}, {5, 16}, {37, 65}, {3, 1500}}) {
+    KernelCase forward{"scale_rows " + std::to_string(rows) + "x" + std::to_string(width),
+                       ScaleRows{},
+                       {random_tensor(rows, width, 1), random_tensor(rows, 1, 2)},
+                       {blank(rows, width)}};
+    KernelCase gradient{forward.name + " gradient",
+                        ScaleRowsGradient{},
+                        {random_tensor(rows, width, 3), forward.reads[0], forward.reads[1]},
+                        {blank(rows, width), blank(rows, 1)}};
+    cases.push_back({forward, 0, gradient, 0, {0, 1}});
+  }
+}
+
 }  // namespace
 
 std::vector<GradientCase> head_gradient_cases() {
   Cases cases;
   add_query_key_norm(cases);
   add_rotary(cases);
+  add_scale_rows(cases);
   return cases;
 }
 

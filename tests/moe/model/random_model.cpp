@@ -14,10 +14,11 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 25> kDrawnByRange{"norm",
+constexpr std::array<std::string_view, 26> kDrawnByRange{"norm",
                                                          "query_key_norm",
                                                          "normalize_weights",
                                                          "weight_factor",
+                                                         "shared_expert_gate",
                                                          "norm_epsilon",
                                                          "positions",
                                                          "rotary_base",
@@ -118,6 +119,11 @@ Model random_model(std::mt19937& random) {
   if (pick({0, 1})) model.beta1 = 0.8;
   if (pick({0, 1})) model.beta2 = 0.95;
   if (pick({0, 0, 1})) model.shared_experts = pick({1, 2});
+  if (gate.facts.scores_tokens && chooser == Chooser::token && pick({0, 0, 1})) {
+    model.expert_groups = 4;  // of 6 or 7 experts
+    model.best_groups = pick({2, 3});
+    if (pick({0, 1})) model.group_experts_counted = pick({1, 2, 3});
+  }
   if (pick({0, 0, 1}) && model.blocks > model.moe_every) model.dense_blocks = 1;
   for (const ModelKey* key : keys_of(model)) {
     const bool own = key->fallback != nullptr;
