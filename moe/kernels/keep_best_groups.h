@@ -22,7 +22,6 @@ struct KeepBestGroupsBody {
     const Real* ranking = rankings + t * experts;
     Real* out = kept + t * experts;
     Real* scores = group_scores + t * groups;
-    const Real lowest = -std::numeric_limits<Real>::infinity();
     const std::int64_t size = experts / groups, most = best, all = groups;
     const int added = counted;
     team.for_each(groups, [=](std::int64_t group) {
@@ -36,7 +35,7 @@ struct KeepBestGroupsBody {
         const bool higher = scores[group] > scores[own];
         if (higher || (scores[group] == scores[own] && group < own)) ++before;
       }
-      out[e] = before < most ? ranking[e] : lowest;
+      out[e] = before < most ? ranking[e] : static_cast<Real>(kLeftOutRanking);
     });
   }
 

@@ -229,6 +229,9 @@ constexpr std::array kOtherKeys{
                                 kWithSlots),
     member_key<&Model::gate>(kTensors, "moe", "gate", WordRange{names_in<gates>},
                              "How tokens choose their experts."),
+    member_key<&Model::gate_bias>(kTensors, "moe", "gate_bias", TrueOrFalse{},
+                                  "Whether the logits of the gate have biases.", kOptional,
+                                  kWithOneMatrix),
     member_key<&Model::expert_groups>(
         kFunction, "moe", "expert_groups", IntegerRange{1, kMostExperts},
         "Equal groups of experts that follow one another; a token's are of the best groups.",

@@ -107,6 +107,15 @@ inline constexpr std::array kWithChosenActivation{KeyCondition{
              " has an activation of its own: expected no such key";
     }}};
 
+inline constexpr std::array kWithOneMatrix{KeyCondition{
+    "gate", "a gate of one matrix", [](const Model& model, const KeyValue& value) -> std::string {
+      const Gate& gate = gate_named(model.gate);
+      if (value == KeyValue(false)) return "";
+      if (gate.facts.scores_tokens && gate.size == nullptr) return "";
+      return quoted_choice("gate", model.gate) +
+             " has not just one matrix for its logits: expected no such key";
+    }}};
+
 inline constexpr std::array kWithScores{KeyCondition{
     "gate", "a gate that weighs by scores", [](const Model& model, const KeyValue&) -> std::string {
       const GateFacts& facts = gate_named(model.gate).facts;

@@ -73,6 +73,7 @@ struct Model {
   int experts = 8;
   int choices = 1;                           ///< k of top-k: 1 to experts
   std::string gate = "softmax";              ///< gates/gates.h
+  bool gate_bias = false;                    ///< whether its logits have biases
   int expert_groups = 1;                     ///< of experts that follow one another
   std::optional<int> best_groups;            ///< none = all of them
   std::optional<int> group_experts_counted;  ///< none = 2 with sigmoid scores, else 1

@@ -77,7 +77,10 @@ struct SelectExperts {
   /// Why it cannot be cut along the batch, with the name of the gate; none where it can.
   std::optional<Refusal> refusal_to_cut() const;
 };
-/// ranking[T,E] -> ranking[T,E], group_score[T,groups]: minus infinity for the experts of all groups
+/// The ranking of an expert that a token must not choose: lower than any other.
+inline constexpr double kLeftOutRanking = -1e30;
+
+/// ranking[T,E] -> ranking[T,E], group_score[T,groups]: kLeftOutRanking for the experts of all groups
 /// but the `best` ones. Experts of a group follow one another. A group's score is the sum of the
 /// `counted` highest rankings in it; of equal groups the first come first.  [DeepSeek-V2, 2.1.2
 /// (counted = 1); DeepSeek-V3 (2)]

@@ -46,6 +46,10 @@ class Model:
     head_width: int = 0  # 0: d_model / heads
     query_key_norm: str = "none"
     normalize_weights: bool = True
+    gate_bias: bool = False
+    shared_expert_gate: bool = False
+    expert_groups: int = 1
+    best_groups: int = 1
     weight_factor: float = 1.0
     head: str = "untied"
     biases: bool = True
@@ -85,7 +89,11 @@ def make_parameters(model, generator):
             p[name + ".bias"] = normal(copies, outputs, 0.1)
 
     def network(name, hidden, copies=1):
-        if model.expert == "mixtral":
+        if model.expert == "gpt_oss":
+            linear(name + ".gate", m, hidden, 2.0, copies)
+            linear(name + ".up", m, hidden, 2.0, copies)
+            linear(name + ".down", hidden, m, 0.02, copies)
+        elif model.expert == "mixtral":
             linear(name + ".gate", m, hidden, 0.25, copies, biases=False)
             linear(name + ".up", m, hidden, 0.25, copies, biases=False)
             linear(name + ".down", hidden, m, 0.2, copies, biases=False)
@@ -107,10 +115,12 @@ def make_parameters(model, generator):
         linear(b + "attention.output", width, m, 0.2)
         norm(b + "norm2")
         if model.has_experts(i):
-            p[b + "gate.weight"] = normal(m, E, 0.3)
+            linear(b + "gate", m, E, 0.3, biases=model.gate_bias)
             network(b + "experts", model.d_expert, E)
             if model.shared_experts:
                 network(b + "shared", model.shared_experts * model.d_expert)
+                if model.shared_expert_gate:
+                    linear(b + "shared_gate", m, 1, 0.3, biases=False)
         else:
             network(b + "ffn", model.d_hidden)
     norm("final_norm")
@@ -171,7 +181,10 @@ def attention(model, x, p, b):
 
 def network(model, x, p, name, copy=None, copies=1):
     up = linear(x, p, name + ".up", copy, copies)
-    if model.expert == "mixtral":
+    if model.expert == "gpt_oss":
+        gate = linear(x, p, name + ".gate", copy, copies).clamp(max=7)
+        hidden = (up.clamp(-7, 7) + 1) * gate * torch.sigmoid(1.702 * gate)
+    elif model.expert == "mixtral":
         hidden = F.silu(linear(x, p, name + ".gate", copy, copies)) * up
     elif model.activation == "relu":
         hidden = F.relu(up)
@@ -198,8 +211,17 @@ def kept(expert, capacity):
 
 def mixture(model, x, p, b, choices, capacity, seen):
     """x [T, M] -> y [T, M] and the load-balancing loss E sum_e f_e P_e."""
-    probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
-    ordered, order = probabilities.sort(-1, descending=True)
+    probabilities = linear(x, p, b + "gate").softmax(-1)
+    candidates = probabilities
+    if model.best_groups < model.expert_groups:
+        groups = probabilities.view(len(x), model.expert_groups, -1)
+        scores = groups.max(-1).values
+        seen["margin"] = min(seen["margin"], -scores.detach().sort(-1, descending=True).values.diff().max().item())
+        best = scores.topk(model.best_groups, -1).indices
+        allowed = torch.zeros_like(scores).scatter(1, best, 1).unsqueeze(-1).expand_as(groups).reshape(len(x), E)
+        candidates = probabilities.masked_fill(allowed == 0, -1)
+    _, order = candidates.sort(-1, descending=True)
+    ordered = candidates.gather(1, order)
     seen["margin"] = min(seen["margin"], -ordered.detach().diff()[:, :choices].max().item())
     expert, weight = order[:, :choices], ordered[:, :choices]
     if choices == 2 and model.normalize_weights:
@@ -213,7 +235,10 @@ def mixture(model, x, p, b, choices, capacity, seen):
         share = (weight * ((expert == e) & keep)).sum(-1, keepdim=True)
         y = y + share * network(model, x, p, b + "experts", e, E)
     if model.shared_experts:
-        y = y + network(model, x, p, b + "shared")
+        shared = network(model, x, p, b + "shared")
+        if model.shared_expert_gate:
+            shared = shared * torch.sigmoid(linear(x, p, b + "shared_gate"))
+        y = y + shared
 
     asked = torch.bincount(expert.flatten(), minlength=E).to(x.dtype) / expert.numel()
     return y, E * (asked * probabilities.mean(0)).sum()
@@ -345,6 +370,11 @@ def main():
         # Heads that are normed together.
         ("normed_together", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
                              "head_width": 6, "query_key_norm": "all", "weight_factor": 0.5}, 1),
+        # Experts with limits and biases, as the gate has.
+        ("limited", {"expert": "gpt_oss", "norm": "rms_norm", "positions": "rotary", "gate_bias": True}, 1),
+        # A gate of the shared expert; experts of the better half.
+        ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
+                          "best_groups": 1}, 1),
     ]:
         write(name, Model(**small, **keys, moe_every=moe_every), keys, 3,
               [(2, 1.0, "sgd"), (2, None, None)])

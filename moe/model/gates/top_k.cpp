@@ -12,7 +12,7 @@ Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
                  .parameter = parameter,
                  .inputs = build.model.d_model,
                  .outputs = outputs > 0 ? outputs : build.model.experts,
-                 .bias = false,
+                 .bias = build.model.gate_bias,
                  .wide_output = true},
                 x);
 }
@@ -39,7 +39,7 @@ TensorId padded_offsets(LayerBuilder& build, TensorId offsets) {
 
 namespace {
 
-/// `ranking`, with minus infinity for experts that are not in the best groups of a token.
+/// `ranking`, with kLeftOutRanking for experts that are not in the best groups of a token.
 TensorId of_best_groups(LayerBuilder& build, TensorId ranking) {
   const Model& model = build.model;
   const int groups = model.expert_groups, best = best_groups(model);

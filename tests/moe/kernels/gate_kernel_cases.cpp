@@ -15,7 +15,7 @@ void add_gate(Cases& cases) {
                                                                     {17, 8, 2, true, 1.0},
                                                                     {5, 70, 3, false, 1.0},
                                                                     {6, 9, 2, true, 2.5},
-                                                                    {6, 9, 2, false, 2.5}}) {
+                                                                    {7, 9, 2, false, 2.5}}) {
     const SelectExperts select{
         .experts = experts, .choices = choices, .normalize = normalize, .factor = factor};
     HostTensor scores = random_tensor(tokens, experts, 6);

@@ -40,6 +40,7 @@ void add_query_key_norm(Cases& cases) {
 
 void add_rotary(Cases& cases) {
   const RotaryAngles plain{.base = 100};
+  const char* const scaled_names[] = {"", " linear", " llama3", " yarn"};
   const auto scaled = [](AngleScaling scaling) {
     return RotaryAngles{.base = 100,
                         .columns = 8,
@@ -61,8 +62,9 @@ void add_rotary(Cases& cases) {
         {2, 9, 2, 1, 8, scaled(AngleScaling::llama3)},
         {2, 9, 2, 1, 12, scaled(AngleScaling::yarn)}}) {
     const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
-    KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns) + ", " +
-                           std::to_string(static_cast<int>(angles.scaling)),
+    const std::string turned = angles.columns > 0 ? ", " + std::to_string(angles.columns) : "";
+    KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns) + turned +
+                           (scaled_names[static_cast<std::size_t>(angles.scaling)]),
                        Rotary{heads, length, key_value_heads, angles},
                        {random_tensor(tokens, columns, 1)},
                        {blank(tokens, columns)}};

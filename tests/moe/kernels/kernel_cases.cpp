@@ -145,15 +145,18 @@ void add_activation(Cases& cases, const std::string& op) {
   }
 }
 
-void add_gated_silu(Cases& cases) {
+/// Gated networks, whole and of slices.
+template <class Gated, class Gradient>
+void add_gated(Cases& cases, const std::string& name, double spread) {
   for (const bool slice : {false, true}) {
     const int rows = slice ? 10 : 50, width = slice ? 7 : 67;
-    KernelCase forward{slice ? "gated_silu, slice" : "gated_silu",
-                       GatedSilu{},
-                       {random_tensor(rows, width, 1, 4), random_tensor(rows, width, 2)},
-                       {blank(rows, width)}};
+    KernelCase forward{
+        name + (slice ? ", slice" : ""),
+        Gated{},
+        {random_tensor(rows, width, 1, spread), random_tensor(rows, width, 2, spread)},
+        {blank(rows, width)}};
     KernelCase gradient{forward.name + " gradient",
-                        GatedSiluGradient{},
+                        Gradient{},
                         {random_tensor(rows, width, 3), forward.reads[0], forward.reads[1]},
                         {blank(rows, width), blank(rows, width)}};
     if (slice) {
@@ -364,7 +367,8 @@ std::vector<GradientCase> gradient_cases() {
   add_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
   add_activation<Relu, ReluGradient>(cases, "relu");
-  add_gated_silu(cases);
+  add_gated<GatedSilu, GatedSiluGradient>(cases, "gated_silu", 4);
+  add_gated<ClampedSwiglu, ClampedSwigluGradient>(cases, "clamped_swiglu", 9);
   add_activation<Sigmoid, SigmoidGradient>(cases, "sigmoid");
   add_experts(cases);
   add_routes(cases);

@@ -216,7 +216,7 @@ TEST(KernelKeepBestGroups, AddsUpTheBestRankingsOfAGroup) {
         {"groups", KeepBestGroups{3, best, counted}, {ranking}, {blank(1, 6), blank(1, 3)}},
         DType::f64);
   };
-  const double none = -std::numeric_limits<double>::infinity();
+  const double none = kLeftOutRanking;
   EXPECT_EQ(run(1, 2)[0].values, (std::vector<double>{3, 4, none, none, none, none}));
   EXPECT_EQ(run(2, 2)[0].values, (std::vector<double>{3, 4, 2, 3, none, none}));
   EXPECT_EQ(run(2, 2)[1].values, (std::vector<double>{7, 5, 5}));

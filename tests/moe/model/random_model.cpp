@@ -14,10 +14,11 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 26> kDrawnByRange{"norm",
+constexpr std::array<std::string_view, 27> kDrawnByRange{"norm",
                                                          "query_key_norm",
                                                          "normalize_weights",
                                                          "weight_factor",
+                                                         "gate_bias",
                                                          "shared_expert_gate",
                                                          "norm_epsilon",
                                                          "positions",
