@@ -83,7 +83,7 @@ TEST(ModelKeys, AreOneForEveryMember) {
   const Model model;
   const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads,
                head_width, blocks, norm, norm_epsilon, query_key_norm, positions, rotary_base, head,
-               shard_vocabulary, biases, dense_blocks, moe_every, experts, choices, gate,
+               shard_vocabulary, biases, dense_blocks, moe_every, experts, choices, gate, gate_bias,
                expert_groups, best_groups, group_experts_counted, normalize_weights, weight_factor,
                order, hooks, expert, activation, d_expert, shared_experts, shared_expert_gate,
                capacity_factor, capacity_groups, drop, exchange, weight_gradients, auxiliary_weight,
