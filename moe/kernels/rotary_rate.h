@@ -24,6 +24,7 @@ struct RotaryRate {
                   trained_turns,         angles.slow_turns, angles.fast_turns};
     if (angles.scaling != AngleScaling::yarn) return of;
     const auto pair_of = [&](double turns) {
+      if (!(log_base > 0)) return 0.0;  // all pairs turn alike
       return width * std::log(trained_turns / turns) / (2 * log_base);
     };
     of.fast = pair_of(angles.fast_turns);

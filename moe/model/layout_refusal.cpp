@@ -10,6 +10,7 @@
 #include "moe/model/combination_refusal.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_size.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -248,9 +249,8 @@ std::optional<LayoutRefusal> refusal_of_any_layout(const Model& model) {
     return refuse(fmt::format("key_value_heads = {}: expected a divisor of heads = {}",
                               key_value_heads(model), model.heads));
   }
-  if (model.positions == Positions::rotary && head_width(model) % 2 != 0) {
-    return refuse(
-        fmt::format("head_width = {}: rotary positions need an even one", head_width(model)));
+  if (std::string refusal = rotary_refusal(model); !refusal.empty()) {
+    return refuse(std::move(refusal));
   }
   return std::nullopt;
 }

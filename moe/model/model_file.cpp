@@ -16,6 +16,7 @@
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
 #include "moe/model/read_key.h"
+#include "moe/model/rotary_keys.h"
 #include "moe/source_tree.h"
 
 namespace moe {
@@ -69,11 +70,8 @@ void check_architecture(const InputObject& table, const Model& model) {
   if (model.heads % key_value_heads(model) != 0) {
     table.member("key_value_heads").fail(fmt::format("a divisor of heads = {}", model.heads));
   }
-  if (model.positions == Positions::rotary && head_width(model) % 2 != 0) {
-    table.member("positions")
-        .refuse(fmt::format("\"rotary\" turns pairs of columns: expected heads of even width, got "
-                            "head_width = {}",
-                            head_width(model)));
+  if (const std::string refusal = rotary_refusal(model); !refusal.empty()) {
+    table.refuse("positions", refusal);
   }
 }
 

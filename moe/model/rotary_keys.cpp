@@ -65,6 +65,24 @@ std::string refuse_without_yarn(const Model& model, const KeyValue&) {
 
 }  // namespace rotary_keys
 
+std::string rotary_refusal(const Model& model) {
+  if (model.positions != Positions::rotary) return "";
+  const RotaryAngles angles = rotary_angles(model);
+  if (head_width(model) % 2 != 0 && angles.columns == head_width(model)) {
+    return fmt::format(
+        "positions = \"rotary\" turn pairs of columns: expected heads of even width, "
+        "or fewer rotary_columns, got head_width = {}",
+        head_width(model));
+  }
+  const bool has_turns =
+      angles.scaling == AngleScaling::llama3 || angles.scaling == AngleScaling::yarn;
+  if (has_turns && angles.slow_turns >= angles.fast_turns) {
+    return fmt::format("rotary_slow_turns: expected less than rotary_fast_turns = {}, got {}",
+                       angles.fast_turns, angles.slow_turns);
+  }
+  return "";
+}
+
 RotaryAngles rotary_angles(const Model& model) {
   RotaryAngles angles;
   angles.base = model.rotary_base;

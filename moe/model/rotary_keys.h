@@ -9,6 +9,8 @@ namespace moe {
 
 /// The angles of a model with rotary positions: what its keys say.
 RotaryAngles rotary_angles(const Model& model);
+/// Why these keys do not go together; "" where they do.
+std::string rotary_refusal(const Model& model);
 
 /// The keys of [model] that say which columns of a head turn, and how angles are slowed down. Their
 /// values live in Model::own.
@@ -60,8 +62,8 @@ inline constexpr std::array kKeys{
         "How many times slower slow angles become.", kWithScaling),
     rotary_key(
         "rotary_trained_length", IntegerRange{1, 1 << 24},
-        [](const Model& model) -> KeyValue { return model.sequence_length; },
-        "Tokens of a sequence of that training.", kWithTurns, "sequence_length"),
+        [](const Model&) -> KeyValue { return std::int64_t{4096}; },
+        "Tokens of a sequence of that training.", kWithTurns),
     rotary_key(
         "rotary_slow_turns", kAboveZero, [](const Model&) -> KeyValue { return 1.0; },
         "Angles that turn as often, or less, in such a sequence are slowed down whole.",

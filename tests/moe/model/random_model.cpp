@@ -8,6 +8,7 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/orders/orders.h"
+#include "moe/model/rotary_keys.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::test {
@@ -131,6 +132,10 @@ Model random_model(std::mt19937& random) {
     if (!own && std::count(kDrawnByRange.begin(), kDrawnByRange.end(), key->name) == 0) continue;
     const KeyValue value = drawn_value(random, *key);
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
+  }
+  if (!rotary_refusal(model).empty()) {
+    model.own.erase("rotary_slow_turns");
+    model.own.erase("rotary_fast_turns");
   }
   if (falls_to_an_end(model) && model.decay_steps == 0) model.decay_steps = model.warmup_steps + 5;
   if (model.learning_rate_schedule == RateSchedule::constant) model.least_learning_rate = 0;
