@@ -26,6 +26,7 @@ double unit_roundoff(moe::DType dtype) {
     case moe::DType::bf16:
       return 0x1p-8;
     case moe::DType::i32:
+    case moe::DType::remainder:
       break;
   }
   throw std::logic_error("check of a product: a matrix of integers");

@@ -16,9 +16,10 @@ STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4, "gpu-layer": 20
 
 
 WARMUP = 3  # as in pytorch_step.py
+COMPILED_WARMUP = 5  # rows of experts differ from step to step, so code is made twice
 
 
-def step_s(command, steps):
+def step_s(command, steps, warmup=WARMUP):
     """Wall time of a whole iteration, which either program ends with a line of JSON: from the end of the warm-up to
     the end of the last, over all between. Batches, waits and reports are in it."""
     ends = []
@@ -28,13 +29,13 @@ def step_s(command, steps):
                 now = time.perf_counter()
                 if line.startswith("{") and "iteration" in json.loads(line):
                     ends.append(now)
-        if process.returncode != 0 or len(ends) != WARMUP + steps:
+        if process.returncode != 0 or len(ends) != warmup + steps:
             errors.seek(0)
             sys.exit(f"against_pytorch: {' '.join(map(str, command))}: exit code {process.returncode}, {len(ends)} "
-                     f"iterations: expected {WARMUP + steps}\n{errors.read()}")
+                     f"iterations: expected {warmup + steps}\n{errors.read()}")
         errors.seek(0)
         sys.stderr.writelines(line for line in errors if line.startswith("clocks of GPU"))
-    return (ends[-1] - ends[WARMUP - 1]) / steps
+    return (ends[-1] - ends[warmup - 1]) / steps
 
 
 def tokens_of(file):
@@ -58,6 +59,7 @@ def main():
     parser.add_argument("--precisions", default="f32")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clocks")
+    parser.add_argument("--compile", action="store_true")
     arguments = parser.parse_args()
     cases = [(model, precision, int(threads)) for model in arguments.models.split(",")
              for precision in arguments.precisions.split(",") for threads in arguments.threads.split(",")]
@@ -71,20 +73,30 @@ def main():
             ours = step_s([*beside, arguments.moe_train, "--model", file, "--threads", str(threads), "--steps",
                            str(WARMUP + steps), "--device", arguments.device, "--set", f"training.precision={precision}",
                            "--evaluate-batches", "0", "--timelines", "0", "--format", "json", "--log", "-"], steps)
-            theirs = step_s([*beside, sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), str(steps),
-                             precision, arguments.device], steps)
-            turns[model, precision, threads].append((ours, theirs))
-            print(f"{model}, {precision}, threads {threads}: {ours * 1e3:.1f} and {theirs * 1e3:.1f} ms", file=sys.stderr)
+            pytorch = [*beside, sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), str(steps), precision,
+                       arguments.device]
+            times = [ours, step_s(pytorch, steps)]
+            if arguments.compile:
+                times.append(step_s([*pytorch, "--compile", str(COMPILED_WARMUP)], steps, COMPILED_WARMUP))
+            turns[model, precision, threads].append(times)
+            print(f"{model}, {precision}, threads {threads}: {' and '.join(f'{time * 1e3:.1f}' for time in times)} ms",
+                  file=sys.stderr, flush=True)
 
-    print("| model | precision | threads | moelab (ms) | PyTorch (ms) | moelab (tokens/s) | PyTorch (tokens/s) "
-          "| PyTorch / moelab | least, most |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for (model, precision, threads), pairs in turns.items():
-        ours, theirs = (statistics.median(times) for times in zip(*pairs))
-        ratios = [b / a for a, b in pairs]
+    others = ["PyTorch", "PyTorch compiled"][:1 + arguments.compile]
+    head = ["model", "precision", "threads", *(f"{side} (ms)" for side in ("moelab", *others)),
+            *(f"{side} (tokens/s)" for side in ("moelab", *others)),
+            *(column for side in others for column in (f"{side} / moelab", "least, most"))]
+    print(f"| {' | '.join(head)} |")
+    print("|" + " --- |" * len(head))
+    for (model, precision, threads), rounds in turns.items():
+        medians = [statistics.median(times) for times in zip(*rounds)]
         tokens = tokens_of(model_file(model))
-        print(f"| {model} | {precision} | {threads} | {ours * 1e3:.1f} | {theirs * 1e3:.1f} | {tokens / ours:,.0f} "
-              f"| {tokens / theirs:,.0f} | {statistics.median(ratios):.2f} | {min(ratios):.2f}, {max(ratios):.2f} |")
+        cells = [model, precision, str(threads), *(f"{time * 1e3:.1f}" for time in medians),
+                 *(f"{tokens / time:,.0f}" for time in medians)]
+        for side in range(1, len(medians)):
+            ratios = [times[side] / times[0] for times in rounds]
+            cells += [f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}, {max(ratios):.2f}"]
+        print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

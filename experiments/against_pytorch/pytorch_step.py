@@ -1,6 +1,7 @@
 """The model of moe/model/model.h in PyTorch eager, float32 or autocast to bfloat16, as one would write it to be fast.
 
     python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16 cpu|cuda   prints a line after each step, WARMUP more of them
+    python pytorch_step.py ... --compile WARMUP                         compiled
     python pytorch_step.py --check                                      compares it with tests/golden/make_golden.py in float64
 
 Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
@@ -167,15 +168,20 @@ def main():
     start = {name: value.to(device) for name, value in start_parameters().items()}
     p = apart(start)
     optimizer = torch.optim.Adam(p.values(), lr=golden.LEARNING_RATE, fused=True)
-    text = b"".join(path.read_bytes() for path in sorted(ROOT.glob("moe/**/*.cpp")))
+    # A packed build has the text in one file.
+    files = sorted(ROOT.glob("moe/**/*.cpp")) or [ROOT / "text" / "moelab.txt"]
+    text = b"".join(path.read_bytes() for path in files)
     text = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
     generator = torch.Generator().manual_seed(1)
-    for step in range(WARMUP + int(sys.argv[3])):
+    compute, warmup = forward, WARMUP
+    if sys.argv[6:7] == ["--compile"]:
+        compute, warmup = torch.compile(forward), int(sys.argv[7])
+    for step in range(warmup + int(sys.argv[3])):
         first = torch.randint(0, len(text) - golden.L - 1, (golden.B, 1), generator=generator)
         sample = text[first + torch.arange(golden.L + 1)].to(device)
         optimizer.zero_grad()
         with torch.autocast(device, dtype=torch.bfloat16, enabled=narrow):
-            loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
+            loss, auxiliary = compute(p, sample[:, :-1], sample[:, 1:], choices, capacity)
         (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
         optimizer.step()
         finish()

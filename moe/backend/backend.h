@@ -161,7 +161,7 @@ std::string onednn_version();
 std::string remark_on_bf16();
 /// The bytes that are free on the device now; 0 where there is no such device.
 std::int64_t cuda_free_bytes(int device);
-/// "runtime 13.0, driver 13.0" or "emulated"; "" where built without CUDA or where no device is.
+/// "runtime 13.0, driver 13.0, cuDNN 9.19.0", without the last where it is not there, or "emulated"; "" where built without CUDA or where no device is.
 std::string cuda_version();
 
 }  // namespace moe

@@ -40,7 +40,6 @@ constexpr std::chrono::microseconds kAwake(200);
 class CpuExec {
  public:
   static constexpr AttentionTile kAttentionTile = kCpuAttentionTile;
-  static constexpr TokenTableTile kTokenTableTile{INT64_MAX, 1};
 
   /// Loops run on one thread.
   CpuExec() = default;
@@ -73,10 +72,22 @@ class CpuExec {
     });
   }
 
+  template <class Out, class F, class... In>
+  void map_two(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
+    share(count, kLeastElements, [=](std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto both = f(in[i]...);
+        first[i] = both.first;
+        second[i] = both.second;
+      }
+    });
+  }
+
   /// Goes down the rows with a strip of sums in the first-level cache.
-  template <class Terms, class Real, int count>
-  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
-                   SumTargets<Real, count> targets) {
+  template <class F, class Real, int count, class... In>
+  void column_sums(std::int64_t rows, std::int64_t width, F f, SumTargets<Real, count> targets,
+                   const In*... in) {
     constexpr std::int64_t kStrip = 1024, kLine = 16;
     const std::int64_t of_thread = (width / threads_ + kLine - 1) / kLine * kLine;
     const std::int64_t strip_width = std::clamp(of_thread, kLine, kStrip);
@@ -89,7 +100,8 @@ class CpuExec {
         for (std::int64_t row = 0; row < rows; ++row) {
 #pragma GCC ivdep
           for (std::int64_t c = 0; c < size; ++c) {
-            const Sums<Real, count> term = terms(row, first + c);
+            const Sums<Real, count> term =
+                term_of(f, row, first + c, in[row * width + first + c]...);
             for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
           }
         }
@@ -104,8 +116,8 @@ class CpuExec {
   void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
                              Wide<Stored>* out, bool accumulate) {
     for (const RowRange& group : groups) {
-      column_sums(group.rows, width, ElementTerms<Stored>{in + group.begin * width, width},
-                  SumTargets<Wide<Stored>, 1>{{out}, accumulate});
+      column_sums(group.rows, width, ElementTerm<Stored>{},
+                  SumTargets<Wide<Stored>, 1>{{out}, accumulate}, in + group.begin * width);
       out += width;
     }
   }

@@ -31,6 +31,7 @@ class CudaBackend : public Backend {
     }
     at(Stream::compute).blas();
     at(Stream::compute).make_blas_memory();
+    at(Stream::compute).use_for_attention(FusedAttention::chosen());
     at(Stream::compute).make_staging();
     at(Stream::host).make_staging();
   }
@@ -50,7 +51,11 @@ class CudaBackend : public Backend {
     }
   }
 
-  std::string name() const override { return cuda_device_name(device_); }
+  std::string name() const override {
+    const DeviceStream& compute = streams_[static_cast<std::size_t>(Stream::compute)];
+    return cuda_device_name(device_) + ", attention in bf16 by " +
+           (compute.fused_attention() != nullptr ? fused_library_name() : "tiles");
+  }
 
   /// Growing takes room for both arenas for a moment. Where there is none, what is kept goes through
   /// the host's memory.
@@ -209,8 +214,8 @@ class CudaBackend : public Backend {
     const auto text = [](auto count) {
       return db::format_cell("bytes", static_cast<std::int64_t>(count));
     };
-    throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
-                          " of " + text(total) + " are free" +
+    throw OutOfMemory("arena: " + text(bytes) + " asked for on " + cuda_device_name(device_) +
+                          ", " + text(free) + " of " + text(total) + " are free" +
                           (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
                           ": lower --memory-limit or global_batch, or use more ranks",
                       bytes);

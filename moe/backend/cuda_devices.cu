@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "moe/backend/backend.h"
+#include "moe/backend/cuda/fused_attention.cuh"
 #include "moe/backend/cuda_check.cuh"
 
 namespace moe {
@@ -54,7 +55,9 @@ std::string cuda_version() {
   const auto text = [](int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
   };
-  return "runtime " + text(runtime) + ", driver " + text(driver);
+  const std::string attention = fused_library_name();
+  return "runtime " + text(runtime) + ", driver " + text(driver) +
+         (attention.empty() ? "" : ", " + attention);
 }
 
 }  // namespace moe

@@ -10,11 +10,11 @@
 #include "moe/backend/cuda_pack.cuh"
 #include "moe/backend/cuda_registers.cuh"
 #include "moe/backend/cuda_stream.cuh"
+#include "moe/backend/cuda_sums.cuh"
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/bf16.h"
 #include "moe/kernels/bound_op.h"
 #include "moe/kernels/column_sums.h"
-#include "moe/kernels/embed.h"
 #include "moe/kernels/gemm.h"
 #include "moe/kernels/initial_values.h"
 #include "moe/ops/attention.h"
@@ -25,9 +25,6 @@ inline constexpr int kBlockThreads = 256, kMostThreads = 512;
 /// Rows up to this width are computed by a warp, wider rows by a block. Only the width decides, so
 /// that the order of a row's sums does not depend on the number of rows.
 inline constexpr std::int64_t kWarpWidth = 1024;
-/// Matrices up to this width are summed up in narrow tiles, so that they too occupy many blocks.
-/// Only the width decides, as with rows.
-inline constexpr std::int64_t kNarrowWidth = 2048;
 
 template <int threads, int block, class F>
 __global__ void __launch_bounds__(block, least_blocks<F>(block))
@@ -52,65 +49,42 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
 template <class Out, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads, least_blocks<F>(kBlockThreads))
     map_kernel(std::int64_t count, Out* out, F f, const In*... in) {
-  map_elements(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
-               std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);
+  map_elements<false>(count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
+                      std::int64_t{gridDim.x} * kBlockThreads, out, f, in...);
 }
 
-/// A block per `tile_columns` columns. Each of its `tile_rows` rows of threads sums every
-/// tile_rows-th row of the matrix; then the partial sums are added in order.
-template <int tile_columns, int tile_rows, class Terms, class Real, int count>
-__device__ void sum_columns(std::int64_t rows, std::int64_t width, const Terms& terms,
-                            const SumTargets<Real, count>& targets) {
-  __shared__ Real partial[count][tile_rows][tile_columns];
-  const std::int64_t column = std::int64_t{blockIdx.x} * tile_columns + threadIdx.x;
-  Real sums[count] = {};
-  if (column < width) {
-    for (std::int64_t row = threadIdx.y; row < rows; row += tile_rows) {
-      const Sums<Real, count> term = terms(row, column);
-      for (int which = 0; which < count; ++which) sums[which] += term.value[which];
-    }
-  }
-  for (int which = 0; which < count; ++which) {
-    partial[which][threadIdx.y][threadIdx.x] = sums[which];
-  }
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= width) return;
-  for (int which = 0; which < count; ++which) {
-    Real sum = 0;
-    for (int row = 0; row < tile_rows; ++row) sum += partial[which][row][threadIdx.x];
-    targets.store(which, column, sum);
-  }
-}
-
-template <int tile_columns, int tile_rows, class Terms, class Real, int count>
-__global__ void __launch_bounds__(tile_columns* tile_rows)
-    column_sums_kernel(std::int64_t rows, std::int64_t width, Terms terms,
-                       SumTargets<Real, count> targets) {
-  sum_columns<tile_columns, tile_rows>(rows, width, terms, targets);
-}
-
-/// The ranges of rows that one launch sums up each on its own.
-struct RowGroups {
-  static constexpr std::size_t kMost = 128;
-  RowRange ranges[kMost];
-};
-
-/// As column_sums_kernel, with a row of blocks for each group.
-template <int tile_columns, int tile_rows, class Stored>
-__global__ void __launch_bounds__(tile_columns* tile_rows)
-    group_sums_kernel(RowGroups groups, std::int64_t width, const Stored* in, Wide<Stored>* out,
-                      bool accumulate) {
-  const RowRange range = groups.ranges[blockIdx.y];
-  sum_columns<tile_columns, tile_rows>(
-      range.rows, width, ElementTerms<Stored>{in + range.begin * width, width},
-      SumTargets<Wide<Stored>, 1>{{out + blockIdx.y * width}, accumulate});
+/// (first[i], second[i]) = f(in[i]...)
+template <class Out, class F, class... In>
+__global__ void __launch_bounds__(kBlockThreads)
+    map_two_kernel(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
+  constexpr int width = kPackWidth<Out, In...>;
+  for_packs<width, false, false>(
+      count, std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x,
+      std::int64_t{gridDim.x} * kBlockThreads, begin_packs<width>(first, second, in...),
+      [&](std::int64_t place, auto) {
+        Pack<Out, width> firsts, seconds;
+        const auto on = [&](const Pack<In, width>&... packs) {
+          for (int i = 0; i < width; ++i) {
+            const auto both = f(packs.value[i]...);
+            firsts.value[i] = both.first;
+            seconds.value[i] = both.second;
+          }
+        };
+        on(Pack<In, width>(pack_at<width>(in, place))...);
+        pack_at<width>(first, place) = firsts;
+        pack_at<width>(second, place) = seconds;
+      },
+      [&](std::int64_t i) {
+        const auto both = f(in[i]...);
+        first[i] = both.first;
+        second[i] = both.second;
+      });
 }
 
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
   static constexpr AttentionTile kAttentionTile = kGpuAttentionTile;
-  static constexpr TokenTableTile kTokenTableTile{64, 8};
   static constexpr std::int64_t kSlotTile = 1024;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
@@ -144,28 +118,30 @@ class CudaExec {
                   kBlockThreads, stream_, count, out, f, in...);
   }
 
-  template <class Terms, class Real, int count>
-  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
-                   SumTargets<Real, count> targets) {
-    if (width == 0) return;
-    if (width <= kNarrowWidth) {
-      column_sums_in_tiles<8, 64>(rows, width, terms, targets);
-    } else {
-      column_sums_in_tiles<32, 16>(rows, width, terms, targets);
-    }
+  template <class Out, class F, class... In>
+  void map_two(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
+    if (count == 0) return;
+    const std::int64_t packs = (count + kPackWidth<Out, In...> - 1) / kPackWidth<Out, In...>;
+    launch_kernel("map_two_kernel", map_two_kernel<Out, F, In...>, blocks(packs, kBlockThreads),
+                  kBlockThreads, stream_, count, first, second, f, in...);
+  }
+
+  template <class F, class Real, int count, class... In>
+  void column_sums(std::int64_t rows, std::int64_t width, F f, SumTargets<Real, count> targets,
+                   const In*... in) {
+    const RowRange all[] = {{0, rows}};
+    sum_groups<1>(all, width, f, targets, in...);
   }
 
   template <class Stored>
   void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
                              Wide<Stored>* out, bool accumulate) {
-    for (; !groups.empty() && width > 0; out += RowGroups::kMost * width) {
-      const auto some = groups.first(std::min(groups.size(), RowGroups::kMost));
+    constexpr std::size_t most = 128;  // that the arguments of a kernel have room for
+    for (; !groups.empty(); out += most * width) {
+      const auto some = groups.first(std::min(groups.size(), most));
       groups = groups.subspan(some.size());
-      if (width <= kNarrowWidth) {
-        group_sums_in_tiles<8, 64>(some, width, in, out, accumulate);
-      } else {
-        group_sums_in_tiles<32, 16>(some, width, in, out, accumulate);
-      }
+      sum_groups<most>(some, width, ElementTerm<Stored>{},
+                       SumTargets<Wide<Stored>, 1>{{out}, accumulate}, in);
     }
   }
 
@@ -188,6 +164,8 @@ class CudaExec {
   /// Ops that have kernels of their own here, each in a source of backend/cuda.
   void own(const AdamStep&, const BoundOp& bound) { update(bound); }
   void own(const SgdStep&, const BoundOp& bound) { update(bound); }
+  void own(const Attention& op, const BoundOp& bound);
+  void own(const AttentionGradient& op, const BoundOp& bound);
 
   /// Parts of Backend::execute_together(), and Backend::fill().
   void updates(std::span<const BoundOp* const> ops);
@@ -212,24 +190,29 @@ class CudaExec {
                   block, stream_, count, f);
   }
 
-  template <int tile_columns, int tile_rows, class Terms, class Real, int count>
-  void column_sums_in_tiles(std::int64_t rows, std::int64_t width, Terms terms,
-                            SumTargets<Real, count> targets) {
-    const auto grid = static_cast<unsigned>((width + tile_columns - 1) / tile_columns);
-    launch_kernel("column_sums_kernel",
-                  column_sums_kernel<tile_columns, tile_rows, Terms, Real, count>, grid,
-                  dim3(tile_columns, tile_rows), stream_, rows, width, terms, targets);
-  }
-
-  template <int tile_columns, int tile_rows, class Stored>
-  void group_sums_in_tiles(std::span<const RowRange> groups, std::int64_t width, const Stored* in,
-                           Wide<Stored>* out, bool accumulate) {
-    RowGroups table{};
-    std::copy(groups.begin(), groups.end(), table.ranges);
-    const dim3 grid(static_cast<unsigned>((width + tile_columns - 1) / tile_columns),
-                    static_cast<unsigned>(groups.size()));
-    launch_kernel("group_sums_kernel", group_sums_kernel<tile_columns, tile_rows, Stored>, grid,
-                  dim3(tile_columns, tile_rows), stream_, table, width, in, out, accumulate);
+  /// Where there is no room for the sums of shares, no range is cut.
+  template <int capacity, class F, class Real, int count, class... In>
+  void sum_groups(std::span<const RowRange> ranges, std::int64_t width, F f,
+                  SumTargets<Real, count> targets, const In*... in) {
+    if (width == 0) return;
+    RowGroups<capacity> groups(ranges, true);
+    Real* partial = nullptr;
+    if (groups.shares() > groups.count) {
+      const auto sums = static_cast<std::size_t>(groups.shares() * count * width);
+      partial = static_cast<Real*>(scratch(sums * sizeof(Real)));
+      if (partial == nullptr) groups = RowGroups<capacity>(ranges, false);
+    }
+    const auto blocks_of = [=](int columns) {
+      return static_cast<unsigned>((width + columns - 1) / columns);
+    };
+    launch_kernel(
+        "column_sums_kernel", column_sums_kernel<capacity, F, Real, count, In...>,
+        dim3(blocks_of(kSumPacks * kSumPack<In...>), static_cast<unsigned>(groups.shares())),
+        dim3(kSumPacks, kSumRows), stream_, groups, width, f, targets, partial, in...);
+    if (partial == nullptr) return;
+    launch_kernel("add_shares_kernel", add_shares_kernel<kBlockThreads, capacity, Real, count>,
+                  dim3(blocks_of(kBlockThreads), static_cast<unsigned>(ranges.size())),
+                  kBlockThreads, stream_, groups, width, targets, partial);
   }
 
   /// As many blocks as fill any device; the kernels loop over the rest.

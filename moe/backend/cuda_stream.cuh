@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "moe/backend/cuda/fused_attention.cuh"
 #include "moe/backend/cuda_wait.cuh"
 
 namespace moe {
@@ -78,6 +81,13 @@ class DeviceStream {
     return reinterpret_cast<const void**>(bytes + kWorkspaceBytes);
   }
 
+  /// A library that computes attention on this stream, or nullptr. It, too, is made before the
+  /// first iteration.
+  void use_for_attention(std::unique_ptr<FusedAttention> fused) {
+    fused_attention_ = std::move(fused);
+  }
+  FusedAttention* fused_attention() const { return fused_attention_.get(); }
+
   /// Makes the pinned buffers before the first iteration: an allocation may wait for all that runs
   /// on the device, even for kernels of NCCL that wait for other ranks.
   void make_staging() {
@@ -88,6 +98,7 @@ class DeviceStream {
   void leak() {
     blas_.leak();
     blas_memory_.leak();
+    (void)fused_attention_.release();
     for (Staging& staging : staging_) staging.memory.leak();
   }
 
@@ -172,6 +183,7 @@ class DeviceStream {
   int multiprocessors_ = 0;
   OwnedBlas blas_;
   DeviceMemory blas_memory_;
+  std::unique_ptr<FusedAttention> fused_attention_;
   std::vector<Staging> staging_;
 };
 

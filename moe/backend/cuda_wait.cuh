@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,27 +30,33 @@ inline bool is_ready(cudaError_t status, const char* what, CallSite where = Call
   return true;
 }
 
-/// True where this process may use several cores, so that a thread that spins for some microseconds
-/// takes none from a thread that computes.
-inline bool has_cores_to_spare() {
-  static const bool several = [] {
+/// The cores that this process may use.
+inline int usable_cores() {
+  static const int cores = [] {
     cpu_set_t usable;
-    return sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) > 1;
+    return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
   }();
-  return several;
+  return cores;
 }
 
-/// How long to sleep between two looks. Not at all for the first 30 us, where cores are to spare: a
-/// sleep of 20 us may take 100. Then for a sixteenth of the time waited so far. The host is thus
-/// late by little (a device idles until the host knows the counts of a MoE layer), and wakes
-/// seldom.
-inline double pause_s(double waited_s, bool cores_to_spare) {
-  if (waited_s < 30e-6 && cores_to_spare) return 0;
+/// For how long a thread looks again and again before it sleeps, where `waiting` threads wait, itself
+/// among them. One core in four may do nothing else: a device idles until the host knows the counts
+/// of a MoE layer, or that a step is over. Where cores are few, as long as a short sleep takes.
+inline double spin_s(int waiting, int cores) {
+  if (4 * waiting <= cores) return 50e-3;
+  return cores > 1 ? 30e-6 : 0;
+}
+
+/// How long to sleep between two looks: not at all for `spin_s`, then for a sixteenth of the time
+/// waited so far. The host is thus late by little, and wakes seldom.
+inline double pause_s(double waited_s, double spin_s) {
+  if (waited_s < spin_s) return 0;
   return std::clamp(waited_s / 16, 20e-6, 500e-6);
 }
 
-inline void sleep_after(double waited_s) {
-  const double sleep_s = pause_s(waited_s, has_cores_to_spare());
+/// By default as where many threads wait.
+inline void sleep_after(double waited_s, double spins_s = spin_s(INT_MAX / 4, usable_cores())) {
+  const double sleep_s = pause_s(waited_s, spins_s);
   if (sleep_s == 0) {
     std::this_thread::yield();
   } else {
@@ -70,6 +77,8 @@ class DeviceWaits {
   /// time limit it aborts other work on the device (DeviceWatch) and throws DeviceTimeLimit.
   void until(cudaEvent_t event, const char* what) {
     const double begin_s = steady_clock_s();
+    const Waiting one(waiting_);
+    const double spins_s = spin_s(one.count, usable_cores());
     for (double look_s = kLookEvery_s; !is_ready(cudaEventQuery(event), "cudaEventQuery");) {
       const double waited_s = steady_clock_s() - begin_s;
       if (waited_s >= limit_s_) give_up(what);
@@ -77,7 +86,7 @@ class DeviceWaits {
         if (watch_.under_way) watch_.under_way();
         look_s = waited_s + kLookEvery_s;
       }
-      sleep_after(waited_s);
+      sleep_after(waited_s, spins_s);
     }
   }
 
@@ -99,6 +108,16 @@ class DeviceWaits {
  private:
   static constexpr double kLookEvery_s = 0.05;
 
+  /// A thread that waits. `count`: how many do, with it.
+  struct Waiting {
+    explicit Waiting(std::atomic<int>& waiting) : all(waiting), count(++waiting) {}
+    ~Waiting() { --all; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::atomic<int>& all;
+    const int count;
+  };
+
   [[noreturn]] void give_up(const char* what) {
     expired_ = true;
     const std::string other = watch_.under_way ? watch_.under_way() : std::string();
@@ -112,6 +131,7 @@ class DeviceWaits {
   double limit_s_;
   DeviceWatch watch_;
   std::atomic<bool> expired_ = false;
+  std::atomic<int> waiting_ = 0;
 };
 
 }  // namespace moe

@@ -38,6 +38,8 @@ ncclDataType_t nccl_type(DType dtype) {
       return ncclBfloat16;
     case DType::i32:
       return ncclInt32;
+    case DType::remainder:
+      break;  // remainders move through the host alone
   }
   throw std::invalid_argument("NCCL: unknown dtype");
 }
@@ -67,6 +69,7 @@ class NcclCommunicator : public Communicator {
     void* token = nullptr;
     check(cudaMalloc(&token, sizeof(std::int32_t)), "cudaMalloc");
     token_ = DeviceMemory(token);
+    check(cudaMemset(token, 0, sizeof(std::int32_t)), "cudaMemset");
     family_.add(member_);
   }
 

@@ -55,10 +55,9 @@ void activate(Exec& exec, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
   const Stored* x = data_of<Stored>(bound.reads[0]);
   Stored* y = data_of<Stored>(bound.writes[0]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.map(range.rows * width, y + begin, CurveValue<Curve, Stored>{}, x + begin);
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, y + begin, CurveValue<Curve, Stored>{}, x + begin);
+  });
 }
 
 template <class Curve, class Stored, class Exec>
@@ -67,10 +66,9 @@ void activate_gradient(Exec& exec, const BoundOp& bound) {
   const Stored* dy = data_of<Stored>(bound.reads[0]);
   const Stored* x = data_of<Stored>(bound.reads[1]);
   Stored* dx = data_of<Stored>(bound.writes[0]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.map(range.rows * width, dx + begin, CurveGradient<Curve, Stored>{}, dy + begin, x + begin);
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, dx + begin, CurveGradient<Curve, Stored>{}, dy + begin, x + begin);
+  });
 }
 
 template <class Stored, class Exec>

@@ -17,8 +17,7 @@ template <class Stored>
 struct AdamTensors {
   using Real = Wide<Stored>;
   const Real* gradient;
-  Real* parameter;  ///< its master where it is stored in fewer bits
-  Stored* stored;
+  UpdatedParameter<Stored> parameter;
   Real* first_moment;
   Real* second_moment;
   std::int64_t count;
@@ -49,8 +48,7 @@ struct AdamBody {
     const std::int64_t left = tensors.count - begin;
     const std::int64_t size = left < Blocks::kBlock ? left : Blocks::kBlock;
     const Real* g = tensors.gradient + begin;
-    Real* p = tensors.parameter + begin;
-    Stored* stored = tensors.stored + begin;
+    const UpdatedParameter<Stored> p = tensors.parameter.from(begin);
     Real* m = tensors.first_moment + begin;
     Real* v = tensors.second_moment + begin;
     const double steps = *step;
@@ -67,7 +65,7 @@ struct AdamBody {
     if (factor < 0) return;  // no step
     const Real kept = static_cast<Real>(1 - learning_rate * tensors.weight_decay);
     update_parameter(
-        team, size, g, p, stored,
+        team, size, g, p,
         [=](Real gradient, Real old, Real& first, Real& second) {
           const Real clipped = factor * gradient;
           first += new1 * (clipped - first);
@@ -84,15 +82,12 @@ template <class Stored, int capacity, class Exec>
 void launch_updates(Exec& exec, const AdamStep& op, std::span<const BoundOp* const> bound) {
   using Real = Wide<Stored>;
   const BoundOp& first = *bound.front();
-  AdamBody<Stored, capacity> body{{},
-                                  data_of<std::int32_t>(first.reads[1]),
-                                  first.reads.size() > 5 ? data_of<Real>(first.reads[5]) : nullptr,
-                                  op};
+  AdamBody<Stored, capacity> body{
+      {}, data_of<std::int32_t>(first.reads[1]), factor_of<Real>(first, 2), op};
   for (const BoundOp* one : bound) {
-    body.blocks.add({data_of<Real>(one->reads[0]), updated_of<Stored>(*one, 3),
-                     data_of<Stored>(one->writes[0]), data_of<Real>(one->writes[1]),
-                     data_of<Real>(one->writes[2]), count_of(one->writes[0]),
-                     std::get<AdamStep>(one->op->kind).weight_decay});
+    body.blocks.add({data_of<Real>(one->reads[0]), parameter_of<Stored>(*one, 2),
+                     data_of<Real>(one->writes[1]), data_of<Real>(one->writes[2]),
+                     count_of(one->writes[0]), std::get<AdamStep>(one->op->kind).weight_decay});
   }
   exec.rows(body.blocks.blocks(), decltype(body.blocks)::kBlock, body);
 }

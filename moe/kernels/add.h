@@ -16,10 +16,9 @@ void launch(Exec& exec, const Add&, const BoundOp& bound) {
   const Stored* a = data_of<Stored>(bound.reads[0]);
   const Stored* b = data_of<Stored>(bound.reads[1]);
   Stored* y = data_of<Stored>(bound.writes[0]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.map(range.rows * width, y + begin, SumOfTwo<Stored>{}, a + begin, b + begin);
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, y + begin, SumOfTwo<Stored>{}, a + begin, b + begin);
+  });
 }
 
 }  // namespace moe

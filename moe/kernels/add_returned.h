@@ -6,10 +6,8 @@
 namespace moe {
 
 template <class Real>
-struct AddReturnedBody {
-  const Real* returned;
-  Real* gradient;
-  MOE_BODY void operator()(std::int64_t i) const { gradient[i] += returned[i]; }
+struct SumWithReturned {
+  MOE_BODY Real operator()(Real gradient, Real returned) const { return gradient + returned; }
 };
 
 /// ranges[i].begin is the slot of the expert whose gradient the i-th returned block is. Blocks are
@@ -21,7 +19,8 @@ void launch(Exec& exec, const AddReturned& op, const BoundOp& bound) {
     Real* gradients = data_of<Real>(bound.writes[tensor]);
     const std::int64_t block = count_of(bound.writes[tensor]) / op.local_experts;
     for (const RowRange& expert : bound.ranges) {
-      exec.elements(block, AddReturnedBody<Real>{returned, gradients + expert.begin * block});
+      Real* const gradient = gradients + expert.begin * block;
+      exec.map(block, gradient, SumWithReturned<Real>{}, gradient, returned);
       returned += block;
     }
   }

@@ -13,7 +13,8 @@ struct TileRows {
   std::int64_t begin, queries;   ///< the queries of the tile
   std::int64_t first_key, keys;  ///< the keys of the tile
   std::int64_t row, stride;      ///< elements from row to row of the tile, and from head to head
-  std::int64_t heads, sharing;   ///< of q: all of them, and those that share a head of k and v
+  std::int64_t length;           ///< of the sequence
+  std::int64_t sharing;          ///< heads of q that share a head of k and v
   std::int64_t head_width;
 
   MOE_BODY std::int64_t scores_at(std::int64_t r) const {
@@ -28,10 +29,9 @@ struct TileRows {
     const std::int64_t up_to_itself = begin + r % queries + 1 - first_key;
     return up_to_itself < keys ? up_to_itself : keys;
   }
-  /// Where the row's element is in a column of [length, heads], counted from the first query of
-  /// the first head.
+  /// Where the row's element is in [heads, length], counted from the first query of the first head.
   MOE_BODY std::int64_t statistic_at(std::int64_t r) const {
-    return r % queries * heads + r / queries * sharing;
+    return r % queries + r / queries * sharing * length;
   }
 };
 
@@ -210,7 +210,11 @@ struct AttentionShape {
     const std::int64_t queries = smaller(scratch.tile.queries, length - begin);
     const std::int64_t keys = smaller(scratch.tile.keys, begin + queries - first_key);
     return {begin,          queries, first_key, keys,      scratch.row,
-            scratch_stride, heads,   sharing,   head_width};
+            scratch_stride, length,  sharing,   head_width};
+  }
+  /// Of a query of a head of a sequence, in log_sum_exp.
+  std::int64_t statistic_at(std::int64_t sequence, std::int64_t head, std::int64_t query) const {
+    return (sequence * heads + head) * length + query;
   }
   static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
@@ -351,7 +355,8 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
             part.gemm(s.scores(tile, tokens + begin * s.row + head * s.head_width, s.row, k, scores,
                                batch));
             part.rows(batch * tile.queries, tile.keys,
-                      TileSoftmaxBody<Stored>{tile, scores, p, log_sum_exp + token * s.heads + head,
+                      TileSoftmaxBody<Stored>{tile, scores, p,
+                                              log_sum_exp + s.statistic_at(sequence, head, begin),
                                               sums, s.scale});
             part.gemm(s.sums_of_queries(tile, p, v, sums, batch));
           }
@@ -426,17 +431,18 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
         const std::int64_t token = sequence * s.length + begin;
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
           const std::int64_t column = head * s.head_width;
-          const AttentionGradientBlock<Stored> of_block{s,
-                                                        qkv + token * s.row + column,
-                                                        qkv + keys_at,
-                                                        qkv + values_at,
-                                                        y + token * s.width + column,
-                                                        dy + token * s.width + column,
-                                                        log_sum_exp + token * s.heads + head,
-                                                        of_head,
-                                                        d_qkv + token * s.row + column,
-                                                        dk,
-                                                        dv};
+          const AttentionGradientBlock<Stored> of_block{
+              s,
+              qkv + token * s.row + column,
+              qkv + keys_at,
+              qkv + values_at,
+              y + token * s.width + column,
+              dy + token * s.width + column,
+              log_sum_exp + s.statistic_at(sequence, head, begin),
+              of_head,
+              d_qkv + token * s.row + column,
+              dk,
+              dv};
           of_block.launch_on(part, begin, begin == last && head == shared * s.sharing, batch);
         }
       }

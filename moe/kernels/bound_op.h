@@ -32,4 +32,20 @@ struct BoundOp {
   std::vector<RowRange> ranges;
 };
 
+/// Calls f(first element, elements) for the rows that the op works on, of `width` elements each.
+/// Ranges that adjoin are one call.
+template <class F>
+void for_each_run(const BoundOp& bound, std::int64_t width, F f) {
+  std::int64_t begin = 0, end = 0;
+  for (const RowRange& range : bound.ranges) {
+    if (range.rows == 0) continue;
+    if (range.begin != end) {
+      if (end > begin) f(begin * width, (end - begin) * width);
+      begin = range.begin;
+    }
+    end = range.begin + range.rows;
+  }
+  if (end > begin) f(begin * width, (end - begin) * width);
+}
+
 }  // namespace moe

@@ -56,7 +56,8 @@ struct CombineWeightGradientBody {
     if (row >= 0) {
       const Stored* gradient = dy + copy / choices * width;
       const Stored* in = returned + row * width;
-      dot = team.sum(width, [=](std::int64_t c) { return gradient[c] * in[c]; });
+      dot = team.sum(
+          width, [](Stored dy_c, Stored y_c) { return dy_c * y_c; }, gradient, in);
     }
     if (team.leader()) d_weights[copy] = dot;
   }

@@ -6,22 +6,16 @@
 
 namespace moe {
 
-/// Copies the op's rows from its first read to its write; ranges that adjoin are one copy.
+/// Copies the op's rows from its first read to its write.
 template <class Exec>
 void copy_rows(Exec& exec, const BoundOp& bound) {
   const View& from = bound.reads[0];
   const std::int64_t row_bytes = from.columns * bytes_of(from.dtype);
   const auto* source = static_cast<const std::byte*>(from.data);
   auto* target = static_cast<std::byte*>(bound.writes[0].data);
-  for (std::size_t i = 0; i < bound.ranges.size();) {
-    const std::int64_t begin = bound.ranges[i].begin;
-    std::int64_t end = begin;
-    for (; i < bound.ranges.size() && bound.ranges[i].begin == end; ++i) {
-      end += bound.ranges[i].rows;
-    }
-    if (end == begin) continue;
-    exec.copy(target + begin * row_bytes, source + begin * row_bytes, (end - begin) * row_bytes);
-  }
+  for_each_run(bound, row_bytes, [&](std::int64_t begin, std::int64_t bytes) {
+    exec.copy(target + begin, source + begin, bytes);
+  });
 }
 
 template <class Real, class Exec>

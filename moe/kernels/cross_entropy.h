@@ -9,8 +9,10 @@ namespace moe {
 /// log of the sum of e^row[v] over `count` values, by all of the team.
 template <class Real, class Stored, class Team>
 MOE_BODY Real log_sum_exp_of(Team& team, const Stored* row, std::int64_t count) {
-  const Real largest = team.max(count, [=](std::int64_t v) { return Real(row[v]); });
-  const Real sum = team.sum(count, [=](std::int64_t v) { return exponential(row[v] - largest); });
+  const Real largest = team.max(
+      count, [](Stored logit) { return Real(logit); }, row);
+  const Real sum = team.sum(
+      count, [=](Stored logit) { return exponential(logit - largest); }, row);
   return largest + std::log(sum);
 }
 
@@ -67,8 +69,8 @@ struct CrossEntropyGradientBody {
     Stored* out = d_logits + t * vocabulary;
     const Real log_sum = log_sum_exp[t];
     const Real scale = Real(1) / static_cast<Real>(global_tokens);
-    team.for_each(vocabulary,
-                  [=](std::int64_t v) { out[v] = exponential(row[v] - log_sum) * scale; });
+    team.map(
+        vocabulary, out, [=](Stored logit) { return exponential(logit - log_sum) * scale; }, row);
     team.sync();
     if (team.leader()) {
       const std::int64_t target = targets[t] - first_id;

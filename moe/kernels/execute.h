@@ -62,7 +62,9 @@ void launch_own(Exec& exec, const Kind& kind, const BoundOp& bound) {
 ///   rows(n, width, f)                       f(team, row) for every row, each about `width` long
 ///   elements(n, f)                          f(i) for every element
 ///   map(n, out, f, in...)                   out[i] = f(in[i]...) for every element
-///   column_sums(n, width, f, targets)       sums of f(row, column) over the rows, in row order
+///   map_two(n, first, second, f, in...)     likewise, of what the two members of f(in[i]...) are
+///   column_sums(n, width, f, targets, in...)
+///                                           sums of f(row, in[row, column]...) over the rows
 ///   column_sums_of_groups(in, ranges, width, out, accumulate)
 ///                                           sums of the rows of each range, out[range, width]
 ///   gemm(Gemm<In, Out>)                     a matrix product, or a batch of them
@@ -70,9 +72,8 @@ void launch_own(Exec& exec, const Kind& kind, const BoundOp& bound) {
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kAttentionTile                          scores that attention works on at once
-///   kTokenTableTile                         what a team adds up of a token table's gradient
-///   scratch(bytes), kSlotTile               on a device: memory of an op, or nullptr; the tokens
-///                                           that a team gives slots to
+///   scratch(bytes), kSlotTile               on a device: aligned memory of an op, or nullptr; the
+///                                           tokens that a team gives slots to
 /// and may have own(kind, bound) for kinds that it has kernels of its own for. Calls take effect
 /// one after the other. A body with `kFewLongRows` has few rows, each of which a device computes by
 /// a large block of threads; rows of a body with `kWideRows` are wider than what a warp computes.

@@ -132,6 +132,8 @@ void fill_any(Exec& exec, const View& tensor, const InitialValues& values) {
       return fill<double>(exec, tensor, values);
     case DType::bf16:
       return fill<Bf16>(exec, tensor, values);
+    case DType::remainder:
+      return fill<Bf16Remainder>(exec, tensor, values);
     case DType::i32:
       break;
   }

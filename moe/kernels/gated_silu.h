@@ -4,6 +4,12 @@
 
 namespace moe {
 
+/// What the elements of two tensors become (map_two() of an executor).
+template <class Real>
+struct Two {
+  Real first, second;
+};
+
 /// y = a s x with s = 1 / (1 + e^-a)
 template <class Stored>
 struct GatedSiluValue {
@@ -14,17 +20,11 @@ struct GatedSiluValue {
 
 /// da = dy x (s + a s (1 - s)), dx = dy a s
 template <class Stored>
-struct GatedSiluGradientBody {
+struct GatedSiluSlopes {
   using Real = Wide<Stored>;
-  const Stored* dy;
-  const Stored* a;
-  const Stored* x;
-  Stored* da;
-  Stored* dx;
-  MOE_BODY void operator()(std::int64_t i) const {
-    const Real s = SigmoidCurve<Real>::value(a[i]);
-    da[i] = dy[i] * x[i] * (s + a[i] * s * (Real(1) - s));
-    dx[i] = dy[i] * a[i] * s;
+  MOE_BODY Two<Real> operator()(Stored dy, Stored a, Stored x) const {
+    const Real s = SigmoidCurve<Real>::value(a);
+    return {dy * x * (s + a * s * (Real(1) - s)), dy * a * s};
   }
 };
 
@@ -34,10 +34,9 @@ void launch(Exec& exec, const GatedSilu&, const BoundOp& bound) {
   const Stored* a = data_of<Stored>(bound.reads[0]);
   const Stored* x = data_of<Stored>(bound.reads[1]);
   Stored* y = data_of<Stored>(bound.writes[0]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.map(range.rows * width, y + begin, GatedSiluValue<Stored>{}, a + begin, x + begin);
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, y + begin, GatedSiluValue<Stored>{}, a + begin, x + begin);
+  });
 }
 
 template <class Stored, class Exec>
@@ -48,12 +47,10 @@ void launch(Exec& exec, const GatedSiluGradient&, const BoundOp& bound) {
   const Stored* x = data_of<Stored>(bound.reads[2]);
   Stored* da = data_of<Stored>(bound.writes[0]);
   Stored* dx = data_of<Stored>(bound.writes[1]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.elements(
-        range.rows * width,
-        GatedSiluGradientBody<Stored>{dy + begin, a + begin, x + begin, da + begin, dx + begin});
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map_two(count, da + begin, dx + begin, GatedSiluSlopes<Stored>{}, dy + begin, a + begin,
+                 x + begin);
+  });
 }
 
 }  // namespace moe

@@ -39,9 +39,10 @@ struct FillRowsBody {
     Out* out = c + row * ldc;
     const In* in = bias;
     if (in != nullptr) {
-      team.for_each(n, [=](std::int64_t i) { out[i] = Out(in[i]); });
+      team.map(
+          n, out, [](In value) { return Out(value); }, in);
     } else {
-      team.for_each(n, [=](std::int64_t i) { out[i] = Out(0); });
+      team.map(n, out, [] { return Out(0); });
     }
   }
 };

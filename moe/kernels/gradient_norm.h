@@ -22,10 +22,13 @@ struct SumSquaresBody {
     const std::int64_t left = count > begin ? count - begin : 0;
     const std::int64_t size = left < SumSquares::kBlock ? left : SumSquares::kBlock;
     const Real* g = gradient + begin;
-    const double sum = team.sum(size, [=](std::int64_t i) {
-      const auto value = static_cast<double>(g[i]);
-      return value * value;
-    });
+    const double sum = team.sum(
+        size,
+        [](Real element) {
+          const auto value = static_cast<double>(element);
+          return value * value;
+        },
+        g);
     if (team.leader()) sums[block] = static_cast<Real>(weight * sum);
   }
 };

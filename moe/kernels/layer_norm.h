@@ -22,19 +22,31 @@ struct LayerNormBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* in = x + row * width;
+    normalize(team, row, team.hold(width, x + row * width));
+  }
+
+  /// The row of x as the team holds it.
+  template <class Team, class Row>
+  MOE_BODY void normalize(Team& team, std::int64_t row, const Row& in) const {
     Stored* out = y + row * width;
-    const Stored* const gain = scale;
-    const Stored* const offset = shift;
-    const Real mean =
-        team.sum(width, [=](std::int64_t c) { return Real(in[c]); }) / static_cast<Real>(width);
-    const Real variance = team.sum(width, [=](std::int64_t c) {
-      const Real centred = in[c] - mean;
-      return centred * centred;
-    }) / static_cast<Real>(width);
+    const Real mean = team.sum(
+                          width, [](Stored value) { return Real(value); }, in) /
+                      static_cast<Real>(width);
+    const Real variance = team.sum(
+                              width,
+                              [=](Stored value) {
+                                const Real centred = value - mean;
+                                return centred * centred;
+                              },
+                              in) /
+                          static_cast<Real>(width);
     const Real inverse = Real(1) / std::sqrt(variance + static_cast<Real>(epsilon));
-    team.for_each(width,
-                  [=](std::int64_t c) { out[c] = (in[c] - mean) * inverse * gain[c] + offset[c]; });
+    team.map(
+        width, out,
+        [=](Stored value, Stored gain, Stored offset) {
+          return (value - mean) * inverse * gain + offset;
+        },
+        in, scale, shift);
     if (team.leader()) {
       statistics[2 * row] = mean;
       statistics[2 * row + 1] = inverse;
@@ -55,36 +67,40 @@ struct LayerNormInputGradientBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* in = x + row * width;
-    const Stored* gradient = dy + row * width;
+    const auto in = team.hold(width, x + row * width);
+    const auto gradients = team.hold(width, dy + row * width);
     Stored* out = dx + row * width;
-    const Stored* const gain = scale;
     const Real mean = statistics[2 * row];
     const Real inverse = statistics[2 * row + 1];
-    const Real sum = team.sum(width, [=](std::int64_t c) { return gradient[c] * gain[c]; });
+    const Real sum = team.sum(
+        width, [](Stored gradient, Stored gain) { return gradient * gain; }, gradients, scale);
     const Real dot = team.sum(
-        width, [=](std::int64_t c) { return gradient[c] * gain[c] * ((in[c] - mean) * inverse); });
+        width,
+        [=](Stored gradient, Stored gain, Stored value) {
+          return gradient * gain * ((value - mean) * inverse);
+        },
+        gradients, scale, in);
     const Real mean_gradient = sum / static_cast<Real>(width);
     const Real mean_dot = dot / static_cast<Real>(width);
-    team.for_each(width, [=](std::int64_t c) {
-      const Real normal = (in[c] - mean) * inverse;
-      out[c] = inverse * (gradient[c] * gain[c] - mean_gradient - normal * mean_dot);
-    });
+    team.map(
+        width, out,
+        [=](Stored gradient, Stored gain, Stored value) {
+          const Real normal = (value - mean) * inverse;
+          return inverse * (gradient * gain - mean_gradient - normal * mean_dot);
+        },
+        gradients, scale, in);
   }
 };
 
 /// d_scale = sum over rows of dy n, d_shift = sum over rows of dy.
 template <class Stored>
-struct LayerNormWeightGradientTerms {
+struct LayerNormWeightGradientTerm {
   using Real = Wide<Stored>;
-  const Stored* dy;
-  const Stored* x;
   const Real* statistics;
-  std::int64_t width;
 
-  MOE_BODY Sums<Real, 2> operator()(std::int64_t row, std::int64_t column) const {
-    const Real gradient = dy[row * width + column];
-    const Real normal = (x[row * width + column] - statistics[2 * row]) * statistics[2 * row + 1];
+  MOE_BODY Sums<Real, 2> operator()(std::int64_t row, Stored dy, Stored x) const {
+    const Real gradient = dy;
+    const Real normal = (x - statistics[2 * row]) * statistics[2 * row + 1];
     return {gradient * normal, gradient};
   }
 };
@@ -120,13 +136,13 @@ void launch(Exec& exec, const LayerNormInputGradient&, const BoundOp& bound) {
 template <class Stored, class Exec>
 void launch(Exec& exec, const LayerNormWeightGradient& op, const BoundOp& bound) {
   const View& dy = bound.reads[0];
-  exec.column_sums(
-      dy.rows, dy.columns,
-      LayerNormWeightGradientTerms<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
-                                           data_of<Wide<Stored>>(bound.reads[2]), dy.columns},
-      SumTargets<Wide<Stored>, 2>{
-          {data_of<Wide<Stored>>(bound.writes[0]), data_of<Wide<Stored>>(bound.writes[1])},
-          op.accumulate});
+  const Stored *gradient = data_of<Stored>(dy), *x = data_of<Stored>(bound.reads[1]);
+  exec.column_sums(dy.rows, dy.columns,
+                   LayerNormWeightGradientTerm<Stored>{data_of<Wide<Stored>>(bound.reads[2])},
+                   SumTargets<Wide<Stored>, 2>{{data_of<Wide<Stored>>(bound.writes[0]),
+                                                data_of<Wide<Stored>>(bound.writes[1])},
+                                               op.accumulate},
+                   gradient, x);
 }
 
 }  // namespace moe

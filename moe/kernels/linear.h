@@ -80,8 +80,8 @@ void add_bias_share(Exec& exec, const Stored* bias, double share, Out* y, std::i
 template <class Stored, class Exec>
 void sum_bias_gradient(Exec& exec, const Stored* dy, Wide<Stored>* d_bias, std::int64_t rows,
                        std::int64_t outputs, bool accumulate) {
-  exec.column_sums(rows, outputs, ElementTerms<Stored>{dy, outputs},
-                   SumTargets<Wide<Stored>, 1>{{d_bias}, accumulate});
+  exec.column_sums(rows, outputs, ElementTerm<Stored>{},
+                   SumTargets<Wide<Stored>, 1>{{d_bias}, accumulate}, dy);
 }
 
 /// y may be stored or wide.

@@ -27,7 +27,7 @@ struct ClearPaddingBody {
     const std::int64_t rows_per_pair = padded[1], row = first + i;
     if (row % rows_per_pair < padded[experts + 1 + row / rows_per_pair]) return;
     Stored* out = rows + row * width;
-    team.for_each(width, [=](std::int64_t c) { out[c] = Stored(0); });
+    team.map(width, out, [] { return Stored(0); });
   }
 };
 

@@ -14,8 +14,8 @@
 /// own thread has just written.
 namespace moe {
 
-/// sum = a + b, and then `norm` of the row, whose x is the sum. A team per row. Members read the
-/// elements of x that they wrote themselves, so no barrier stands between the two.
+/// sum = a + b, and then `norm` of the row, whose x is the sum. A team per row. Members go on with
+/// the elements of x that they wrote themselves, so no barrier stands between the two.
 template <class Stored, class Norm>
 struct ResidualNormBody {
   const Stored* a;
@@ -26,11 +26,8 @@ struct ResidualNormBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int64_t begin = row * norm.width;
-    const Stored *left = a + begin, *right = b + begin;
-    Stored* const out = sum + begin;
-    team.for_each(norm.width,
-                  [=](std::int64_t c) { out[c] = SumOfTwo<Stored>{}(left[c], right[c]); });
-    norm(team, row);
+    norm.normalize(team, row,
+                   team.hold(norm.width, sum + begin, SumOfTwo<Stored>{}, a + begin, b + begin));
   }
 };
 

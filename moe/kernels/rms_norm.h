@@ -21,13 +21,19 @@ struct RmsNormBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* in = x + row * width;
+    normalize(team, row, team.hold(width, x + row * width));
+  }
+
+  /// The row of x as the team holds it.
+  template <class Team, class Row>
+  MOE_BODY void normalize(Team& team, std::int64_t row, const Row& in) const {
     Stored* out = y + row * width;
-    const Stored* const gain = scale;
-    const Real square =
-        team.sum(width, [=](std::int64_t c) { return in[c] * in[c]; }) / static_cast<Real>(width);
+    const Real square = team.sum(
+                            width, [](Stored value) { return value * value; }, in) /
+                        static_cast<Real>(width);
     const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(epsilon));
-    team.for_each(width, [=](std::int64_t c) { out[c] = in[c] * inverse * gain[c]; });
+    team.map(
+        width, out, [=](Stored value, Stored gain) { return value * inverse * gain; }, in, scale);
     if (team.leader()) statistics[row] = inverse;
   }
 };
@@ -45,31 +51,34 @@ struct RmsNormInputGradientBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* in = x + row * width;
-    const Stored* gradient = dy + row * width;
+    const auto in = team.hold(width, x + row * width);
+    const auto gradients = team.hold(width, dy + row * width);
     Stored* out = dx + row * width;
-    const Stored* const gain = scale;
     const Real inverse = statistics[row];
-    const Real dot =
-        team.sum(width, [=](std::int64_t c) { return gradient[c] * gain[c] * (in[c] * inverse); });
+    const Real dot = team.sum(
+        width,
+        [=](Stored gradient, Stored gain, Stored value) {
+          return gradient * gain * (value * inverse);
+        },
+        gradients, scale, in);
     const Real mean_dot = dot / static_cast<Real>(width);
-    team.for_each(width, [=](std::int64_t c) {
-      out[c] = inverse * (gradient[c] * gain[c] - in[c] * inverse * mean_dot);
-    });
+    team.map(
+        width, out,
+        [=](Stored gradient, Stored gain, Stored value) {
+          return inverse * (gradient * gain - value * inverse * mean_dot);
+        },
+        gradients, scale, in);
   }
 };
 
 /// d_scale = sum over rows of dy n.
 template <class Stored>
-struct RmsNormWeightGradientTerms {
+struct RmsNormWeightGradientTerm {
   using Real = Wide<Stored>;
-  const Stored* dy;
-  const Stored* x;
   const Real* statistics;
-  std::int64_t width;
 
-  MOE_BODY Sums<Real, 1> operator()(std::int64_t row, std::int64_t column) const {
-    return {dy[row * width + column] * (x[row * width + column] * statistics[row])};
+  MOE_BODY Sums<Real, 1> operator()(std::int64_t row, Stored dy, Stored x) const {
+    return {dy * (x * statistics[row])};
   }
 };
 
@@ -103,11 +112,11 @@ void launch(Exec& exec, const RmsNormInputGradient&, const BoundOp& bound) {
 template <class Stored, class Exec>
 void launch(Exec& exec, const RmsNormWeightGradient& op, const BoundOp& bound) {
   const View& dy = bound.reads[0];
+  const Stored *gradient = data_of<Stored>(dy), *x = data_of<Stored>(bound.reads[1]);
   exec.column_sums(
-      dy.rows, dy.columns,
-      RmsNormWeightGradientTerms<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
-                                         data_of<Wide<Stored>>(bound.reads[2]), dy.columns},
-      SumTargets<Wide<Stored>, 1>{{data_of<Wide<Stored>>(bound.writes[0])}, op.accumulate});
+      dy.rows, dy.columns, RmsNormWeightGradientTerm<Stored>{data_of<Wide<Stored>>(bound.reads[2])},
+      SumTargets<Wide<Stored>, 1>{{data_of<Wide<Stored>>(bound.writes[0])}, op.accumulate},
+      gradient, x);
 }
 
 }  // namespace moe

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
 #include "moe/kernels/rotary_rate.h"
 #include "moe/kernels/view.h"
+#include "moe/kernels/wide_loads.h"
 
 namespace moe {
 
@@ -66,6 +74,96 @@ struct RotaryBody {
   }
 };
 
+/// angles[position, 0 or 1, c]: cosine and sine of the angle, worked out as RotaryBody does.
+template <class Real>
+struct StoreAnglesBody {
+  Real* angles;
+  std::int64_t half;
+  RotaryRate rate;
+  double magnitude, sense;
+
+  MOE_BODY void operator()(std::int64_t i) const {
+    const std::int64_t position = i / half, c = i % half;
+    const double angle = sense * static_cast<double>(position) * rate(c);
+    Real* const out = angles + 2 * half * position + c;
+    out[0] = static_cast<Real>(magnitude * std::cos(angle));
+    out[half] = static_cast<Real>(magnitude * std::sin(angle));
+  }
+};
+
+/// As RotaryBody, with angles that are stored and `pack` pairs at a time. A team per token.
+template <class Stored, int pack>
+struct TurnByAnglesBody {
+  static constexpr bool kWideRows = true;
+  using Real = Wide<Stored>;
+  const Stored* in;
+  Stored* out;
+  const Real* angles;
+  std::int64_t columns, sequence_length;
+  std::int32_t turned_heads, head_width, half;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t token) const {
+    const Stored* const x = in + token * columns;
+    Stored* const y = out + token * columns;
+    const std::int32_t of_head = half / pack, width = head_width / pack;  // packs
+    const Real* const cosines = angles + token % sequence_length * 2 * half;
+    team.for_each(std::int64_t{turned_heads} * of_head, [=](std::int64_t i) {
+      const auto which = static_cast<std::int32_t>(i);
+      const std::int32_t head = which / of_head, place = which % of_head;
+      const std::int64_t first = std::int64_t{head} * width + place, second = first + of_head;
+      const Pack<Stored, pack> a = pack_at<pack>(x, first), b = pack_at<pack>(x, second);
+      const Pack<Real, pack> cosine = pack_at<pack>(cosines, place),
+                             sine = pack_at<pack>(cosines, of_head + place);
+      Pack<Stored, pack> turned_a, turned_b;
+      for (int k = 0; k < pack; ++k) {
+        turned_a.value[k] = a.value[k] * cosine.value[k] - b.value[k] * sine.value[k];
+        turned_b.value[k] = a.value[k] * sine.value[k] + b.value[k] * cosine.value[k];
+      }
+      pack_at<pack>(y, first) = turned_a;
+      pack_at<pack>(y, second) = turned_b;
+    });
+    if (in == out) return;
+    const std::int32_t turned = 2 * half, of_all = turned_heads, columns_of_head = head_width;
+    team.for_each(columns, [=](std::int64_t c) {
+      if (c / columns_of_head >= of_all || c % columns_of_head >= turned) y[c] = x[c];
+    });
+  }
+};
+
+/// False, having done nothing, where the executor has no room for the angles of all positions.
+template <class Stored, class Exec>
+bool turn_by_angles(Exec& exec, const RotaryBody<Stored>& body) {
+  if constexpr (requires { exec.scratch(std::size_t{}); }) {
+    using Real = Wide<Stored>;
+    const std::int64_t half = body.turned_columns / 2, angles = body.sequence_length * half;
+    auto* const room =
+        static_cast<Real*>(exec.scratch(static_cast<std::size_t>(2 * angles) * sizeof(Real)));
+    if (room == nullptr) return false;
+    exec.elements(angles, StoreAnglesBody<Real>{room, half, body.rate, body.magnitude, body.sense});
+    const auto turn = [&]<int pack>(std::integral_constant<int, pack>) {
+      exec.rows(body.tokens, body.columns,
+                TurnByAnglesBody<Stored, pack>{
+                    body.in, body.out, room, body.columns, body.sequence_length,
+                    static_cast<std::int32_t>(body.turned_heads),
+                    static_cast<std::int32_t>(body.head_width), static_cast<std::int32_t>(half)});
+    };
+    const auto aligned = [](const Stored* at) {
+      return reinterpret_cast<std::uintptr_t>(at) % kPackBytes == 0;
+    };
+    constexpr int most = kPackWidth<Stored>;
+    if (half % most == 0 && body.head_width % most == 0 && body.columns % most == 0 &&
+        aligned(body.in) && aligned(body.out)) {
+      turn(std::integral_constant<int, most>{});
+    } else {
+      turn(std::integral_constant<int, 1>{});
+    }
+    return true;
+  } else {
+    return false;
+  }
+}
+
 template <class Stored, class Exec, class Kind>
 void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) {
   const View& qkv = bound.reads[0];
@@ -78,12 +176,21 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
                            " columns turn");
   }
   const std::int64_t length = op.sequence_length;
+  const RotaryBody<Stored> body{data_of<Stored>(qkv),
+                                data_of<Stored>(bound.writes[0]),
+                                qkv.rows,
+                                qkv.columns,
+                                op.heads + std::int64_t{op.key_value_heads},
+                                head_width,
+                                turned,
+                                length,
+                                RotaryRate::of(op.angles, turned),
+                                op.angles.magnitude,
+                                sense};
+  if (turn_by_angles(exec, body)) return;
   const std::int64_t group = length * RotaryBody<Stored>::kSequences;
   exec.rows((qkv.rows + group - 1) / group * length, qkv.columns * RotaryBody<Stored>::kSequences,
-            RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.rows,
-                               qkv.columns, op.heads + std::int64_t{op.key_value_heads}, head_width,
-                               turned, length, RotaryRate::of(op.angles, turned),
-                               op.angles.magnitude, sense});
+            body);
 }
 
 template <class Stored, class Exec>

@@ -8,11 +8,9 @@
 namespace moe {
 
 template <class Stored>
-struct RoundBf16Body {
-  const Stored* x;
-  Stored* y;
-  MOE_BODY void operator()(std::int64_t i) const {
-    y[i] = static_cast<Stored>(static_cast<float>(Bf16(static_cast<float>(x[i]))));
+struct RoundedToBf16 {
+  MOE_BODY Stored operator()(Stored x) const {
+    return static_cast<Stored>(static_cast<float>(Bf16(static_cast<float>(x))));
   }
 };
 
@@ -21,10 +19,9 @@ void launch(Exec& exec, const RoundBf16&, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
   const Stored* x = data_of<Stored>(bound.reads[0]);
   Stored* y = data_of<Stored>(bound.writes[0]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, RoundBf16Body<Stored>{x + begin, y + begin});
-  }
+  for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, y + begin, RoundedToBf16<Stored>{}, x + begin);
+  });
 }
 
 }  // namespace moe

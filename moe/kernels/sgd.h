@@ -16,8 +16,7 @@ template <class Stored>
 struct SgdTensors {
   using Real = Wide<Stored>;
   const Real* gradient;
-  Real* parameter;  ///< its master where it is stored in fewer bits
-  Stored* stored;
+  UpdatedParameter<Stored> parameter;
   Real* velocity;
   std::int64_t count;
   double weight_decay;
@@ -44,13 +43,12 @@ struct SgdBody {
     const std::int64_t left = tensors.count - begin;
     const std::int64_t size = left < Blocks::kBlock ? left : Blocks::kBlock;
     const Real* gradients = tensors.gradient + begin;
-    Real* p = tensors.parameter + begin;
+    const UpdatedParameter<Stored> p = tensors.parameter.from(begin);
     Real* v = tensors.velocity + begin;
-    Stored* stored = tensors.stored + begin;
     const Real rate = static_cast<Real>(rate_at(op.rate, *step));
     const Real momentum = static_cast<Real>(op.momentum);
     const auto update = [&](auto updated) {
-      update_parameter(team, size, gradients, p, stored, updated, v);
+      update_parameter(team, size, gradients, p, updated, v);
     };
     if (clip_factor == nullptr && tensors.weight_decay == 0 && !op.nesterov) {
       update([=](Real g, Real old, Real& moved) {
@@ -78,14 +76,12 @@ template <class Stored, int capacity, class Exec>
 void launch_updates(Exec& exec, const SgdStep& op, std::span<const BoundOp* const> bound) {
   using Real = Wide<Stored>;
   const BoundOp& first = *bound.front();
-  SgdBody<Stored, capacity> body{{},
-                                 data_of<std::int32_t>(first.reads[1]),
-                                 first.reads.size() > 4 ? data_of<Real>(first.reads[4]) : nullptr,
-                                 op};
+  SgdBody<Stored, capacity> body{
+      {}, data_of<std::int32_t>(first.reads[1]), factor_of<Real>(first, 1), op};
   for (const BoundOp* one : bound) {
-    body.blocks.add({data_of<Real>(one->reads[0]), updated_of<Stored>(*one, 2),
-                     data_of<Stored>(one->writes[0]), data_of<Real>(one->writes[1]),
-                     count_of(one->writes[0]), std::get<SgdStep>(one->op->kind).weight_decay});
+    body.blocks.add({data_of<Real>(one->reads[0]), parameter_of<Stored>(*one, 1),
+                     data_of<Real>(one->writes[1]), count_of(one->writes[0]),
+                     std::get<SgdStep>(one->op->kind).weight_decay});
   }
   exec.rows(body.blocks.blocks(), decltype(body.blocks)::kBlock, body);
 }

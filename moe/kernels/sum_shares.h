@@ -25,12 +25,10 @@ void launch(Exec& exec, const SumShares&, const BoundOp& bound) {
   const View& sum = bound.writes[0];
   const Stored* from = data_of<Stored>(shares);
   Stored* to = data_of<Stored>(sum);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t first = range.begin * sum.columns;
-    exec.elements(range.rows * sum.columns,
-                  SumSharesBody<Stored>{from + first, shares.columns / sum.columns,
-                                        sum.rows * sum.columns, to + first});
-  }
+  for_each_run(bound, sum.columns, [&](std::int64_t first, std::int64_t count) {
+    exec.elements(count, SumSharesBody<Stored>{from + first, shares.columns / sum.columns,
+                                               sum.rows * sum.columns, to + first});
+  });
 }
 
 }  // namespace moe

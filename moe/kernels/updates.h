@@ -21,7 +21,7 @@ inline bool updates_alike(const BoundOp& a, const BoundOp& b) {
     if (one == nullptr || other == nullptr) return false;
     auto without_decay = *other;
     without_decay.weight_decay = one->weight_decay;
-    const std::size_t factor = 3 + states;  // where gradients are clipped
+    const std::size_t factor = place_of_factor(a, states);
     return *one == without_decay && a.reads[1].data == b.reads[1].data &&
            (a.reads.size() <= factor || a.reads[factor].data == b.reads[factor].data);
   };

@@ -26,6 +26,10 @@ template <>
 constexpr DType dtype_of<std::int32_t>() {
   return DType::i32;
 }
+template <>
+constexpr DType dtype_of<Bf16Remainder>() {
+  return DType::remainder;
+}
 
 /// The elements of a tensor. Throws std::logic_error where their type is not T.
 template <class T>

@@ -21,8 +21,10 @@ decltype(auto) with_type(DType dtype, const Body& body) {
       return body(Bf16{});
     case DType::i32:
       return body(std::int32_t{});
+    case DType::remainder:
+      break;
   }
-  throw std::logic_error("with_type: no such dtype");
+  throw std::logic_error("with_type: a type that has no numbers of its own");
 }
 
 }  // namespace moe

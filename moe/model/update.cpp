@@ -80,8 +80,8 @@ std::vector<TensorId> clip_gradients(LayerBuilder& build, double largest_norm) {
 }
 
 /// Adds the optimizer's step for one parameter. `factor`: none where gradients are not clipped. A
-/// parameter that is stored in fewer bits than it is updated in has one state more, its master,
-/// which is read and updated in its place, and then rounded.
+/// parameter that is stored in fewer bits than it is updated in has one state more, what its master
+/// has beyond it.
 void add_step(LayerBuilder& build, Parameter& parameter, std::optional<TensorId> factor) {
   const Model& model = build.model;
   const TensorId value = parameter.value;
@@ -89,14 +89,14 @@ void add_step(LayerBuilder& build, Parameter& parameter, std::optional<TensorId>
   const double decay = decays(parameter) ? weight_decay(model) : 0;
   const auto add = [&](const OpKind& kind) {
     std::vector<TensorId>& states = parameter.optimizer_state;
+    auto& tensors = build.program().tensors;
+    if (tensors[value].dtype != tensors[parameter.gradient].dtype) {
+      parameter.remainder = build.state_like(value, "remainder");
+      tensors[parameter.remainder].dtype = DType::remainder;
+      states.push_back(parameter.remainder);
+    }
     std::vector<TensorId> reads{parameter.gradient, build.program().step, value};
     reads.insert(reads.end(), states.begin(), states.end());
-    const auto& tensors = build.program().tensors;
-    if (tensors[value].dtype != tensors[parameter.gradient].dtype) {
-      parameter.master = build.state_like(value, "master");
-      states.push_back(parameter.master);
-      reads[2] = parameter.master;
-    }
     if (factor) reads.push_back(*factor);
     std::vector<TensorId> writes{value};
     writes.insert(writes.end(), states.begin(), states.end());

@@ -50,6 +50,28 @@ AttentionScratch AttentionScratch::of(AttentionTile largest, std::int64_t length
   return scratch;
 }
 
+std::int64_t fused_gradient_bytes(const AttentionHeads& heads, std::int64_t length) {
+  const auto rounded = [=](std::int64_t step) { return (length + step - 1) / step * step; };
+  constexpr std::int64_t kNarrow = 2, kWide = 4, kAligned = 256;
+  const std::int64_t of_shared = heads.sharing > 1 ? 2 * kNarrow * length * heads.head_width : 0;
+  return heads.sharing *
+         (kNarrow * rounded(64) * rounded(128) + kWide * length + of_shared + kAligned);
+}
+
+std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
+                                       bool narrows, bool gradient) {
+  const std::int64_t of_tiles =
+      AttentionScratch::of(kGpuAttentionTile, length, heads.head_width, narrows, gradient).elements;
+  if (!narrows || !gradient) return of_tiles;
+  constexpr std::int64_t kWide = 4;
+  const std::int64_t of_head = fused_gradient_bytes(heads, length);
+  const std::int64_t count = heads.key_value_heads,
+                     most = std::min(count, kMostFusedBytes / of_head);
+  if (most == 0) return of_tiles;
+  const std::int64_t calls = (count + most - 1) / most, at_once = (count + calls - 1) / calls;
+  return std::max(of_tiles, (at_once * of_head + count * kWide - 1) / (count * kWide));
+}
+
 Work Attention::work(const OpSizes& s) const {
   return attention_work(s, s.out(0), s.out(2), *this, 2);
 }

@@ -34,9 +34,27 @@ struct AttentionScratch {
                              bool narrows, bool gradient);
 };
 
+/// Heads of one width: `sharing` heads of q for each of `key_value_heads` heads of k and v.
+struct AttentionHeads {
+  std::int64_t key_value_heads, sharing, head_width;
+};
+/// What a fused kernel (backend/cuda) needs for the gradient of a sequence and one head of k and v, so
+/// that sums have one order: for each head of q the gradients of scores in bf16, one number for each
+/// query and, where heads share keys, their gradients of keys and values. An upper bound of the plans
+/// of cuDNN 9.19 for sm_80, sm_90 and sm_100 (tests/cudnn_plans).
+std::int64_t fused_gradient_bytes(const AttentionHeads& heads, std::int64_t length);
+/// The scratch of an op takes no more than this on account of fused kernels.
+inline constexpr std::int64_t kMostFusedBytes = std::int64_t{768} << 20;
+/// Columns of the scratch of an op on any device: as much as a GPU takes, which works on larger tiles
+/// than a processor. That of a gradient in bf16 has room for all heads of a sequence, or for
+/// an equal part of them that kMostFusedBytes hold.
+std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
+                                       bool narrows, bool gradient);
+
 /// qkv[T,(heads + 2 key_value_heads) W] ->
 ///     y[T,heads W], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
-/// log_sum_exp is of the scaled scores of a query with the keys up to itself. Probabilities are
+/// log_sum_exp is of the scaled scores of a query with the keys up to itself. Of each sequence it
+/// lies as [heads, sequence_length], as cuDNN has it. Probabilities are
 /// made again from it where they are needed, so memory grows with L and not with its square
 /// [FlashAttention-2, Dao 2023, Algorithms 1 and 2].
 ///

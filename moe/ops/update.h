@@ -44,32 +44,32 @@ struct GatherShares {
 };
 
 /// gradient[n], step i32[1,1] (1 in the first iteration), parameter[n], first_moment[n],
-/// second_moment[n], (clip_factor[1,1]) -> parameter[n], first_moment[n], second_moment[n]. The
-/// gradient is taken times the factor; below 0 nothing changes. The moments are corrected for their
+/// second_moment[n], (remainder[n]), (clip_factor[1,1]) -> parameter[n], first_moment[n],
+/// second_moment[n], (remainder[n]). The gradient is taken times the factor; below 0 nothing changes. The moments are corrected for their
 /// start at zero. The parameter first shrinks to 1 - learning rate * weight_decay of itself, which
-/// is no part of the moments (AdamW). Where the parameter is stored in fewer bits, its master is
-/// read in its place, and is one more state read and written.
+/// is no part of the moments (AdamW). A parameter in bf16 has a remainder (kernels/bf16.h): the f32
+/// that both make, its master, is updated in its place.
 struct AdamStep {
   static constexpr OpFacts facts =
       kernel_op("adam_step", CostUnit::bytes,
-                {wide(Cut::rows), integers(Cut::whole), wide(Cut::rows), wide(Cut::rows),
-                 wide(Cut::rows), wide(Cut::whole)},
-                {Cut::rows, wide(Cut::rows), wide(Cut::rows), wide(Cut::rows)});
+                {wide(Cut::rows), integers(Cut::whole), Cut::rows, wide(Cut::rows), wide(Cut::rows),
+                 either(Cut::rows), wide(Cut::whole)},
+                {Cut::rows, wide(Cut::rows), wide(Cut::rows), either(Cut::rows)});
   LearningRate rate{};
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
   Work work(const OpSizes& sizes) const;
   friend bool operator==(const AdamStep&, const AdamStep&) = default;
 };
-/// gradient[n], step i32[1,1], parameter[n], momentum[n], (clip_factor[1,1]) -> parameter[n],
-/// momentum[n]: with g = clip_factor * gradient + weight_decay * parameter and mu the op's
+/// gradient[n], step i32[1,1], parameter[n], momentum[n], (remainder[n]), (clip_factor[1,1]) ->
+/// parameter[n], momentum[n], (remainder[n]): with g = clip_factor * gradient + weight_decay * parameter and mu the op's
 /// momentum, momentum = mu * momentum + g, parameter -= learning rate * momentum; with Nesterov's
-/// momentum, parameter -= learning rate * (g + mu * momentum) instead. A master as in AdamStep.
+/// momentum, parameter -= learning rate * (g + mu * momentum) instead. The remainder as in AdamStep.
 struct SgdStep {
-  static constexpr OpFacts facts = kernel_op(
-      "sgd_step", CostUnit::bytes,
-      {wide(Cut::rows), integers(Cut::whole), wide(Cut::rows), wide(Cut::rows), wide(Cut::whole)},
-      {Cut::rows, wide(Cut::rows), wide(Cut::rows)});
+  static constexpr OpFacts facts = kernel_op("sgd_step", CostUnit::bytes,
+                                             {wide(Cut::rows), integers(Cut::whole), Cut::rows,
+                                              wide(Cut::rows), either(Cut::rows), wide(Cut::whole)},
+                                             {Cut::rows, wide(Cut::rows), either(Cut::rows)});
   LearningRate rate{.peak = 1e-2};
   double momentum = 0.9;
   double weight_decay = 0;

@@ -27,7 +27,7 @@ std::string subject(const ShardOptimizer& sharding);
 /// Runs after the decisions that make and cut ops of backward, before those that move all-reduces.
 /// Every all-reduce of gradients becomes a reduce_shares, which sums as the all-reduce does. The
 /// optimizer's steps update the rank's share of each parameter, and their states shrink to it, a
-/// master among them. After the last step of the parameters that one op reduces, gather_shares
+/// remainder among them. After the last step of the parameters that one op reduces, gather_shares
 /// brings all shares to all ranks. Squares of gradients are those of shares.
 ///
 /// Where a communicator adds in rank order not a bit changes, but where gradients are clipped: the

@@ -38,9 +38,9 @@ struct Parameter {
   /// way on all ranks.
   bool optimized = true;
   std::vector<TensorId> optimizer_state;
-  /// Among optimizer_state: the parameter in the type that it is updated in, where it is stored in
-  /// fewer bits; -1 elsewhere.
-  TensorId master = -1;
+  /// Among optimizer_state, of a parameter in bf16: what its master, which the optimizer updates in
+  /// f32, has beyond it; -1 elsewhere.
+  TensorId remainder = -1;
   /// True: a rank has of optimizer_state what belongs to its share among the ranks of `replicas`
   /// (element_share.h), and updates no more than that. Each state is one column of
   /// largest_share() rows.

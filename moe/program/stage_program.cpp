@@ -90,7 +90,7 @@ StageProgram stage_program(const Program& whole, int stage) {
     parameter.value = tensors.at(parameter.value);
     parameter.gradient = tensors.at(parameter.gradient);
     for (TensorId& state : parameter.optimizer_state) state = tensors.at(state);
-    if (parameter.master >= 0) parameter.master = tensors.at(parameter.master);
+    if (parameter.remainder >= 0) parameter.remainder = tensors.at(parameter.remainder);
     program.parameters.push_back(std::move(parameter));
   }
   for (const TensorId tokens : whole.tokens) program.tokens.push_back(tensors.at(tokens));

@@ -12,11 +12,13 @@
 /// only once the gate has routed the tokens.
 namespace moe {
 
-enum class DType : std::uint8_t { f32, f64, bf16, i32 };
+/// `remainder`: what an f32 has beyond the bf16 that it rounds to (kernels/bf16.h).
+enum class DType : std::uint8_t { f32, f64, bf16, i32, remainder };
 
 constexpr int bytes_of(DType dtype) {
   switch (dtype) {
     case DType::bf16:
+    case DType::remainder:
       return 2;
     case DType::f32:
     case DType::i32:
@@ -41,6 +43,8 @@ constexpr std::string_view name_of(DType dtype) {
       return "bf16";
     case DType::i32:
       return "i32";
+    case DType::remainder:
+      return "remainder";
   }
   throw std::logic_error("name_of: no such dtype");
 }

@@ -45,7 +45,7 @@ void scan(std::span<const std::byte> bytes, std::int64_t columns, Finding& findi
 }
 
 void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, Finding& finding) {
-  if (dtype == DType::i32) return;
+  if (dtype == DType::i32 || dtype == DType::remainder) return;
   with_type(dtype, [&](auto type) { scan<decltype(type)>(bytes, columns, finding); });
 }
 

@@ -47,10 +47,10 @@ void initialize_parameters(Runner& runner, std::int64_t seed) {
       runner.fill(tensor, values);
     };
     fill(parameter.value);
-    if (parameter.master >= 0) fill(parameter.master);
+    if (parameter.remainder >= 0) fill(parameter.remainder);
     runner.fill(parameter.gradient, {});
     for (const TensorId state : parameter.optimizer_state) {
-      if (state != parameter.master) runner.fill(state, {});
+      if (state != parameter.remainder) runner.fill(state, {});
     }
   }
 }

@@ -163,6 +163,7 @@ void Engine::run(dim3 grid, dim3 block, const std::function<void()>& thread, std
     run_block();
   });
   sanitizer_acquire(&end_tag_);
+  thread_ = nullptr;
   if (fault_.empty()) return;
   fibers_.start_anew();
   first_free_ = free_count_ = 0;
@@ -277,6 +278,12 @@ void Engine::fault(std::string why) {
   fault_ = std::move(why);
   switch_fiber(fibers_.at(threads_[running_].fiber), fibers_.own());
   __builtin_unreachable();
+}
+
+void Engine::refuse(const std::string& does) {
+  if (thread_ == nullptr) return;
+  fault("block " + std::to_string(blockIdx.x) + ": thread " + std::to_string(running_) + " " +
+        does);
 }
 
 std::string Engine::place_of(int thread) const {

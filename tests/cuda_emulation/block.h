@@ -47,6 +47,9 @@ class Engine {
   /// each other wrongly or for ever.
   void run(dim3 grid, dim3 block, const std::function<void()>& thread, std::uint64_t draw);
 
+  /// Ends the kernel that runs on this thread, if one does: a thread of it `does` what it must not.
+  void refuse(const std::string& does);
+
   void sync_threads(Line line);
   void sync_warp(unsigned mask, Line line);
   std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value, int parameter,
@@ -104,7 +107,7 @@ class Engine {
   Fibers fibers_;
   std::vector<int> free_;  ///< a ring of fibers, as long as all of them
   std::size_t first_free_ = 0, free_count_ = 0;
-  const std::function<void()>* thread_ = nullptr;
+  const std::function<void()>* thread_ = nullptr;  ///< of the kernel that runs
   Random random_{0};
   int count_ = 0, live_ = 0, running_ = 0;
   std::vector<uint3> index_;

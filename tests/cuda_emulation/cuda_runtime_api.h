@@ -99,4 +99,6 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 /// Pageable host memory is refused: the project copies through pinned memory only.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
+/// The default stream's, which waits for no other.
+cudaError_t cudaMemset(void* memory, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream);

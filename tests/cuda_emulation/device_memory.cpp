@@ -19,6 +19,7 @@
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/streams.h"
 #include "tests/cuda_emulation/thread_sanitizer.h"
+#include "tests/cuda_emulation/unwritten.h"
 
 namespace moelab::cuda_emulation {
 namespace {
@@ -62,15 +63,13 @@ int file_of_ones() {
 }
 
 /// Pages of ones, which take memory when they are written to. nullptr where there is no room.
-std::byte* map_ones(std::size_t bytes) {
-  void* const room =
-      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return nullptr;
-  auto* const begin = static_cast<std::byte*>(room);
+std::byte* map_ones(std::size_t bytes, MemoryKind kind) {
+  std::byte* const begin = take_addresses(bytes, kind);
+  if (begin == nullptr) return nullptr;
   for (std::size_t at = 0; at < bytes; at += kOnesBytes) {
     if (mmap(begin + at, std::min(kOnesBytes, bytes - at), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_of_ones(), 0) == MAP_FAILED) {
-      munmap(room, bytes);
+      give_addresses(begin, bytes);
       return nullptr;
     }
   }
@@ -89,7 +88,7 @@ cudaError_t allocate(void** result, std::size_t bytes, MemoryKind kind) {
   if (kind == MemoryKind::device && bytes > settings().memory_bytes - used) {
     return cudaErrorMemoryAllocation;
   }
-  std::byte* const begin = map_ones(pages_of(bytes));
+  std::byte* const begin = map_ones(pages_of(bytes), kind);
   if (begin == nullptr) return cudaErrorMemoryAllocation;
   if (kind == MemoryKind::device) used += bytes;
   all.allocations[address_of(begin)] = {begin, bytes, kind, current_device()};
@@ -117,7 +116,7 @@ cudaError_t give_back(void* pointer, MemoryKind kind, const char* who) {
   if (kind == MemoryKind::device) all.device_bytes[allocation.device] -= allocation.bytes;
   all.allocations.erase(address_of(pointer));
   count_memory(kind, -static_cast<std::int64_t>(allocation.bytes));
-  munmap(pointer, pages_of(allocation.bytes));
+  give_addresses(allocation.begin, pages_of(allocation.bytes));
   return cudaSuccess;
 }
 

@@ -79,12 +79,13 @@ class Member {
     return made;
   }
 
-  /// Device memory that lives as long as the member. The host may read and write it while no stream
-  /// does.
+  /// Device memory that lives as long as the member, of bytes of ones that count as written. The host
+  /// may read and write it while no stream does.
   std::byte* memory(std::size_t bytes) {
     void* made = nullptr;
     EXPECT_EQ(cudaMalloc(&made, std::max<std::size_t>(bytes, 1)), cudaSuccess);
     memory_.push_back(made);
+    std::memset(made, 0xff, bytes);
     return static_cast<std::byte*>(made);
   }
   std::byte* memory(const std::vector<std::byte>& content) {

@@ -33,11 +33,12 @@ void read_fault(Settings& result) {
   const std::string kind = fault.substr(0, colon);
   std::int64_t* const which = kind == "allocation" ? &result.failing_allocation
                               : kind == "kernel"   ? &result.failing_kernel
+                              : kind == "copy"     ? &result.lost_copy
                               : kind == "event"    ? &result.event_that_never_comes
                                                    : nullptr;
   if (which == nullptr || colon == std::string::npos) {
     throw std::invalid_argument("MOELAB_EMULATED_FAULT=" + fault +
-                                ": expected allocation:N, kernel:N or event:N");
+                                ": expected allocation:N, kernel:N, copy:N or event:N");
   }
   *which = static_cast<std::int64_t>(number("MOELAB_EMULATED_FAULT", fault.substr(colon + 1)));
 }

@@ -13,6 +13,7 @@ struct Settings {
   bool report = false;                      ///< MOELAB_EMULATED_REPORT=1 (report.h)
   std::int64_t failing_allocation = 0;      ///< MOELAB_EMULATED_FAULT=allocation:3; 0: none
   std::int64_t failing_kernel = 0;          ///< MOELAB_EMULATED_FAULT=kernel:3
+  std::int64_t lost_copy = 0;               ///< MOELAB_EMULATED_FAULT=copy:3, the third to a device
   std::int64_t event_that_never_comes = 0;  ///< MOELAB_EMULATED_FAULT=event:3, the third record
 };
 

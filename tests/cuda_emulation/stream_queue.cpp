@@ -8,6 +8,7 @@
 #include "tests/cuda_emulation/device.h"
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/thread_sanitizer.h"
+#include "tests/cuda_emulation/unwritten.h"
 
 namespace moelab::cuda_emulation {
 
@@ -121,7 +122,9 @@ void StreamQueue::hold_back(std::unique_lock<std::mutex>& lock) {
 void StreamQueue::carry_out(const Work& work) const {
   if (error_of(device) != cudaSuccess) return;
   try {
+    watch_reads(work.name);
     work.body();
+    refuse_unwritten();
   } catch (const Refusal& refusal) {
     break_device(device, refusal.code, work.name + ": " + refusal.what());
   } catch (const std::exception& error) {

@@ -18,6 +18,7 @@
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/stream_queue.h"
 #include "tests/cuda_emulation/thread_sanitizer.h"
+#include "tests/cuda_emulation/unwritten.h"
 
 namespace moelab::cuda_emulation {
 namespace {
@@ -58,7 +59,7 @@ struct Handles {
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;
   std::uint64_t streams_made = 0;
-  std::atomic<std::int64_t> records = 0;
+  std::atomic<std::int64_t> records = 0, copies_to_devices = 0;
 };
 
 Handles& handles() {
@@ -326,7 +327,19 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                                 bytes);
     emulation::count_copy(emulation::allocation_of(to)->kind, emulation::allocation_of(from)->kind,
                           static_cast<std::int64_t>(bytes));
-    queue->add("cudaMemcpyAsync", [=] { std::memcpy(to, from, bytes); });
+    if (emulation::allocation_of(to)->kind == emulation::MemoryKind::device &&
+        ++emulation::handles().copies_to_devices == emulation::settings().lost_copy) {
+      return cudaSuccess;
+    }
+    queue->add("cudaMemcpyAsync", [=] { emulation::copy_with_marks(to, from, bytes); });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
+  return runtime_call([&] {
+    emulation::check_device_pointer(memory, bytes, "cudaMemset");
+    std::memset(memory, value, bytes);
     return cudaSuccess;
   });
 }

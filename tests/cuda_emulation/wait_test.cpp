@@ -14,18 +14,23 @@ namespace {
 
 using moe::DeviceWaits;
 using moe::pause_s;
+using moe::spin_s;
 
-TEST(DeviceWait, SpinsAtFirstWhereCoresAreToSpare) {
-  EXPECT_EQ(pause_s(0, true), 0);
-  EXPECT_EQ(pause_s(29e-6, true), 0);
-  EXPECT_DOUBLE_EQ(pause_s(31e-6, true), 20e-6);
-  EXPECT_DOUBLE_EQ(pause_s(0, false), 20e-6) << "the core is another thread's";
+TEST(DeviceWait, SpinsForAStepWhereThreeCoresOfFourAreLeft) {
+  EXPECT_DOUBLE_EQ(spin_s(1, 4), 50e-3);
+  EXPECT_DOUBLE_EQ(spin_s(4, 16), 50e-3);
+  EXPECT_DOUBLE_EQ(spin_s(5, 16), 30e-6);
+  EXPECT_DOUBLE_EQ(spin_s(1, 2), 30e-6);
+  EXPECT_EQ(spin_s(1, 1), 0) << "the core is another thread's";
+  EXPECT_EQ(pause_s(49e-3, spin_s(1, 4)), 0);
+  EXPECT_EQ(pause_s(29e-6, spin_s(1, 2)), 0);
 }
 
-TEST(DeviceWait, SleepsForASixteenthOfTheTimeWaited) {
-  EXPECT_DOUBLE_EQ(pause_s(3.2e-3, true), 200e-6);
-  EXPECT_DOUBLE_EQ(pause_s(3.2e-3, false), 200e-6);
-  EXPECT_DOUBLE_EQ(pause_s(10, true), 500e-6) << "a device that is done is not left waiting";
+TEST(DeviceWait, SleepsThenForASixteenthOfTheTimeWaited) {
+  EXPECT_DOUBLE_EQ(pause_s(0, 0), 20e-6);
+  EXPECT_DOUBLE_EQ(pause_s(31e-6, 30e-6), 20e-6);
+  EXPECT_DOUBLE_EQ(pause_s(3.2e-3, 30e-6), 200e-6);
+  EXPECT_DOUBLE_EQ(pause_s(10, 50e-3), 500e-6) << "a device that is done is not left waiting";
 }
 
 /// What the other tests of errors leave is on other devices.

@@ -11,7 +11,12 @@
 #include <vector>
 
 #include "moe/backend/cuda_exec.cuh"
+#include "moe/kernels/activation.h"
+#include "moe/kernels/combine.h"
 #include "moe/kernels/embed.h"
+#include "moe/kernels/layer_norm.h"
+#include "moe/kernels/permute.h"
+#include "moe/kernels/residual_norm.h"
 #include "moe/kernels/rotary.h"
 #include "moe/kernels/select_experts.h"
 #include "moe/kernels/updates.h"
@@ -19,8 +24,8 @@
 namespace moelab::work_test {
 namespace {
 
-/// One thread with the loops of a team of `threads`. It counts the steps that each takes, and how
-/// often its members evaluate what they are given.
+/// One thread with the loops of a team of `threads`. It counts the steps that each member takes, an
+/// element or a pack of elements at a time, and how often its members evaluate what they are given.
 class CountingTeam {
  public:
   explicit CountingTeam(std::int64_t threads) : threads_(threads) {}
@@ -33,11 +38,45 @@ class CountingTeam {
   }
   template <class Out, class F, class... In>
   void map(std::int64_t n, Out* out, F f, const In*... in) {
-    for_each(n, [=](std::int64_t i) { out[i] = f(in[i]...); });
+    count(n, moe::kPackWidth<Out, In...>);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(in[i]...);
   }
   template <class Out, class F, class... T>
   void update(std::int64_t n, Out* out, F f, T*... arrays) {
-    for_each(n, [=](std::int64_t i) { out[i] = f(arrays[i]...); });
+    count(n, moe::kPackWidth<Out, T...>);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(arrays[i]...);
+  }
+  template <class T>
+  const T* hold(std::int64_t n, const T* in) {
+    count(n, moe::kPackWidth<T>);
+    return in;
+  }
+  template <class Out, class F, class... In>
+  const Out* hold(std::int64_t n, Out* out, F f, const In*... in) {
+    map(n, out, f, in...);
+    return out;
+  }
+  template <class F, class T, class... In>
+  auto sum(std::int64_t n, F f, const T* first, const In*... in) {
+    count(n, moe::kPackWidth<T, In...>);
+    std::decay_t<decltype(f(*first, *in...))> value{};
+    for (std::int64_t i = 0; i < n; ++i) value += f(first[i], in[i]...);
+    return value;
+  }
+  template <class Stored, class Out, class At>
+  void sum_rows(std::int64_t n, Out* out, bool onto, std::int64_t rows, const Stored* from,
+                std::int64_t stride, At at) {
+    for (std::int64_t first = 0; first < rows; first += At::kAtOnce) {
+      count(n, moe::kPackWidth<Stored>);
+    }
+    for (std::int64_t c = 0; c < n; ++c) {
+      moe::Wide<Stored> value = onto ? moe::Wide<Stored>(out[c]) : 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto [row, weight] = at(i);
+        if (row >= 0) value += weight * from[row * stride + c];
+      }
+      out[c] = value;
+    }
   }
   template <class F>
   auto sum(std::int64_t n, F f) {
@@ -74,8 +113,8 @@ class CountingTeam {
   bool leader() const { return true; }
 
  private:
-  void count(std::int64_t n) {
-    steps += (n + threads_ - 1) / threads_;
+  void count(std::int64_t n, std::int64_t pack = 1) {
+    steps += ((n + pack - 1) / pack + threads_ - 1) / threads_;
     evaluations += n;
   }
   std::int64_t threads_;
@@ -85,9 +124,9 @@ class CountingTeam {
 /// those of kBlockThreads, where CudaExec gives rows of kFewLongRows kMostThreads.
 class CountingExec {
  public:
-  static constexpr moe::TokenTableTile kTokenTableTile = moe::CudaExec::kTokenTableTile;
   static constexpr std::int64_t kSlotTile = moe::CudaExec::kSlotTile;
   std::int64_t launches = 0, longest = 0, steps = 0, evaluations = 0, most_teams = 0;
+  std::int64_t elements_alone = 0;
   std::vector<std::int64_t> scans;  ///< the largest of each launch
 
   template <class F>
@@ -109,7 +148,14 @@ class CountingExec {
   }
   template <class F>
   void elements(std::int64_t count, F f) {
+    ++launches;
+    elements_alone += count;
     for (std::int64_t i = 0; i < count; ++i) f(i);
+  }
+  template <class Out, class F, class... In>
+  void map(std::int64_t count, Out* out, F f, const In*... in) {
+    ++launches;
+    for (std::int64_t i = 0; i < count; ++i) out[i] = f(in[i]...);
   }
   void* scratch(std::size_t bytes) {
     scratch_.resize(bytes);
@@ -149,14 +195,20 @@ TEST(Work, OfTheTokenTablesGradientGrowsWithTheTokensAndNotWithTheirSquare) {
                      many = gradient_of_tokens(16384, 16384, 8);
   EXPECT_LT(many.steps, 5 * few.steps);
   EXPECT_LT(many.longest, 5 * few.longest);
-  EXPECT_EQ(many.most_teams, 512) << "enough for the threads of a device";
+}
+
+TEST(Work, OfTheTokenTablesGradientLooksThroughTheTokensForNoTileOfColumns) {
+  const CountingExec narrow = gradient_of_tokens(4096, 64, 8),
+                     wide = gradient_of_tokens(4096, 64, 4096);
+  const std::int64_t sums = 2 * 64 * (4096 / 64 / 16) * 2;  // tiles, ids, rows 16 at a time, packs
+  EXPECT_LE(wide.steps - narrow.steps, sums);
 }
 
 TEST(Work, OfATokenThatIsEverywhereIsSharedAmongTheColumns) {
   const CountingExec narrow = gradient_of_tokens(4096, 1, 64),
                      wide = gradient_of_tokens(4096, 1, 4096);
-  EXPECT_EQ(wide.longest, narrow.longest);
-  EXPECT_EQ(wide.most_teams, 64);
+  EXPECT_LE(wide.longest, 2 * narrow.longest) << "two packs of f32 for each thread";
+  EXPECT_EQ(wide.most_teams, 2);
 }
 
 /// Tokens choose two of `experts` in turn.
@@ -205,8 +257,75 @@ TEST(Work, OfRotationIsOneAngleForAllHeadsOfSeveralSequences) {
   CountingExec exec;
   moe::launch<float>(
       exec, op, {&bound_op, {view(qkv, 3 * heads * width)}, {view(qkv, 3 * heads * width)}, {}});
-  constexpr std::int64_t groups = 2;  // four sequences share their angles
-  EXPECT_EQ(exec.evaluations, groups * length * width / 2) << "exp, cos and sin in double";
+  EXPECT_EQ(exec.elements_alone, length * width / 2) << "exp, cos and sin in double";
+  EXPECT_EQ(exec.longest, 1) << "pairs of all heads 16 bytes at a time";
+}
+
+/// Of all copies of `tokens` to as many rows.
+struct SentTokens {
+  static constexpr std::int64_t kTokens = 3, kWidth = 4096;
+  static constexpr int kChoices = 2;
+  std::vector<moe::Bf16> rows = std::vector<moe::Bf16>(kTokens * kChoices * kWidth, 1.0f),
+                         sums = std::vector<moe::Bf16>(kTokens * kWidth);
+  std::vector<std::int32_t> expert = std::vector<std::int32_t>(kTokens * kChoices),
+                            slot{0, 1, 2, 3, 4, 5}, offsets{0, 6};
+  std::vector<float> weight = std::vector<float>(kTokens * kChoices, 0.5f);
+};
+
+TEST(Work, OfTheCopiesOfATokenIsAPackOfAllAtATime) {
+  SentTokens all;
+  constexpr std::int64_t width = SentTokens::kWidth;
+  moe::Op bound_op;
+  const auto longest_of = [&](const auto& op, const moe::BoundOp& bound) {
+    CountingExec exec;
+    moe::launch<moe::Bf16>(exec, op, bound);
+    EXPECT_EQ(all.sums, std::vector<moe::Bf16>(all.sums.size(), 1.0f)) << exec.launches;
+    return exec.longest;
+  };
+  constexpr std::int64_t packs = width / 8 / moe::kBlockThreads;
+  EXPECT_EQ(longest_of(moe::Combine{SentTokens::kChoices},
+                       {&bound_op,
+                        {view(all.rows, width), view(all.expert, 2), view(all.weight, 2),
+                         view(all.slot, 2), view(all.offsets, 2)},
+                        {view(all.sums, width)},
+                        {}}),
+            packs);
+  all.rows.assign(all.rows.size(), 0.5f);
+  EXPECT_EQ(longest_of(moe::PermuteGradient{SentTokens::kChoices},
+                       {&bound_op,
+                        {view(all.rows, width), view(all.expert, 2), view(all.slot, 2),
+                         view(all.offsets, 2)},
+                        {view(all.sums, width)},
+                        {}}),
+            packs);
+}
+
+TEST(Work, OfANormIsAPackAtATime) {
+  constexpr std::int64_t rows = 2, width = 4096;
+  std::vector<moe::Bf16> x(rows * width, 1.0f), scale(width, 1.0f), shift(width), y(rows * width);
+  std::vector<float> statistics(2 * rows);
+  moe::Op bound_op;
+  CountingExec exec;
+  moe::launch<moe::Bf16>(exec, moe::LayerNorm{},
+                         {&bound_op,
+                          {view(x, width), view(scale, width), view(shift, width)},
+                          {view(y, width), view(statistics, 2)},
+                          {}});
+  EXPECT_EQ(exec.longest, 4 * width / 8 / moe::kBlockThreads)
+      << "a load, two sums of what is held, and a store";
+}
+
+TEST(Work, OfAnActivationIsOneLaunchForExpertsWhoseRowsAdjoin) {
+  std::vector<float> x(60, 1), y(60);
+  moe::Op bound_op;
+  CountingExec exec;
+  moe::launch<float>(
+      exec, moe::Relu{},
+      {&bound_op, {view(x, 6)}, {view(y, 6)}, {{0, 2}, {2, 0}, {2, 3}, {7, 0}, {6, 1}, {7, 2}}});
+  EXPECT_EQ(exec.launches, 2);
+  EXPECT_EQ(std::vector<float>(y.begin() + 28, y.begin() + 38),
+            (std::vector<float>{1, 1, 0, 0, 0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(std::count(y.begin(), y.end(), 1), 8 * 6);
 }
 
 TEST(Work, OfAdamHasTwoPowersForABlockAndNotForEachElement) {
@@ -228,34 +347,43 @@ TEST(Work, OfAdamHasTwoPowersForABlockAndNotForEachElement) {
   EXPECT_LT(exec.most_teams, elements / 1000);
 }
 
-/// What the blocks of a sum over the rows of a matrix of this width are.
-dim3 grid_of_column_sums(std::int64_t width) {
+/// What the blocks of a sum over the rows of a matrix of ones are.
+dim3 grid_of_column_sums(std::int64_t rows, std::int64_t width) {
   constexpr int device = 61;  // what the other tests of errors leave is on other devices
   EXPECT_EQ(cudaSetDevice(device), cudaSuccess);
   cudaGetLastError();
   moe::DeviceWaits waits(device, 60);
   moe::DeviceStream stream(waits, moe::Stream::compute);
-  void* memory = nullptr;
-  EXPECT_EQ(cudaMalloc(&memory, static_cast<std::size_t>(width) * sizeof(float)), cudaSuccess);
-  const moe::DeviceMemory sums(memory);
+  stream.make_blas_memory();
+  const auto memory_of = [](std::int64_t bytes) {
+    void* memory = nullptr;
+    EXPECT_EQ(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), cudaSuccess);
+    return moe::DeviceMemory(memory);
+  };
+  const moe::DeviceMemory sums = memory_of(width * 4), matrix = memory_of(rows * width * 2);
+  auto* const ones = static_cast<moe::Bf16*>(matrix.get());
+  std::fill_n(ones, rows * width, moe::Bf16(1));
   static dim3 grid;
   struct Ones {
-    __device__ moe::Sums<float, 1> operator()(std::int64_t, std::int64_t) const {
+    __device__ moe::Sums<float, 1> operator()(std::int64_t, moe::Bf16 one) const {
       grid = gridDim;
-      return {{1}};
+      return {{one}};
     }
   };
   moe::CudaExec exec(stream);
-  exec.column_sums(3, width, Ones{},
-                   moe::SumTargets<float, 1>{{static_cast<float*>(memory)}, false});
+  auto* const found = static_cast<float*>(sums.get());
+  exec.column_sums(rows, width, Ones{}, moe::SumTargets<float, 1>{{found}, false}, ones);
   EXPECT_EQ(cudaStreamSynchronize(stream.get()), cudaSuccess);
-  EXPECT_EQ(static_cast<float*>(memory)[width - 1], 3);
+  EXPECT_EQ(std::count(found, found + width, static_cast<float>(rows)), width);
   return grid;
 }
 
-TEST(Work, OfColumnSumsOccupiesMoreBlocksWhereAMatrixIsNarrow) {
-  EXPECT_EQ(grid_of_column_sums(1024).x, 1024U / 8);
-  EXPECT_EQ(grid_of_column_sums(4096).x, 4096U / 32);
+TEST(Work, OfColumnSumsIsSharedOutByColumnsAndByRows) {
+  const dim3 few = grid_of_column_sums(3, 1024), many = grid_of_column_sums(1500, 136);
+  EXPECT_EQ(few.x, 1024U / (8 * 8)) << "8 threads of 8 columns each";
+  EXPECT_EQ(few.y, 1U);
+  EXPECT_EQ(many.x, 3U);
+  EXPECT_EQ(many.y, 3U);
 }
 
 TEST(DeviceStream, OfCommunicationGoesFirst) {

@@ -25,16 +25,20 @@ case "$*" in
   *compare.py*) exec python3 -c 'import runpy, sys; sys.executable = sys.argv.pop(1); sys.argv.pop(0); sys.dont_write_bytecode = True
 runpy.run_path(sys.argv[0], run_name="__main__")' "$0" "${@:2}" ;;
   *--check*) ;;
-  *pytorch_step.py*) for i in {1..63}; do echo "{\"iteration\": $i, \"loss\": 1}"; done ;;
+  *pytorch_step.py*) warmup=3
+    if [[ ${8-} == --compile ]]; then warmup=$9; fi
+    for ((i = 1; i <= $5 + warmup; ++i)); do echo "{\"iteration\": $i, \"loss\": 1}"; done ;;
 esac
 FAKE
 chmod +x "$scratch/venv/bin/python"
 compares() {
   "$root/experiments/against_pytorch/run" --bin "$(dirname "$1")" --venv "$scratch/venv" --models tiny --threads 1 \
-    --rounds 1 --clocks "$scratch/clocks.csv" > "$scratch/table" 2> "$scratch/err" || { cat "$scratch/err"; return 1; }
-  grep -qE '^\| tiny \| f32 \| 1 \| [0-9.]+ \| [0-9.]+ \| [0-9,]+ \| [0-9,]+ \| ' "$scratch/table"
+    --rounds 1 --clocks "$scratch/clocks.csv" "${@:3}" > "$scratch/table" 2> "$scratch/err" || { cat "$scratch/err"; return 1; }
+  grep -qE "^\\| tiny \\| f32 \\| 1 (\\| [0-9.]+ ){$2}(\\| [0-9,]+ ){$2}\\| [0-9.]+ \\| [0-9.]+, [0-9.]+ \\|" "$scratch/table"
 }
-expect "milliseconds and tokens/s of both sides are in the table" compares "$1"
+expect "milliseconds and tokens/s of both sides are in the table" compares "$1" 2
+expect "and of a third, compiled, where it is asked for" compares "$1" 3 --compile
+expect "which has a ratio of its own" grep -q '| PyTorch compiled / moelab | least, most |$' "$scratch/table"
 expect "moe-train ends each iteration with a line" timed 4 "${train[@]}" 7
 expect "a side with fewer iterations is no figure" fewer_are_refused
 expect "a side that fails is no figure" failures_are_told

@@ -15,6 +15,12 @@ refused() {
   fi
 }
 
+mkdir "$scratch/programs"
+for program in moe-train moe-bench moe-tune moe-db gpu_test; do
+  printf '#!/bin/sh\n' > "$scratch/programs/$program"
+  chmod +x "$scratch/programs/$program"
+done
+
 # The next option, or the end of the options, is no value.
 refused "--nodes needs a value" "$root/experiments/cluster-in-a-box" --nodes -- true
 refused "--shared needs a value" "$root/experiments/cluster-in-a-box" --shared
@@ -41,7 +47,13 @@ printf '#!/bin/sh\n' > "$scratch/moe-tune"
 chmod +x "$scratch/moe-tune"
 refused "--only nosuch: no training" "$root/experiments/public_trainings/run" --bin "$scratch" --only nosuch
 rm "$scratch/moe-tune"
-refused "--db needs a value" "$root/experiments/gpu" --db --ranks 2
+refused "argument --out: expected one argument" "$root/experiments/gpu" --out --budget 2
+refused "--budget 0: expected seconds" "$root/experiments/gpu" --budget 0
+refused "no steps in $scratch" "$root/experiments/gpu" --bin "$scratch/programs" --steps "$scratch"
+refused "no moe-train in $scratch" "$root/tests/pack_for_gpu" "$scratch" "$scratch/a.tar.gz"
+refused "expected BUILD and FILE.tar.gz or DIR" "$root/tests/pack_for_gpu" "$scratch"
+refused "--pack: not with --collect" "$root/tests/gpu" --pack "$scratch/a.tar.gz" --collect "$scratch/b"
+refused "--pack: runs no tests (-R x)" "$root/tests/gpu" --pack "$scratch/a.tar.gz" -- -R x
 refused "no moe-train in $scratch" "$root/experiments/gpu" --bin "$scratch"
 
 # A checkout of somebody else, who lets others read it; and installed, where nothing is built.

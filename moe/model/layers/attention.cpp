@@ -71,12 +71,10 @@ Layer attention(LayerBuilder& build, TensorId x) {
   }
   const TensorId attended = build.activation("attended", tokens, width / parts);
   const TensorId log_sum_exp = build.wide("attention_log_sum_exp", tokens, heads);
-  // As much as a GPU takes, which works on larger tiles than a processor.
   const auto scratch = [=, &build](const char* name, bool gradient) {
-    return build.wide(
-        name, key_heads,
-        AttentionScratch::of(kGpuAttentionTile, length, of_head, build.narrows(), gradient)
-            .elements);
+    return build.wide(name, key_heads,
+                      attention_scratch_columns({key_heads, heads / key_heads, of_head}, length,
+                                                build.narrows(), gradient));
   };
   build.op(Attention{heads, length, key_heads}, "attention", {normed.output},
            {attended, log_sum_exp, scratch("attention_scratch", false)});

@@ -26,13 +26,13 @@ const StoredTensor& CheckpointFiles::tensor(const std::string& name) {
   return open->second.tensor(name);
 }
 
-const StoredTensor& CheckpointFiles::tensor(const NamedTensor& named, DType dtype) {
+const StoredTensor& CheckpointFiles::tensor(const NamedTensor& named) {
   const StoredTensor& stored = tensor(named.name);
   const std::filesystem::path file = path_of(named.name);
   expect_shape(file, named.name, stored.shape, {named.rows, named.columns});
-  if (stored.dtype != stored_type(dtype)) {
+  if (stored.dtype != stored_type(named.dtype)) {
     throw InputError(fmt::format("{}: tensor {}: is {}: expected {}", file.string(), named.name,
-                                 stored.dtype, stored_type(dtype)));
+                                 stored.dtype, stored_type(named.dtype)));
   }
   return stored;
 }

@@ -21,7 +21,7 @@ class CheckpointFiles {
   const StoredTensor& tensor(const std::string& name);
   /// The same of a matrix of a model. Throws InputError also where it is of another shape or type
   /// than the model's.
-  const StoredTensor& tensor(const NamedTensor& named, DType dtype);
+  const StoredTensor& tensor(const NamedTensor& named);
   /// The file of a tensor that was found.
   std::filesystem::path path_of(const std::string& name) const;
 

@@ -1,6 +1,7 @@
 #include "moe/train/checkpoint/collect.h"
 
 #include "moe/train/checkpoint/names.h"
+#include "moe/train/masters.h"
 
 namespace moe {
 namespace {
@@ -14,9 +15,8 @@ std::unique_ptr<Communicator> group_of_kind(const Groups& groups, GroupKind kind
 /// The parts of a block, one for each sharer, put together.
 std::vector<std::byte> joined_parts(const Program& program, const NamedTensor& named,
                                     std::span<const std::byte> parts) {
-  const Tensor& tensor = program.tensors[named.tensor];
   const Shard& shard = program.parameters[named.parameter].shard;
-  const int element = bytes_of(tensor.dtype);
+  const int element = bytes_of(named.dtype);
   const std::int64_t columns = columns_of(program, named);
   const auto part = static_cast<std::size_t>(shard.block_rows * columns * element);
   std::vector<std::byte> whole(static_cast<std::size_t>(named.rows * named.columns * element));
@@ -42,30 +42,32 @@ Collected Collector::collect(const Runner& runner) const {
   Collected collected;
   std::vector<std::byte> tensor_bytes;
   TensorId read = -1;
+  const auto read_tensor = [&](const NamedTensor& named) {
+    if (read == named.tensor) return;
+    const Parameter& parameter = program.parameters[named.parameter];
+    tensor_bytes = states_.read(runner, parameter, named.tensor);
+    if (named.tensor == parameter.remainder) {
+      tensor_bytes = masters_of(states_.read(runner, parameter, parameter.value), tensor_bytes);
+    }
+    read = named.tensor;
+  };
   int turn = 0;
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
     if (parameter.is_copy) continue;
-    const Tensor& tensor = program.tensors[named.tensor];
     // Of the ranks with copies one writes, and of those that share the matrix with it one.
     const int replicas = group_size(groups_, parameter.replicas);
     const GroupKind sharers = sharers_of(parameter);
     const int sharing = parameter.replicas == GroupKind::stage ? 1 : group_size(groups_, sharers);
     const int replica = turn % replicas, writer = turn / replicas % sharing;
     ++turn;
-    if (read != named.tensor && is_shared_state(program, parameter, named.tensor)) {
-      tensor_bytes = states_.read(runner, parameter, named.tensor);  // all replicas together
-      read = named.tensor;
-    }
+    // All replicas together:
+    if (is_shared_state(program, parameter, named.tensor)) read_tensor(named);
     if (index_in_group(groups_, parameter.replicas, rank_) != replica) continue;
     const bool writes = sharing == 1 || index_in_group(groups_, sharers, rank_) == writer;
     const bool cut = sharing > 1 && is_cut(program, parameter);
     if (!writes && !cut) continue;
-    const int element = bytes_of(tensor.dtype);
-    if (read != named.tensor) {
-      tensor_bytes = states_.read(runner, parameter, named.tensor);
-      read = named.tensor;
-    }
+    read_tensor(named);
     const auto block = block_bytes(program, named, tensor_bytes);
     std::vector<std::byte> whole;
     if (cut) {
@@ -74,8 +76,9 @@ Collected Collector::collect(const Runner& runner) const {
       call.time_limit_s = time_limit_s_;
       call.what = "gathering of " + named.name;
       (sharers == GroupKind::expert_sharded ? *expert_sharded_ : *tensor_)
-          .all_gather(block.data(), parts.data(), static_cast<std::int64_t>(block.size()) / element,
-                      tensor.dtype, call);
+          .all_gather(block.data(), parts.data(),
+                      static_cast<std::int64_t>(block.size()) / bytes_of(named.dtype), named.dtype,
+                      call);
       if (!writes) continue;
       whole = joined_parts(program, named, parts);
     } else {
@@ -83,7 +86,7 @@ Collected Collector::collect(const Runner& runner) const {
     }
     collected.storage.push_back(std::move(whole));
     collected.tensors.push_back(
-        {named.name, std::string(stored_type(tensor.dtype)), {named.rows, named.columns}, {}});
+        {named.name, std::string(stored_type(named.dtype)), {named.rows, named.columns}, {}});
   }
   for (std::size_t i = 0; i < collected.tensors.size(); ++i) {
     collected.tensors[i].bytes = collected.storage[i];

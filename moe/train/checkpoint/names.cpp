@@ -49,8 +49,11 @@ std::vector<NamedTensor> named_tensors(const Program& program) {
       for (std::int64_t block = 0; block < blocks; ++block) {
         std::string name = value.name;
         if (belongs_to_experts(parameter)) name += fmt::format(".{}", whole_block(shard, block));
-        name += program.tensors[id].name.substr(value.name.size());
-        named.push_back({std::move(name), id, p, block, shard.of_rows, shard.of_columns});
+        const Tensor& tensor = program.tensors[id];
+        const bool master = id == parameter.remainder;
+        name += master ? kMaster : std::string_view(tensor.name).substr(value.name.size());
+        named.push_back({std::move(name), id, master ? DType::f32 : tensor.dtype, p, block,
+                         shard.of_rows, shard.of_columns});
       }
     }
   }
@@ -67,8 +70,10 @@ std::string_view stored_type(DType dtype) {
       return "BF16";
     case DType::i32:
       return "I32";
+    case DType::remainder:
+      break;
   }
-  throw std::logic_error("stored_type: no such type");
+  throw std::logic_error("stored_type: a type that no file has");
 }
 
 std::int64_t columns_of(const Program& program, const NamedTensor& named) {
@@ -78,9 +83,8 @@ std::int64_t columns_of(const Program& program, const NamedTensor& named) {
 std::span<std::byte> block_bytes(const Program& program, const NamedTensor& named,
                                  std::span<std::byte> tensor) {
   const Parameter& parameter = program.parameters[named.parameter];
-  const auto bytes =
-      static_cast<std::size_t>(parameter.shard.block_rows * columns_of(program, named) *
-                               bytes_of(program.tensors[named.tensor].dtype));
+  const auto bytes = static_cast<std::size_t>(parameter.shard.block_rows *
+                                              columns_of(program, named) * bytes_of(named.dtype));
   return tensor.subspan(static_cast<std::size_t>(named.held_block) * bytes, bytes);
 }
 

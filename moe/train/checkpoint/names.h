@@ -12,13 +12,18 @@
 /// The tensors of a model under names that no layout changes.
 namespace moe {
 
+/// What the name of a master has after that of its parameter.
+inline constexpr std::string_view kMaster = ".master";
+
 /// A matrix of the whole model, of which this rank holds a part or all: a parameter or a state of
 /// the optimizer; of experts, that of one expert.
 struct NamedTensor {
   /// "block0.attention.qkv.weight", "block1.experts.up.weight.3" of expert 3; with the name of the
-  /// state after it: "block1.experts.up.weight.3.first_moment".
+  /// state after it: "block1.experts.up.weight.3.first_moment". Of a remainder, the master that it
+  /// is of: "block1.experts.up.weight.3.master".
   std::string name;
   TensorId tensor = -1;                ///< where this rank has its part
+  DType dtype = DType::f32;            ///< in a checkpoint
   std::size_t parameter = 0;           ///< the place in Program::parameters
   std::int64_t held_block = 0;         ///< the block of the rank's tensor
   std::int64_t rows = 0, columns = 0;  ///< of the whole matrix
@@ -34,8 +39,8 @@ std::string_view stored_type(DType dtype);
 /// The columns that a rank holds of the matrix, those of a state as those of its parameter.
 std::int64_t columns_of(const Program& program, const NamedTensor& named);
 
-/// The bytes of the block that a rank holds. `tensor` is all of the rank's tensor; of a state that
-/// ranks share out, as it is without that (train/shared_states.h).
+/// The bytes of the block that a rank holds. `tensor` is all of the rank's tensor as a checkpoint has
+/// it (train/shared_states.h).
 std::span<std::byte> block_bytes(const Program& program, const NamedTensor& named,
                                  std::span<std::byte> tensor);
 

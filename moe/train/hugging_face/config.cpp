@@ -33,6 +33,7 @@ std::string_view torch_type(DType dtype) {
     case DType::bf16:
       return "bfloat16";
     case DType::i32:
+    case DType::remainder:
       break;
   }
   throw std::logic_error("config: parameters of integers");

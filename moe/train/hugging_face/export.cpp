@@ -83,10 +83,7 @@ class OurTensors {
 
   /// Throws InputError with file and tensor for one that is missing or changed, or of another shape
   /// or type than the model's.
-  const StoredTensor& tensor(const std::string& name) {
-    const NamedTensor& named = named_.at(name);
-    return files_.tensor(named, program_.tensors[named.tensor].dtype);
-  }
+  const StoredTensor& tensor(const std::string& name) { return files_.tensor(named_.at(name)); }
   std::filesystem::path path_of(const std::string& name) const { return files_.path_of(name); }
 
  private:

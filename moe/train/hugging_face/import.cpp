@@ -182,14 +182,10 @@ Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretra
   Written written;
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
-    const Tensor& tensor = program.tensors[named.tensor];
     std::string of_parts = named.name;  // transformers has no states
-    if (named.tensor == parameter.master) {
-      const std::string& value = program.tensors[parameter.value].name;
-      of_parts.resize(of_parts.size() - (tensor.name.size() - value.size()));
-    }
-    const auto values = matrix_of(of_parts, named.rows, named.columns, tensor.dtype, parts, from);
-    std::string dtype(stored_type(tensor.dtype));
+    if (named.tensor == parameter.remainder) of_parts.resize(of_parts.size() - kMaster.size());
+    const auto values = matrix_of(of_parts, named.rows, named.columns, named.dtype, parts, from);
+    std::string dtype(stored_type(named.dtype));
     written.storage.push_back(stored_as(dtype, values));
     written.tensors.push_back(
         {named.name, std::move(dtype), {named.rows, named.columns}, written.storage.back()});

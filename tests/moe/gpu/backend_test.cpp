@@ -188,6 +188,7 @@ TEST_F(CudaBackend, LeavesNoErrorBehindForTheNextKernel) {
   // Waiting asks for work that is not ready yet, which CUDA would remember as an error.
   const std::int64_t n = many(1 << 22);
   std::byte* base = backend_->arena(12 * n);
+  backend_->upload(base, std::vector<std::byte>(8 * n), Stream::compute);
   for (int i = 0; i < 20; ++i) {
     for (int op = 0; op < 20; ++op) add(base, n, Stream::compute);
     backend_->time_of(backend_->mark(Stream::compute));
@@ -206,6 +207,7 @@ TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
   std::byte* base = impatient->arena(12 * n);
   const View a{base, DType::f32, n, 1}, b{base + 4 * n, DType::f32, n, 1},
       y{base + 8 * n, DType::f32, n, 1};
+  impatient->upload(base, std::vector<std::byte>(8 * n), Stream::compute);
   for (int i = 0; i < 500; ++i) impatient->execute({&op, {a, b}, {y}, {{0, n}}});
   try {
     impatient->time_of(impatient->mark(Stream::compute));

@@ -10,7 +10,7 @@ TEST(CudaFill, GivesTheBitsOfTheProcessor) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   const auto cuda = make_cuda_backend(0);
   for (const FillCase& fill : fill_cases()) {
-    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::remainder}) {
       EXPECT_EQ(filled(*cuda, fill, dtype), expected_values(fill, dtype))
           << fill.name << " in " << name_of(dtype);
     }

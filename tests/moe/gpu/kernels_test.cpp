@@ -18,6 +18,7 @@ class CudaKernels : public ::testing::Test {
   static std::vector<KernelCase> all_cases() {
     std::vector<KernelCase> cases = kernel_cases();
     for (KernelCase& kernel : large_kernel_cases()) cases.push_back(std::move(kernel));
+    for (KernelCase& kernel : wide_kernel_cases()) cases.push_back(std::move(kernel));
     return cases;
   }
 

@@ -10,14 +10,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../experiments/expect.sh"
 fakes=$scratch/fakes
 mkdir "$fakes"
 fake() {  # fake NAME: stdin is its script, which knows the real one as $real
-  { echo '#!/usr/bin/env bash'; echo "real=$(command -v "$1" || true) bin=$bin scratch=$scratch"; cat; } > "$fakes/$1"
+  { echo '#!/usr/bin/env bash'; echo "real=$(command -v "$1" || true) bin=$bin scratch=$scratch module=$MOELAB_CUDA_MODULE"; cat; } > "$fakes/$1"
   chmod +x "$fakes/$1"
 }
 fake cmake <<'SCRIPT'
 if [[ $1 == --build ]]; then
   ninja -C "$2" -t query "tests/$4" > "$scratch/would_build" && rm -rf "$2/bin" && ln -s "$bin" "$2/bin"
+  mkdir -p "$2/lib/moelab" && cp "$module" "$2/lib/moelab"
 else
   env > "$scratch/environment"
+  printf '%s\n' "$@" > "$scratch/definitions"
   [[ -n ${CONFIGURED-} ]] || exec "$real" "$@"
 fi
 SCRIPT
@@ -57,6 +59,15 @@ for program in gpu_test moe-train moe-bench moe-tune moe-db; do
 done
 expect "tests of kernels have its label" runs 0 CONFIGURED=1 -- -- -N
 expect "all parts of gpu_test do" equal "$(grep -cE 'gpu_test:[0-9]+/12' "$scratch/out")" 12
+
+# Packed: for one architecture and any processor, without MPI, and libraries are looked for beside the programs.
+expect "it packs a build in software" runs 0 CONFIGURED=1 -- --pack "$scratch/packed" -DMOELAB_CUDA=EMULATED
+for definition in -DCMAKE_CUDA_ARCHITECTURES=90 -DMOELAB_MPI=OFF -DMOELAB_NATIVE=OFF \
+  "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib;\$ORIGIN/.."; do
+  expect "it is built with $definition" grep -qxF -e "$definition" "$scratch/definitions"
+done
+expect "what is asked for comes after" equal "$(tail -n 1 "$scratch/definitions")" -DMOELAB_CUDA=EMULATED
+expect "the programs are in the folder" test -x "$scratch/packed/bin/gpu_test"
 
 # None where CUDA sees no device and none is listed; a failure where the driver lists one.
 blind=(CONFIGURED=1 CUDA_VISIBLE_DEVICES=99)

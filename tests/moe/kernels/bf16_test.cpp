@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "moe/backend/cpu_gemm.h"
@@ -48,6 +50,38 @@ TEST(Bf16, KeepsInfinityAndNotANumber) {
   EXPECT_EQ(static_cast<float>(Bf16(std::numeric_limits<float>::max())), infinity);
   // A NaN whose bits are all in the half that is cut off.
   EXPECT_TRUE(std::isnan(static_cast<float>(Bf16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+/// What a parameter and its remainder make of a float.
+float kept(float x) { return float_of(Bf16(x), Bf16Remainder(x)); }
+
+TEST(Bf16Remainder, MakesEveryFloatAgainButTiesThatRoundTowardsZero) {
+  std::int64_t ties = 0;
+  const auto check = [&](std::uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    const float again = kept(x);
+    if (std::isnan(x)) {
+      ASSERT_TRUE(std::isnan(again)) << bits;
+    } else if ((bits & 0x1ffff) == 0x8000) {
+      ++ties;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(again), bits - 1);
+      ASSERT_EQ(Bf16(again).bits, Bf16(x).bits);
+      ASSERT_EQ(kept(again), again);
+    } else {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(again), bits);
+    }
+  };
+  for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
+    // Around where the remainder changes its sign and where it is the largest, and in between.
+    for (const std::uint32_t lower :
+         {0u, 1u, 0x7ffeu, 0x7fffu, 0x8000u, 0x8001u, 0xfffeu, 0xffffu}) {
+      check(upper << 16 | lower);
+    }
+    for (std::uint32_t lower = upper % 1021; lower < 0x10000; lower += 1021) {
+      check(upper << 16 | lower);
+    }
+  }
+  EXPECT_GE(ties, 0x7f80) << "of both signs, NaN aside";
 }
 
 /// Exact products: sums of small whole numbers.

@@ -35,9 +35,11 @@ std::vector<double> as_doubles(const std::vector<std::byte>& bytes) {
   return values;
 }
 
+/// What a tensor of this type has of the value.
 double rounded(double value, DType dtype) {
   if (dtype == DType::f64) return value;
   const auto narrow = static_cast<float>(value);
+  if (dtype == DType::remainder) return Bf16Remainder(narrow).bits;
   return dtype == DType::f32 ? narrow : static_cast<float>(Bf16(narrow));
 }
 
@@ -103,6 +105,7 @@ std::vector<double> filled(Backend& backend, const FillCase& fill, DType dtype) 
   }
   const std::vector<std::byte> own(begin, end);
   if (dtype == DType::f64) return as_doubles<double>(own);
+  if (dtype == DType::remainder) return as_doubles<std::int16_t>(own);
   return dtype == DType::f32 ? as_doubles<float>(own) : as_doubles<Bf16>(own);
 }
 

@@ -14,7 +14,7 @@ TEST(Fill, GivesEachElementTheNumberOfItsPlaceOnAnyNumberOfThreads) {
   for (const int threads : {1, 3}) {
     const auto backend = make_cpu_backend(threads, Waiting::awake);
     for (const FillCase& fill : fill_cases()) {
-      for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::remainder}) {
         EXPECT_EQ(filled(*backend, fill, dtype), expected_values(fill, dtype))
             << fill.name << " in " << name_of(dtype);
       }

@@ -109,7 +109,8 @@ void add_attention(Cases& cases) {
         {1, 300, 1, 1, 3},
         {2, 5, 4, 2, 3},
         {1, 70, 6, 2, 4},
-        {1, 130, 3, 1, 2}}) {
+        {1, 130, 3, 1, 2},
+        {2, 130, 4, 2, 8}}) {
     const int tokens = sequences * length, width = heads * head_width;
     const int columns = width + 2 * key_value_heads * head_width;
     KernelCase forward =
@@ -497,10 +498,11 @@ namespace {
 
 /// As large as bf16 on a device needs it; others use a part.
 HostTensor attention_scratch(const Attention& attention, std::int64_t head_width, bool gradient) {
+  const int key_value_heads = attention.key_value_heads;
   return blank(
-      attention.key_value_heads,
-      AttentionScratch::of(kGpuAttentionTile, attention.sequence_length, head_width, true, gradient)
-          .elements);
+      key_value_heads,
+      attention_scratch_columns({key_value_heads, attention.heads / key_value_heads, head_width},
+                                attention.sequence_length, true, gradient));
 }
 
 std::int64_t head_width_of(const Attention& attention, const HostTensor& qkv) {

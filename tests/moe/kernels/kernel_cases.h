@@ -34,6 +34,8 @@ std::vector<KernelCase> gate_cases();
 std::vector<KernelCase> group_and_wire_cases();
 /// Shapes that take other ways through a device than small ones, too large for central differences.
 std::vector<KernelCase> large_kernel_cases();
+/// Shapes at the borders of what a thread of a device loads at a time, and of what a block sums up.
+std::vector<KernelCase> wide_kernel_cases();
 
 /// qkv[T,(heads + 2 key_value_heads) W] -> the case of its attention, with a scratch for any back
 /// end and type.

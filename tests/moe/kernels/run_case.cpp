@@ -18,7 +18,7 @@ template <class T>
 std::vector<std::byte> to_bytes(const std::vector<double>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const T value = static_cast<T>(values[i]);
+    const T value = static_cast<T>(static_cast<Wide<T>>(values[i]));
     std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
   return bytes;
@@ -34,6 +34,8 @@ std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype) 
       return to_bytes<Bf16>(values);
     case DType::i32:
       return to_bytes<std::int32_t>(values);
+    case DType::remainder:
+      return to_bytes<Bf16Remainder>(values);
   }
   throw std::logic_error("to_bytes: no such dtype");
 }
@@ -47,7 +49,10 @@ std::vector<DType> types_of(const KernelCase& kernel, DType stored) {
   const auto add = [&](const std::vector<HostTensor>& tensors, const Operands& operands) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const bool wide = operands.kept(i) == Kept::wide;
-      types.push_back(tensors[i].integer ? DType::i32 : wide ? wide_of(stored) : stored);
+      types.push_back(tensors[i].integer     ? DType::i32
+                      : tensors[i].remainder ? DType::remainder
+                      : wide                 ? wide_of(stored)
+                                             : stored);
     }
   };
   add(kernel.reads, facts.reads);
@@ -67,6 +72,18 @@ void from_bytes(const std::vector<std::byte>& bytes, std::vector<double>& values
 std::int64_t padded_bytes(const HostTensor& tensor) {
   const auto bytes = static_cast<std::int64_t>(tensor.values.size() * sizeof(double));
   return (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
+}
+
+/// The masters that the values of a parameter make with their remainders.
+std::vector<double> masters(const std::vector<double>& values,
+                            const std::vector<std::byte>& remainders) {
+  std::vector<double> all(values.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Bf16Remainder remainder;
+    std::memcpy(&remainder, remainders.data() + i * sizeof remainder, sizeof remainder);
+    all[i] = float_of(Bf16(static_cast<float>(values[i])), remainder);
+  }
+  return all;
 }
 
 /// The rows of a part of the batch, of operands that are cut along it.
@@ -133,8 +150,24 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
     if (view.dtype == DType::f32) from_bytes<float>(host, results[i].values);
     if (view.dtype == DType::bf16) from_bytes<Bf16>(host, results[i].values);
     if (view.dtype == DType::i32) from_bytes<std::int32_t>(host, results[i].values);
+    if (view.dtype == DType::remainder) results[i].values = masters(results[0].values, host);
   }
   return results;
+}
+
+KernelCase with_remainder(KernelCase kernel) {
+  const std::size_t states = std::holds_alternative<AdamStep>(kernel.kind)  ? 2
+                             : std::holds_alternative<SgdStep>(kernel.kind) ? 1
+                                                                            : 0;
+  if (states == 0) return kernel;
+  HostTensor remainder = kernel.writes[0];
+  remainder.remainder = true;
+  const std::size_t place = 3 + states;  // of reads, where a case names the states
+  if (kernel.reads.size() >= place) {
+    kernel.reads.insert(kernel.reads.begin() + static_cast<std::ptrdiff_t>(place), remainder);
+  }
+  kernel.writes.push_back(std::move(remainder));
+  return kernel;
 }
 
 std::vector<HostTensor> reference(const KernelCase& kernel) {
@@ -166,15 +199,11 @@ struct CaseInBf16 {
 
 /// Rounds the operands that are stored, and adds those that only bf16 needs.
 CaseInBf16 in_bf16(KernelCase kernel) {
-  const Op op{kernel.kind, {}, {}, kernel.name};
-  const bool updates =
-      std::holds_alternative<AdamStep>(op.kind) || std::holds_alternative<SgdStep>(op.kind);
-  if (updates) {  // the parameter is what its master rounds to
-    CaseInBf16 both{kernel, kernel, 0};
-    both.master = kernel.writes.size();
-    both.kernel.writes.push_back(kernel.writes[0]);
-    return both;
+  const KernelCase updated = with_remainder(kernel);
+  if (updated.writes.size() > kernel.writes.size()) {  // the parameter is what its master rounds to
+    return {updated, kernel, kernel.writes.size()};
   }
+  const Op op{kernel.kind, {}, {}, kernel.name};
   round_stored(kernel.reads, facts_of(op).reads);
   round_stored(kernel.writes, facts_of(op).writes);
   return {kernel, kernel, 0};

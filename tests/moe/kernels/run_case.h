@@ -16,6 +16,7 @@ struct HostTensor {
   std::int64_t columns = 1;
   std::vector<double> values{};
   bool integer = false;
+  bool remainder = false;  ///< of a parameter in bf16: the values are its masters
 };
 
 /// One execution of the op on the tensors of its case: chunks of a layer are several steps.
@@ -33,6 +34,9 @@ struct KernelCase {
   std::vector<HostTensor> writes;  ///< what is there before
   std::vector<Step> steps{Step{}};
 };
+
+/// An update as it is in bf16, where a parameter has a remainder; other cases as they are.
+KernelCase with_remainder(KernelCase kernel);
 
 /// The writes of the case after its steps. Activations are stored in the type `real`, and other
 /// operands in the types that the facts of the op say.

@@ -47,6 +47,35 @@ class ThreadTeam {
   void update(std::int64_t n, Out* out, F f, T*... arrays) {
     for_each(n, [=](std::int64_t i) { out[i] = f(arrays[i]...); });
   }
+  template <class T>
+  const T* hold(std::int64_t, const T* in) {
+    return in;
+  }
+  template <class Out, class F, class... In>
+  const Out* hold(std::int64_t n, Out* out, F f, const In*... in) {
+    map(n, out, f, in...);
+    return out;
+  }
+  template <class Stored, class Out, class At>
+  void sum_rows(std::int64_t n, Out* out, bool onto, std::int64_t count, const Stored* from,
+                std::int64_t stride, At at) {
+    for_each(n, [=](std::int64_t c) {
+      Wide<Stored> value = onto ? Wide<Stored>(out[c]) : 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto [row, weight] = at(i);
+        if (row >= 0) value += weight * from[row * stride + c];
+      }
+      out[c] = value;
+    });
+  }
+  template <class F, class T, class... In>
+  auto sum(std::int64_t n, F f, const T* first, const In*... in) {
+    return sum(n, [=](std::int64_t i) { return f(first[i], in[i]...); });
+  }
+  template <class F, class T>
+  auto max(std::int64_t n, F f, const T* in) {
+    return max(n, [=](std::int64_t i) { return f(in[i]); });
+  }
   template <class F>
   auto sum(std::int64_t n, F f) {
     std::decay_t<decltype(f(std::int64_t{0}))> value{};
@@ -117,7 +146,6 @@ class ThreadTeam {
 class ThreadExec {
  public:
   static constexpr AttentionTile kAttentionTile{5, 10};
-  static constexpr TokenTableTile kTokenTableTile{5, 3};
   static constexpr std::int64_t kSlotTile = 5;
 
   void* scratch(std::size_t bytes) {
@@ -145,13 +173,23 @@ class ThreadExec {
   void map(std::int64_t count, Out* out, F f, const In*... in) {
     elements(count, [=](std::int64_t i) { out[i] = f(in[i]...); });
   }
-  template <class Terms, class Real, int count>
-  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
-                   SumTargets<Real, count> targets) {
+  template <class Out, class F, class... In>
+  void map_two(std::int64_t count, Out* first, Out* second, F f, const In*... in) {
+    elements(count, [=](std::int64_t i) {
+      const auto both = f(in[i]...);
+      first[i] = both.first;
+      second[i] = both.second;
+    });
+  }
+  template <class F, class Real, int count, class... In>
+  void column_sums(std::int64_t rows, std::int64_t width, F f, SumTargets<Real, count> targets,
+                   const In*... in) {
     for (std::int64_t column = 0; column < width; ++column) {
       for (int which = 0; which < count; ++which) {
         Real sum = 0;
-        for (std::int64_t row = 0; row < rows; ++row) sum += terms(row, column).value[which];
+        for (std::int64_t row = 0; row < rows; ++row) {
+          sum += term_of(f, row, column, in[row * width + column]...).value[which];
+        }
         targets.store(which, column, sum);
       }
     }
@@ -160,8 +198,8 @@ class ThreadExec {
   void column_sums_of_groups(const Stored* in, std::span<const RowRange> groups, std::int64_t width,
                              Wide<Stored>* out, bool accumulate) {
     for (const RowRange& group : groups) {
-      column_sums(group.rows, width, ElementTerms<Stored>{in + group.begin * width, width},
-                  SumTargets<Wide<Stored>, 1>{{out}, accumulate});
+      column_sums(group.rows, width, ElementTerm<Stored>{},
+                  SumTargets<Wide<Stored>, 1>{{out}, accumulate}, in + group.begin * width);
       out += width;
     }
   }

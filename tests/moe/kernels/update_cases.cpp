@@ -53,6 +53,7 @@ class TensorsOfUpdate {
     if (dtype == DType::f64) as(value);
     if (dtype == DType::f32) as(static_cast<float>(value));
     if (dtype == DType::bf16) as(Bf16(static_cast<float>(value)));
+    if (dtype == DType::remainder) as(Bf16Remainder(static_cast<float>(value)));
   }
 
   DType wide_;
@@ -89,8 +90,8 @@ OpsOfUpdate ops_of(const UpdateCase& update, DType dtype) {
       bound.writes.push_back(bound.reads.back());
     }
     if (dtype == DType::bf16) {
-      bound.reads[2] = tensors.add(size, wide);  // the master
-      bound.writes.push_back(bound.reads[2]);
+      bound.reads.push_back(tensors.add(size, DType::remainder));
+      bound.writes.push_back(bound.reads.back());
     }
     if (update.clip_factor != 0) bound.reads.push_back(factor);
     all.bound.push_back(std::move(bound));

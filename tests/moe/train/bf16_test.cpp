@@ -9,6 +9,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
+#include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::test::train_bf16_test {
@@ -39,7 +40,7 @@ TEST(TrainingInBf16, KeepsParametersAsTheirMastersRounded) {
     const Outcome outcome = train_small(model, kSequential, 2, 3);
     int masters = 0;
     for (const auto& [name, values] : outcome.state) {
-      const std::string suffix = ".master";
+      const std::string suffix = ".remainder";
       if (!name.ends_with(suffix)) continue;
       ++masters;
       const auto& stored = outcome.state.at(name.substr(0, name.size() - suffix.size()));
@@ -69,10 +70,29 @@ TEST(TrainingInBf16, StoresActivationsInHalfTheMemory) {
   auto narrow = bytes_by_role();
   EXPECT_EQ(2 * narrow[Role::parameter], wide[Role::parameter]);
   EXPECT_EQ(narrow[Role::gradient], wide[Role::gradient]);
-  EXPECT_EQ(narrow[Role::optimizer_state], wide[Role::optimizer_state] + wide[Role::parameter])
-      << "two moments, and a master";
+  EXPECT_EQ(narrow[Role::optimizer_state], wide[Role::optimizer_state] + wide[Role::parameter] / 2)
+      << "two moments, and what masters have beyond parameters";
   EXPECT_LT(static_cast<double>(narrow[Role::activation]),
             0.7 * static_cast<double>(wide[Role::activation]));
+}
+
+TEST(TrainingInBf16, UpdatesMoveThe28BytesThatAParameterHasInF32) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Groups groups = make_groups(1, 1);
+    const Program program = build_iteration(small_model(dtype), groups, 0);
+    int updates = 0;
+    for (const Op& op : program.ops) {
+      if (!std::holds_alternative<AdamStep>(op.kind)) continue;
+      const Tensor& value = program.tensors[op.writes[0].tensor];
+      if (value.dtype != dtype) continue;  // the gate's, which are f32 in both
+      ++updates;
+      constexpr std::int64_t kStepBytes = 4;
+      EXPECT_EQ(work_of(program, op, {}, groups, 0).memory_bytes,
+                28 * value.rows * value.columns + kStepBytes)
+          << op.name;
+    }
+    EXPECT_GT(updates, 10);
+  }
 }
 
 /// The gates' own tests hold their numbers; this holds their types together.

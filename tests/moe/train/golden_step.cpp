@@ -13,6 +13,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/run/runner.h"
+#include "moe/source_tree.h"
 
 namespace moe::test {
 namespace {
@@ -44,7 +45,7 @@ struct Golden {
 };
 
 Golden load(const std::string& name) {
-  const std::string stem = MOELAB_SOURCE_DIR "/tests/golden/" + name;
+  const std::string stem = (source_tree() / "tests" / "golden" / name).string();
   Golden result;
   result.name = name;
   result.header = nlohmann::json::parse(std::ifstream(stem + ".json"));

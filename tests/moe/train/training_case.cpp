@@ -62,11 +62,29 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
-/// Reads a tensor that has the shape of a parameter.
+/// The masters that a parameter's values make with the remainders that the rank has.
+std::vector<double> read_masters(const Runner& runner, const Parameter& parameter) {
+  const Tensor& tensor = runner.program().tensors[parameter.remainder];
+  std::vector<Bf16Remainder> remainders(static_cast<std::size_t>(tensor.rows * tensor.columns));
+  runner.read(parameter.remainder, std::as_writable_bytes(std::span(remainders)));
+  const std::vector<double> values = read_doubles(runner, parameter.value);
+  const ElementRange held =
+      held_elements(runner.program(), parameter, parameter.remainder, runner.rank());
+  std::vector<double> masters(remainders.size());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(held.count); ++i) {
+    const double value = values[static_cast<std::size_t>(held.begin) + i];
+    masters[i] = float_of(Bf16(static_cast<float>(value)), remainders[i]);
+  }
+  return masters;
+}
+
+/// Reads a tensor that has the shape of a parameter, masters in the place of remainders.
 TensorPart read_part(const Runner& runner, const Parameter& parameter, TensorId id,
                      const std::string& name, bool first_replica) {
   const Program& program = runner.program();
-  TensorPart part{name, {}, read_doubles(runner, id), first_replica};
+  const bool masters = id >= 0 && id == parameter.remainder;
+  TensorPart part{name, {}, {}, first_replica};
+  part.values = masters ? read_masters(runner, parameter) : read_doubles(runner, id);
   ElementRange held = held_elements(program, parameter, id, runner.rank());
   if (parameter.shares_state && program.tensors[id].role != Role::parameter) {
     // Of gradients too a rank has the sum of its share alone.

@@ -48,6 +48,8 @@ std::vector<double> values_of(const View& view) {
       return values_as<double>(view);
     case DType::bf16:
       return values_as<Bf16>(view);
+    case DType::remainder:
+      break;
   }
   throw std::logic_error("values_of: no such dtype");
 }
