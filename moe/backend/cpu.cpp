@@ -100,7 +100,8 @@ class CpuExec {
         for (std::int64_t row = 0; row < rows; ++row) {
 #pragma GCC ivdep
           for (std::int64_t c = 0; c < size; ++c) {
-            const Sums<Real, count> term = f(row, in[row * width + first + c]...);
+            const Sums<Real, count> term =
+                term_of(f, row, first + c, in[row * width + first + c]...);
             for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
           }
         }

@@ -208,7 +208,7 @@ class CudaExec {
     };
     launch_kernel(
         "column_sums_kernel", column_sums_kernel<capacity, F, Real, count, In...>,
-        dim3(blocks_of(kSumPacks * kPackWidth<In...>), static_cast<unsigned>(groups.shares())),
+        dim3(blocks_of(kSumPacks * kSumPack<In...>), static_cast<unsigned>(groups.shares())),
         dim3(kSumPacks, kSumRows), stream_, groups, width, f, targets, partial, in...);
     if (partial == nullptr) return;
     launch_kernel("add_shares_kernel", add_shares_kernel<kBlockThreads, capacity, Real, count>,

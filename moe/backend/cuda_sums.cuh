@@ -57,6 +57,12 @@ struct RowGroups {
   }
 };
 
+/// Columns that a thread adds up: a pack of each array, or a few where a term reads by itself.
+template <class... In>
+inline constexpr int kSumPack = kPackWidth<In...>;
+template <>
+inline constexpr int kSumPack<> = 4;
+
 /// Blocks: [tile of columns, share]. Each row of threads sums up every kSumRows-th row of the share;
 /// then these sums are added in order. partial[share, which sum, column] gets those of groups that
 /// have several shares; the others are stored.
@@ -64,7 +70,7 @@ template <int capacity, class F, class Real, int count, class... In>
 __global__ void __launch_bounds__(kSumPacks* kSumRows)
     column_sums_kernel(const __grid_constant__ RowGroups<capacity> groups, std::int64_t width, F f,
                        SumTargets<Real, count> targets, Real* partial, const In*... in) {
-  constexpr int pack = kPackWidth<In...>, columns = kSumPacks * pack;
+  constexpr int pack = kSumPack<In...>, columns = kSumPacks * pack;
   __shared__ Real sums_of[count][kSumRows][columns];
   const auto share = static_cast<std::int32_t>(blockIdx.y);
   const int group = groups.group_of(share);
@@ -78,10 +84,12 @@ __global__ void __launch_bounds__(kSumPacks* kSumRows)
 
   Real sums[count][pack] = {};
   const auto add = [&](std::int64_t row, int c, In... elements) {
-    const Sums<Real, count> term = f(row, elements...);
+    const Sums<Real, count> term = term_of(f, row, first + c, elements...);
     MOE_UNROLL(16) for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
   };
-  if (width % pack == 0 && begin_packs<pack>(in...)) {
+  bool has_packs = width % pack == 0;
+  if constexpr (sizeof...(In) > 0) has_packs = has_packs && begin_packs<pack>(in...);
+  if (has_packs) {
     const std::int64_t last = first < width ? end : begin;
     MOE_UNROLL(4) for (std::int64_t row = begin + threadIdx.y; row < last; row += kSumRows) {
       const auto add_packs = [&](const Pack<In, pack>&... packs) {

@@ -13,6 +13,17 @@ struct Sums {
   Real value[count];
 };
 
+/// The terms of an element: `f` takes the elements of all arrays in its place, or where there is no
+/// array the place itself.
+template <class F, class... Elements>
+MOE_BODY auto term_of(const F& f, std::int64_t row, std::int64_t column, Elements... elements) {
+  if constexpr (sizeof...(Elements) == 0) {
+    return f(row, column);
+  } else {
+    return f(row, elements...);
+  }
+}
+
 /// Where the sums of each column are stored, or added where `accumulate`.
 template <class Real, int count>
 struct SumTargets {

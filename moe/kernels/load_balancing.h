@@ -8,8 +8,8 @@ namespace moe {
 /// The gradient of the gate's weights and of the load-balancing loss with respect to the logits. A
 /// team per token.
 ///
-/// With probabilities p: weight = p[chosen] for k = 1; weight_j = p_j / P, P = sum of the chosen
-/// p_j, for k > 1, so d p_j = (d weight_j - sum_i d weight_i weight_i) / P. The load-balancing loss
+/// With probabilities p and a factor F: weight_j = F p_j; or F p_j / P, P = sum of the chosen p_j,
+/// where it normalizes, so d p_j = (F d weight_j - sum_i d weight_i weight_i) / P. The load-balancing loss
 /// adds balance_scale * total_demand[e] to d p_e. Then d logit = p (d p - sum p d p).
 template <class Real>
 struct SoftmaxGateGradientBody {
@@ -22,6 +22,8 @@ struct SoftmaxGateGradientBody {
   std::int64_t experts;
   int choices;
   Real balance_scale;
+  bool normalize;
+  Real factor;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -34,7 +36,7 @@ struct SoftmaxGateGradientBody {
     const Real scale = balance_scale;
 
     Real mean = 0, sum = 1;
-    if (choices > 1) {
+    if (normalize) {
       sum = 0;
       for (int choice = 0; choice < choices; ++choice) {
         mean += d_weight[choice] * weight[choice];
@@ -44,7 +46,7 @@ struct SoftmaxGateGradientBody {
     Real dot = team.sum(
         experts, [=](std::int64_t e) { return p[e] * scale * static_cast<Real>(demand[e]); });
     for (int choice = 0; choice < choices; ++choice) {
-      dot += p[expert[choice]] * ((d_weight[choice] - mean) / sum);
+      dot += p[expert[choice]] * ((factor * d_weight[choice] - mean) / sum);
     }
     team.for_each(experts, [=](std::int64_t e) {
       out[e] = p[e] * (scale * static_cast<Real>(demand[e]) - dot);
@@ -52,7 +54,7 @@ struct SoftmaxGateGradientBody {
     team.sync();
     if (team.leader()) {
       for (int choice = 0; choice < choices; ++choice) {
-        out[expert[choice]] += p[expert[choice]] * ((d_weight[choice] - mean) / sum);
+        out[expert[choice]] += p[expert[choice]] * ((factor * d_weight[choice] - mean) / sum);
       }
     }
   }
@@ -101,7 +103,8 @@ void launch(Exec& exec, const SoftmaxGateGradient& op, const BoundOp& bound) {
                 data_of<std::int32_t>(bound.reads[4]), data_of<Real>(bound.writes[0]), op.experts,
                 op.choices,
                 static_cast<Real>(op.auxiliary_weight *
-                                  balance_factor(op.experts, op.choices, op.global_tokens))});
+                                  balance_factor(op.experts, op.choices, op.global_tokens)),
+                op.normalize, static_cast<Real>(op.factor)});
 }
 
 /// With n = s / S, S = sum of s, and g_e = scale demand_e: d s_e += (g_e - sum_i g_i n_i) / S. A

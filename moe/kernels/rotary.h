@@ -9,6 +9,7 @@
 
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
+#include "moe/kernels/rotary_rate.h"
 #include "moe/kernels/view.h"
 #include "moe/kernels/wide_loads.h"
 
@@ -24,24 +25,28 @@ struct RotaryBody {
   static constexpr std::int64_t kSequences = 4;
   const Stored* in;
   Stored* out;
-  std::int64_t tokens, columns, turned_heads, head_width, sequence_length;
-  double log_base, sense;
+  std::int64_t tokens, columns, turned_heads, head_width, turned_columns, sequence_length;
+  RotaryRate rate;
+  double magnitude, sense;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int64_t position = row % sequence_length;
-    const double rate = -2 * log_base / static_cast<double>(head_width);
     const double turns = sense * static_cast<double>(position);
-    team.for_each(head_width / 2, [=, this](std::int64_t c) {
-      const double angle = turns * std::exp(rate * static_cast<double>(c));
-      turn(row, c, static_cast<Real>(std::cos(angle)), static_cast<Real>(std::sin(angle)));
+    team.for_each(turned_columns / 2, [=, this](std::int64_t c) {
+      const double angle = turns * rate(c);
+      turn(row, c, static_cast<Real>(magnitude * std::cos(angle)),
+           static_cast<Real>(magnitude * std::sin(angle)));
     });
     if (in == out) return;
-    const std::int64_t turned = turned_heads * head_width, last = end_of(row);
+    const std::int64_t width = head_width, turned = turned_columns, last = end_of(row);
+    const std::int64_t heads = turned_heads;
     for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
-      const Stored* const x = in + token * columns + turned;
-      Stored* const y = out + token * columns + turned;
-      team.for_each(columns - turned, [=](std::int64_t c) { y[c] = x[c]; });
+      const Stored* const x = in + token * columns;
+      Stored* const y = out + token * columns;
+      team.for_each(columns, [=](std::int64_t c) {
+        if (c / width >= heads || c % width >= turned) y[c] = x[c];
+      });
     }
   }
 
@@ -54,9 +59,9 @@ struct RotaryBody {
     const std::int64_t end = (row / sequence_length + 1) * kSequences * sequence_length;
     return end < tokens ? end : tokens;
   }
-  /// Turns the pair of elements c and c + head_width / 2 of every head of the row's tokens.
+  /// Turns the pair of elements c and c + turned_columns / 2 of every head of the row's tokens.
   MOE_BODY void turn(std::int64_t row, std::int64_t c, Real cosine, Real sine) const {
-    const std::int64_t width = head_width, half = width / 2, last = end_of(row);
+    const std::int64_t width = head_width, half = turned_columns / 2, last = end_of(row);
     for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
       const Stored* x = in + token * columns + c;
       Stored* y = out + token * columns + c;
@@ -71,18 +76,18 @@ struct RotaryBody {
 
 /// angles[position, 0 or 1, c]: cosine and sine of the angle, worked out as RotaryBody does.
 template <class Real>
-struct RotaryAngles {
+struct StoreAnglesBody {
   Real* angles;
   std::int64_t half;
-  double rate, sense;
+  RotaryRate rate;
+  double magnitude, sense;
 
   MOE_BODY void operator()(std::int64_t i) const {
     const std::int64_t position = i / half, c = i % half;
-    const double angle =
-        sense * static_cast<double>(position) * std::exp(rate * static_cast<double>(c));
+    const double angle = sense * static_cast<double>(position) * rate(c);
     Real* const out = angles + 2 * half * position + c;
-    out[0] = static_cast<Real>(std::cos(angle));
-    out[half] = static_cast<Real>(std::sin(angle));
+    out[0] = static_cast<Real>(magnitude * std::cos(angle));
+    out[half] = static_cast<Real>(magnitude * std::sin(angle));
   }
 };
 
@@ -95,18 +100,18 @@ struct TurnByAnglesBody {
   Stored* out;
   const Real* angles;
   std::int64_t columns, sequence_length;
-  std::int32_t turned_heads, half;
+  std::int32_t turned_heads, head_width, half;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t token) const {
     const Stored* const x = in + token * columns;
     Stored* const y = out + token * columns;
-    const std::int32_t of_head = half / pack;  // packs
+    const std::int32_t of_head = half / pack, width = head_width / pack;  // packs
     const Real* const cosines = angles + token % sequence_length * 2 * half;
     team.for_each(std::int64_t{turned_heads} * of_head, [=](std::int64_t i) {
       const auto which = static_cast<std::int32_t>(i);
       const std::int32_t head = which / of_head, place = which % of_head;
-      const std::int64_t first = std::int64_t{2} * head * of_head + place, second = first + of_head;
+      const std::int64_t first = std::int64_t{head} * width + place, second = first + of_head;
       const Pack<Stored, pack> a = pack_at<pack>(x, first), b = pack_at<pack>(x, second);
       const Pack<Real, pack> cosine = pack_at<pack>(cosines, place),
                              sine = pack_at<pack>(cosines, of_head + place);
@@ -119,9 +124,10 @@ struct TurnByAnglesBody {
       pack_at<pack>(y, second) = turned_b;
     });
     if (in == out) return;
-    const std::int64_t turned = std::int64_t{2} * turned_heads * half;
-    team.map(
-        columns - turned, y + turned, [](Stored value) { return value; }, x + turned);
+    const std::int32_t turned = 2 * half, of_all = turned_heads, columns_of_head = head_width;
+    team.for_each(columns, [=](std::int64_t c) {
+      if (c / columns_of_head >= of_all || c % columns_of_head >= turned) y[c] = x[c];
+    });
   }
 };
 
@@ -130,24 +136,24 @@ template <class Stored, class Exec>
 bool turn_by_angles(Exec& exec, const RotaryBody<Stored>& body) {
   if constexpr (requires { exec.scratch(std::size_t{}); }) {
     using Real = Wide<Stored>;
-    const std::int64_t half = body.head_width / 2, angles = body.sequence_length * half;
+    const std::int64_t half = body.turned_columns / 2, angles = body.sequence_length * half;
     auto* const room =
         static_cast<Real*>(exec.scratch(static_cast<std::size_t>(2 * angles) * sizeof(Real)));
     if (room == nullptr) return false;
-    exec.elements(angles,
-                  RotaryAngles<Real>{room, half, -2 * body.log_base / static_cast<double>(2 * half),
-                                     body.sense});
+    exec.elements(angles, StoreAnglesBody<Real>{room, half, body.rate, body.magnitude, body.sense});
     const auto turn = [&]<int pack>(std::integral_constant<int, pack>) {
       exec.rows(body.tokens, body.columns,
                 TurnByAnglesBody<Stored, pack>{
                     body.in, body.out, room, body.columns, body.sequence_length,
-                    static_cast<std::int32_t>(body.turned_heads), static_cast<std::int32_t>(half)});
+                    static_cast<std::int32_t>(body.turned_heads),
+                    static_cast<std::int32_t>(body.head_width), static_cast<std::int32_t>(half)});
     };
     const auto aligned = [](const Stored* at) {
       return reinterpret_cast<std::uintptr_t>(at) % kPackBytes == 0;
     };
     constexpr int most = kPackWidth<Stored>;
-    if (half % most == 0 && body.columns % most == 0 && aligned(body.in) && aligned(body.out)) {
+    if (half % most == 0 && body.head_width % most == 0 && body.columns % most == 0 &&
+        aligned(body.in) && aligned(body.out)) {
       turn(std::integral_constant<int, most>{});
     } else {
       turn(std::integral_constant<int, 1>{});
@@ -163,9 +169,11 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
   const View& qkv = bound.reads[0];
   const std::int64_t parts = op.heads + 2 * std::int64_t{op.key_value_heads};
   const std::int64_t head_width = qkv.columns / parts;
-  if (qkv.columns % parts != 0 || head_width % 2 != 0) {
+  const std::int64_t turned = op.angles.columns > 0 ? op.angles.columns : head_width;
+  if (qkv.columns % parts != 0 || turned % 2 != 0 || turned > head_width) {
     throw std::logic_error("rotary: " + std::to_string(qkv.columns) + " columns for " +
-                           std::to_string(parts) + " heads of even width");
+                           std::to_string(parts) + " heads, of which " + std::to_string(turned) +
+                           " columns turn");
   }
   const std::int64_t length = op.sequence_length;
   const RotaryBody<Stored> body{data_of<Stored>(qkv),
@@ -174,8 +182,10 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
                                 qkv.columns,
                                 op.heads + std::int64_t{op.key_value_heads},
                                 head_width,
+                                turned,
                                 length,
-                                std::log(op.base),
+                                RotaryRate::of(op.angles, turned),
+                                op.angles.magnitude,
                                 sense};
   if (turn_by_angles(exec, body)) return;
   const std::int64_t group = length * RotaryBody<Stored>::kSequences;

@@ -25,6 +25,7 @@ struct ExpertChoiceBody {
   int choices;
   bool normalize, even, in_turn;
   std::int64_t begin;  ///< place of the first of these tokens among those of the rank
+  Real factor;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -59,14 +60,17 @@ struct ExpertChoiceBody {
         weight[choice] = even ? Real(1) / static_cast<Real>(choices) : score[found];
       }
     }
-    if (normalize && !even && team.leader()) {
-      for (int choice = 0; choice < choices; ++choice) weight[choice] /= total;
+    if (!even && team.leader()) {
+      for (int choice = 0; choice < choices; ++choice) {
+        if (normalize) weight[choice] /= total;
+        weight[choice] *= factor;
+      }
     }
   }
 };
 
-/// d_score of a chosen expert: d_weight, or (d_weight - sum_i d_weight_i weight_i) / total where
-/// weights are divided by the total of the chosen scores. A team per token.
+/// d_score of a chosen expert: factor d_weight, or (factor d_weight - sum_i d_weight_i weight_i) /
+/// total where weights are divided by the total of the chosen scores. A team per token.
 template <class Real>
 struct ExpertChoiceGradientBody {
   const Real* d_weights;
@@ -77,6 +81,7 @@ struct ExpertChoiceGradientBody {
   std::int64_t experts;
   int choices;
   bool normalize;
+  Real factor;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -97,7 +102,7 @@ struct ExpertChoiceGradientBody {
     team.sync();
     if (team.leader()) {
       for (int choice = 0; choice < choices; ++choice) {
-        out[expert[choice]] = (d_weight[choice] - mean) / total;
+        out[expert[choice]] = (factor * d_weight[choice] - mean) / total;
       }
     }
   }
@@ -275,10 +280,11 @@ void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
   const Real* scores = data_of<Real>(bound.reads[1]);
   std::int32_t* chosen = data_of<std::int32_t>(bound.writes[0]);
   std::int32_t* offsets = data_of<std::int32_t>(bound.writes[3]);
-  exec.rows(count, op.experts,
-            ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]), scores, chosen,
-                                   data_of<Real>(bound.writes[1]), op.experts, op.choices,
-                                   op.normalize, op.even, op.in_turn, begin});
+  exec.rows(
+      count, op.experts,
+      ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]), scores, chosen,
+                             data_of<Real>(bound.writes[1]), op.experts, op.choices, op.normalize,
+                             op.even, op.in_turn, begin, static_cast<Real>(op.factor)});
   const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[2]),
                                                    data_of<std::int32_t>(bound.reads[3])}
                                         : GivenOut{};
@@ -309,7 +315,8 @@ void launch(Exec& exec, const SelectExpertsGradient& op, const BoundOp& bound) {
             ExpertChoiceGradientBody<Real>{
                 data_of<Real>(bound.reads[0]), data_of<Real>(bound.reads[1]),
                 data_of<std::int32_t>(bound.reads[2]), data_of<Real>(bound.reads[3]),
-                data_of<Real>(d_scores), op.experts, op.choices, op.normalize});
+                data_of<Real>(d_scores), op.experts, op.choices, op.normalize,
+                static_cast<Real>(op.factor)});
 }
 
 }  // namespace moe

@@ -8,6 +8,36 @@
 
 namespace moe {
 
+namespace {
+
+std::optional<CombinationRefusal> refusal_of_groups(const Model& model) {
+  const int groups = model.expert_groups, best = best_groups(model);
+  if (model.experts % groups != 0) {
+    return CombinationRefusal{
+        "expert_groups",
+        fmt::format("expected a divisor of experts = {}, got {}", model.experts, groups)};
+  }
+  if (best > groups) {
+    return CombinationRefusal{
+        "best_groups", fmt::format("expected at most expert_groups = {}, got {}", groups, best)};
+  }
+  const int of_group = model.experts / groups;
+  if (best * of_group < model.choices) {
+    return CombinationRefusal{
+        "best_groups",
+        fmt::format("expected groups with at least choices = {} experts, got {} of {}",
+                    model.choices, best, of_group)};
+  }
+  if (group_experts_counted(model) > of_group && best < groups) {
+    return CombinationRefusal{"group_experts_counted",
+                              fmt::format("expected at most {} experts of a group, got {}",
+                                          of_group, group_experts_counted(model))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<CombinationRefusal> combination_refusal(const Model& model) {
   if (model.moe_every == 0) return std::nullopt;
   const Chooser chooser = gate_named(model.gate).facts.chooser;
@@ -45,6 +75,7 @@ std::optional<CombinationRefusal> combination_refusal(const Model& model) {
             "other ranks: {} makes a group of each sequence",
             model.gate, model.global_batch)};
   }
+  if (auto refusal = refusal_of_groups(model)) return refusal;
   for (const auto& [place, name] : model.hooks) {
     if (hook_named(name).rows == HookRows::tokens && routed_rows_at(hook_place_named(place))) {
       return CombinationRefusal{

@@ -13,6 +13,7 @@
 #include "moe/model/limits.h"
 #include "moe/model/model_key.h"
 #include "moe/model/orders/orders.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -58,7 +59,9 @@ struct Member {
 template <auto kMember, auto kInForce>
 struct FollowingMember {
   using Type = typename std::remove_cvref_t<decltype(std::declval<Model>().*kMember)>::value_type;
-  using InFile = std::conditional_t<std::is_floating_point_v<Type>, double, std::int64_t>;
+  using InFile =
+      std::conditional_t<std::is_floating_point_v<Type>, double,
+                         std::conditional_t<std::is_same_v<Type, bool>, bool, std::int64_t>>;
 
   static KeyValue get(const ModelKey&, const Model& model) {
     return static_cast<InFile>(kInForce(model));
@@ -142,7 +145,16 @@ constexpr Presence kRequired = Presence::required;
 constexpr Presence kWithExperts = Presence::required_with_experts;
 constexpr Presence kOptional = Presence::optional;
 
-constexpr std::array kKeys{
+template <std::size_t kFirst, std::size_t... kOthers>
+constexpr auto joined(const std::array<ModelKey, kFirst>& first,
+                      const std::array<ModelKey, kOthers>&... others) {
+  std::array<ModelKey, (kFirst + ... + kOthers)> all{};
+  auto end = std::copy(first.begin(), first.end(), all.begin());
+  ((end = std::copy(others.begin(), others.end(), end)), ...);
+  return all;
+}
+
+constexpr std::array kFirstKeys{
     ModelKey{.name = "name",
              .table = "",
              .kind = kTraining,
@@ -162,21 +174,30 @@ constexpr std::array kKeys{
     member_key<&Model::d_hidden>(kTensors, "model", "d_hidden", IntegerRange{1, kMostWidth},
                                  "Hidden width of a feed-forward network.", kRequired),
     member_key<&Model::heads>(kTensors, "model", "heads", IntegerRange{1, kLargestInt},
-                              "Heads of attention, a divisor of d_model.", kRequired),
+                              "Heads of attention.", kRequired),
     following_key<&Model::key_value_heads, key_value_heads>(
         kTensors, "model", "key_value_heads", IntegerRange{1, kLargestInt},
         "Heads of keys and values, a divisor of heads.", "heads"),
+    following_key<&Model::head_width, head_width>(
+        kTensors, "model", "head_width", IntegerRange{1, kMostWidth},
+        "Columns of a head of queries, keys or values.", "d_model / heads, which is a whole one"),
     member_key<&Model::blocks>(kTensors, "model", "blocks", IntegerRange{1, kMostBlocks},
                                "Transformer blocks.", kRequired),
     member_key<&Model::norm>(kTensors, "model", "norm", WordRange{words_of_enum<Norm>},
                              "Normalisation before attention and before the network."),
     member_key<&Model::norm_epsilon>(kFunction, "model", "norm_epsilon", kAboveZero,
                                      "Added to the variance, or to the mean square, in it."),
+    member_key<&Model::query_key_norm>(
+        kTensors, "model", "query_key_norm", WordRange{words_of_enum<QueryKeyNorms>},
+        "What is normed of queries and keys, by root mean squares: every head, or all of them."),
     member_key<&Model::positions>(
         kTensors, "model", "positions", WordRange{words_of_enum<Positions>},
         "How positions enter: a learned table, or queries and keys turned by angles."),
     member_key<&Model::rotary_base>(kFunction, "model", "rotary_base", kFromOne,
                                     "Base of these angles.", kOptional, kWithRotary),
+};
+
+constexpr std::array kOtherKeys{
     member_key<&Model::head>(kTensors, "model", "head", WordRange{words_of_enum<Head>},
                              "Whether logits have a matrix of their own or use the token table."),
     member_key<&Model::shard_vocabulary>(
@@ -208,6 +229,26 @@ constexpr std::array kKeys{
                                 kWithSlots),
     member_key<&Model::gate>(kTensors, "moe", "gate", WordRange{names_in<gates>},
                              "How tokens choose their experts."),
+    member_key<&Model::gate_bias>(kTensors, "moe", "gate_bias", TrueOrFalse{},
+                                  "Whether the logits of the gate have biases.", kOptional,
+                                  kWithOneMatrix),
+    member_key<&Model::expert_groups>(
+        kFunction, "moe", "expert_groups", IntegerRange{1, kMostExperts},
+        "Equal groups of experts that follow one another; a token's are of the best groups.",
+        kOptional, kWithScores),
+    following_key<&Model::best_groups, best_groups>(
+        kFunction, "moe", "best_groups", IntegerRange{1, kMostExperts}, "How many groups that are.",
+        "expert_groups", kWithScores),
+    following_key<&Model::group_experts_counted, group_experts_counted>(
+        kFunction, "moe", "group_experts_counted", IntegerRange{1, kMostExperts},
+        "The best experts of a group whose scores are added up to that of the group.",
+        "2 with gate = \"bias_adjusted\", else 1", kWithScores),
+    following_key<&Model::normalize_weights, normalizes_weights>(
+        kFunction, "moe", "normalize_weights", TrueOrFalse{},
+        "Whether the weights of a token's experts are their scores over the sum of them.",
+        "choices > 1", kWithScores),
+    member_key<&Model::weight_factor>(kFunction, "moe", "weight_factor", kAboveZero,
+                                      "Factor of these weights.", kOptional, kWithScores),
     member_key<&Model::order>(kTraining, "moe", "order", WordRange{names_in<orders>},
                               "How rows are brought into the order of their experts, and back."),
     member_key<&Model::expert>(kTensors, "moe", "expert", WordRange{names_in<experts>},
@@ -220,6 +261,9 @@ constexpr std::array kKeys{
                                                    "Hidden width of an expert.", "d_hidden"),
     member_key<&Model::shared_experts>(kTensors, "moe", "shared_experts", IntegerRange{0, 1 << 10},
                                        "Experts that every token passes besides its own."),
+    member_key<&Model::shared_expert_gate>(
+        kTensors, "moe", "shared_expert_gate", TrueOrFalse{},
+        "Whether a sigmoid of the token weighs what they compute.", kOptional, kWithSharedExperts),
 
     // By name, as JSON has them.
     hook_key("after_combine", "Changes rows that came back from the experts."),
@@ -330,6 +374,8 @@ constexpr std::array kKeys{
     member_key<&Model::seed>(kTraining, "training", "seed", IntegerRange{0},
                              "Seed of parameters, batches and draws.", kOptional, {}, kSeedOfGate),
 };
+
+constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, kOtherKeys);
 
 }  // namespace
 

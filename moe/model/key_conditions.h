@@ -107,6 +107,31 @@ inline constexpr std::array kWithChosenActivation{KeyCondition{
              " has an activation of its own: expected no such key";
     }}};
 
+inline constexpr std::array kWithOneMatrix{KeyCondition{
+    "gate", "a gate of one matrix", [](const Model& model, const KeyValue& value) -> std::string {
+      const Gate& gate = gate_named(model.gate);
+      if (value == KeyValue(false)) return "";
+      if (gate.facts.scores_tokens && gate.size == nullptr) return "";
+      return quoted_choice("gate", model.gate) +
+             " has not just one matrix for its logits: expected no such key";
+    }}};
+
+inline constexpr std::array kWithScores{KeyCondition{
+    "gate", "a gate that weighs by scores", [](const Model& model, const KeyValue&) -> std::string {
+      const GateFacts& facts = gate_named(model.gate).facts;
+      if (facts.scores_tokens && facts.chooser == Chooser::token) return "";
+      return quoted_choice("gate", model.gate) +
+             " does not weigh choices by scores: expected no such key";
+    }}};
+
+inline constexpr std::array kWithSharedExperts{
+    KeyCondition{"shared_experts", "shared_experts",
+                 [](const Model& model, const KeyValue& value) -> std::string {
+                   if (model.shared_experts > 0 || value == KeyValue(false)) return "";
+                   return "there is no shared expert: expected shared_experts beside it, or no "
+                          "such key";
+                 }}};
+
 inline std::string refuse_without_capacity(const Model& model) {
   if (model.capacity_factor) return "";
   return "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";

@@ -21,6 +21,8 @@ inline constexpr std::array<std::string_view, 3> kWordsOf<DType>{"f32", "f64", "
 template <>
 inline constexpr std::array<std::string_view, 2> kWordsOf<Norm>{"layer_norm", "rms_norm"};
 template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<QueryKeyNorms>{"none", "head", "all"};
+template <>
 inline constexpr std::array<std::string_view, 2> kWordsOf<Positions>{"learned", "rotary"};
 template <>
 inline constexpr std::array<std::string_view, 2> kWordsOf<Head>{"untied", "tied"};

@@ -10,6 +10,7 @@
 #include "moe/model/combination_refusal.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_size.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -178,6 +179,12 @@ std::optional<LayoutRefusal> refusal_by_dense_layers(const Model& model, const L
     return not_divided("heads", model.heads, layout.tensor, attention,
                        to_multiples("heads", &Model::heads, model.heads, layout.tensor));
   }
+  if (model.query_key_norm == QueryKeyNorms::all && layout.tensor > 1) {
+    return LayoutRefusal{
+        fmt::format("query_key_norm = \"all\" is of all heads together: expected tp = 1, got {}",
+                    layout.tensor),
+        {}};
+  }
   if (const int heads = key_value_heads(model); heads % layout.tensor != 0) {
     return not_divided(
         "key_value_heads", heads, layout.tensor, attention,
@@ -234,18 +241,16 @@ std::optional<LayoutRefusal> refusal_of_any_layout(const Model& model) {
   if (const auto passes = passes_refusal(model)) {
     return refuse(fmt::format("micro_batches: {}", *passes));
   }
-  if (model.d_model % model.heads != 0) {
-    return refuse(
-        fmt::format("heads = {}: expected a divisor of d_model = {}", model.heads, model.d_model));
+  if (!model.head_width && model.d_model % model.heads != 0) {
+    return refuse(fmt::format("heads = {}: expected a divisor of d_model = {}, or a head_width",
+                              model.heads, model.d_model));
   }
   if (key_value_heads(model) < 1 || model.heads % key_value_heads(model) != 0) {
     return refuse(fmt::format("key_value_heads = {}: expected a divisor of heads = {}",
                               key_value_heads(model), model.heads));
   }
-  if (model.positions == Positions::rotary && model.d_model / model.heads % 2 != 0) {
-    return refuse(fmt::format(
-        "heads of width {} (d_model = {} over heads = {}): rotary positions need an even one",
-        model.d_model / model.heads, model.d_model, model.heads));
+  if (std::string refusal = rotary_refusal(model); !refusal.empty()) {
+    return refuse(std::move(refusal));
   }
   return std::nullopt;
 }

@@ -9,6 +9,20 @@ namespace moe {
 
 int key_value_heads(const Model& model) { return model.key_value_heads.value_or(model.heads); }
 
+bool normalizes_weights(const Model& model) {
+  return model.normalize_weights.value_or(model.choices > 1);
+}
+
+int best_groups(const Model& model) { return model.best_groups.value_or(model.expert_groups); }
+
+int group_experts_counted(const Model& model) {
+  return model.group_experts_counted.value_or(model.gate == "bias_adjusted" ? 2 : 1);
+}
+
+std::int64_t head_width(const Model& model) {
+  return model.head_width.value_or(model.d_model / model.heads);
+}
+
 std::int64_t expert_hidden(const Model& model) { return model.d_expert.value_or(model.d_hidden); }
 
 double weight_decay(const Model& model) {

@@ -18,6 +18,12 @@ namespace moe {
 
 enum class Optimizer : std::uint8_t { adam, adamw, sgd };
 enum class Norm : std::uint8_t { layer_norm, rms_norm };
+/// What is normed of queries and keys, each by a scale of its own.
+enum class QueryKeyNorms : std::uint8_t {
+  none,
+  head,  ///< every head for itself
+  all,   ///< all heads together
+};
 enum class Positions : std::uint8_t { learned, rotary };
 enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
 enum class Activation : std::uint8_t { gelu, relu };
@@ -50,10 +56,12 @@ struct Model {
   std::int64_t d_model = 64;
   std::int64_t d_hidden = 256;
   int heads = 4;
-  std::optional<int> key_value_heads;  ///< heads of keys and values; none = as many as `heads`
+  std::optional<int> key_value_heads;      ///< heads of keys and values; none = as many as `heads`
+  std::optional<std::int64_t> head_width;  ///< columns of a head; none = d_model / heads
   int blocks = 2;
   Norm norm = Norm::layer_norm;
   double norm_epsilon = 1e-5;
+  QueryKeyNorms query_key_norm = QueryKeyNorms::none;
   Positions positions = Positions::learned;
   double rotary_base = 10000;
   Head head = Head::untied;
@@ -65,12 +73,19 @@ struct Model {
   int experts = 8;
   int choices = 1;                           ///< k of top-k: 1 to experts
   std::string gate = "softmax";              ///< gates/gates.h
+  bool gate_bias = false;                    ///< whether its logits have biases
+  int expert_groups = 1;                     ///< of experts that follow one another
+  std::optional<int> best_groups;            ///< none = all of them
+  std::optional<int> group_experts_counted;  ///< none = 2 with sigmoid scores, else 1
+  std::optional<bool> normalize_weights;     ///< none = where there are several choices
+  double weight_factor = 1;                  ///< of the weights of choices
   std::string order = "sparse";              ///< orders/orders.h
   std::map<std::string, std::string> hooks;  ///< place -> name; hooks/hooks.h
   std::string expert = "gpt";                ///< experts/experts.h; of dense networks too
   Activation activation = Activation::gelu;  ///< the activation of networks that leave it open
   std::optional<std::int64_t> d_expert;      ///< hidden width of an expert; none = d_hidden
   int shared_experts = 0;  ///< experts that every token passes besides those it is routed to
+  bool shared_expert_gate = false;        ///< whether a sigmoid of the token weighs them
   std::optional<double> capacity_factor;  ///< none = dropless
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;
@@ -105,6 +120,15 @@ struct Model {
 
 /// Heads of keys and values.
 int key_value_heads(const Model& model);
+/// Columns of a head of queries, keys or values.
+std::int64_t head_width(const Model& model);
+/// True where the weights of a token's experts are their scores over the sum of them. For one
+/// choice the share of the only one would be 1, and nothing would be learnt.
+bool normalizes_weights(const Model& model);
+/// Of `expert_groups`, those that a token's experts may be of.
+int best_groups(const Model& model);
+/// The best experts of a group whose rankings are added up to the group's.
+int group_experts_counted(const Model& model);
 /// Hidden width of an expert.
 std::int64_t expert_hidden(const Model& model);
 double weight_decay(const Model& model);

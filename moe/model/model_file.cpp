@@ -16,6 +16,7 @@
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
 #include "moe/model/read_key.h"
+#include "moe/model/rotary_keys.h"
 #include "moe/source_tree.h"
 
 namespace moe {
@@ -62,18 +63,15 @@ void take_from_gate(Model& model) {
 
 /// Refuses keys of [model] that do not go together.
 void check_architecture(const InputObject& table, const Model& model) {
-  if (model.d_model % model.heads != 0) {
-    table.member("heads").fail(fmt::format("a divisor of d_model = {}", model.d_model));
+  if (!model.head_width && model.d_model % model.heads != 0) {
+    table.member("heads").fail(
+        fmt::format("a divisor of d_model = {}, or a head_width beside it", model.d_model));
   }
   if (model.heads % key_value_heads(model) != 0) {
     table.member("key_value_heads").fail(fmt::format("a divisor of heads = {}", model.heads));
   }
-  const std::int64_t head_width = model.d_model / model.heads;
-  if (model.positions == Positions::rotary && head_width % 2 != 0) {
-    table.member("positions")
-        .refuse(fmt::format("\"rotary\" turns pairs of columns: expected heads of even width, got "
-                            "d_model / heads = {} / {}",
-                            model.d_model, model.heads));
+  if (const std::string refusal = rotary_refusal(model); !refusal.empty()) {
+    table.refuse("positions", refusal);
   }
 }
 

@@ -53,7 +53,8 @@ Routed routed(const Model& model, std::int64_t parts) {
 ModelSize model_size(const Model& model, std::int64_t parts) {
   const auto m = static_cast<double>(model.d_model), v = static_cast<double>(model.vocabulary);
   const auto length = static_cast<double>(model.sequence_length);
-  const double key_width = m / model.heads * key_value_heads(model);
+  const auto of_head = static_cast<double>(head_width(model));
+  const double width = of_head * model.heads, key_width = of_head * key_value_heads(model);
   const double products = expert_named(model.expert).facts.products;
   const double dense_hidden = products * static_cast<double>(model.d_hidden);
   const double hidden = products * static_cast<double>(expert_hidden(model));
@@ -64,11 +65,13 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
   ModelSize size;
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
-                    model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
-                    mixtures * (layer.gate.parameters + m * (experts + shared) * hidden);
+                    model.blocks * 2 * m * (width + key_width) + dense * m * dense_hidden +
+                    mixtures * (layer.gate.parameters + m * (experts + shared) * hidden +
+                                (model.shared_expert_gate ? m : 0));
   // A token's row: logits; norms, residuals and projections, a statistic per head; what
   // networks keep; scores of experts. For every copy of a token, what its expert keeps.
-  const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads) +
+  const double normed = model.query_key_norm == QueryKeyNorms::none ? 0 : width + 2 * key_width;
+  const double row = v + model.blocks * (4 * m + 2 * (width + key_width) + normed + model.heads) +
                      dense * (2 * m + dense_hidden) +
                      mixtures * (shared * hidden + layer.gate.activations_per_token);
   size.masks = mixtures * layer.masks;

@@ -28,7 +28,11 @@ Work Relu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work ReluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work GatedSilu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 9); }
 Work GatedSiluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 15); }
+Work ClampedSwiglu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 14); }
+Work ClampedSwigluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 22); }
 Work Sigmoid::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work SigmoidGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 11); }
+Work ScaleRows::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
+Work ScaleRowsGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 3); }
 
 }  // namespace moe

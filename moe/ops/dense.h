@@ -105,6 +105,22 @@ struct GatedSiluGradient {
                 {Cut::rows, Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
+/// a[n,c], x[n,c] -> y[n,c] = (min(max(x, -limit), limit) + 1) g / (1 + e^(-slope g)) with
+/// g = min(a, limit); n may be received rows of one slice  [GPT-OSS]
+struct ClampedSwiglu {
+  static constexpr OpFacts facts =
+      kernel_op("clamped_swiglu", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  double slope = 1.702, limit = 7;
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], a[n,c], x[n,c] -> da[n,c], dx[n,c]; n may be received rows of one slice
+struct ClampedSwigluGradient {
+  static constexpr OpFacts facts =
+      kernel_op("clamped_swiglu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::rows},
+                {Cut::rows, Cut::rows});
+  double slope = 1.702, limit = 7;
+  Work work(const OpSizes& sizes) const;
+};
 /// x[n,c] -> y[n,c] = 1 / (1 + e^-x)
 struct Sigmoid {
   static constexpr OpFacts facts =
@@ -115,6 +131,19 @@ struct Sigmoid {
 struct SigmoidGradient {
   static constexpr OpFacts facts = kernel_op("sigmoid_gradient", CostUnit::bytes,
                                              {wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
+  Work work(const OpSizes& sizes) const;
+};
+/// x[n,c], factor[n,1] -> y[n,c] = factor x
+struct ScaleRows {
+  static constexpr OpFacts facts =
+      kernel_op("scale_rows", CostUnit::bytes, {Cut::rows, wide(Cut::rows)}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], x[n,c], factor[n,1] -> dx[n,c], d_factor[n,1]
+struct ScaleRowsGradient {
+  static constexpr OpFacts facts =
+      kernel_op("scale_rows_gradient", CostUnit::bytes, {Cut::rows, Cut::rows, wide(Cut::rows)},
+                {Cut::rows, wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
 

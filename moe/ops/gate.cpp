@@ -19,6 +19,7 @@ std::optional<Refusal> SelectExperts::refusal_to_cut() const {
       fmt::format("expected drop = \"position\"{} or capacity_factor = \"dropless\"",
                   drop == Drop::choice ? ", choices = 1" : ""));
 }
+Work KeepBestGroups::work(const OpSizes& s) const { return s.element_wise(s.out(0), 2); }
 Work SelectExpertsGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work SoftmaxGateGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work LoadBalancingLoss::work(const OpSizes& s) const { return s.element_wise(s.in(0), 2); }

@@ -43,7 +43,8 @@ constexpr std::string_view drop_name(Drop drop) {
 ///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E],
 ///     used i32[1,E]
 /// Chooses the k experts of highest ranking (ties: lower expert first). weight = their scores,
-/// divided by the sum of the chosen scores where `normalize`, or 1 / k where `even`. Tokens form
+/// divided by the sum of the chosen scores where `normalize` and multiplied by `factor`, or 1 / k
+/// where `even`. Tokens form
 /// `capacity_groups` equal groups; in each group an expert takes at most `capacity` copies, in the
 /// order of `drop`. slot = position among the copies kept for that expert on this rank, in token
 /// order; -1 where dropped. offsets = exclusive prefix sum of the copies kept per expert. demand =
@@ -71,9 +72,23 @@ struct SelectExperts {
   /// Experts take tokens in turn, whatever their ranking: choice c of token t goes to expert
   /// (t k + c) mod E. With this the loads are even, to measure what uneven ones cost.
   bool in_turn = false;
+  double factor = 1;
   Work work(const OpSizes& sizes) const;
   /// Why it cannot be cut along the batch, with the name of the gate; none where it can.
   std::optional<Refusal> refusal_to_cut() const;
+};
+/// The ranking of an expert that a token must not choose: lower than any other.
+inline constexpr double kLeftOutRanking = -1e30;
+
+/// ranking[T,E] -> ranking[T,E], group_score[T,groups]: kLeftOutRanking for the experts of all groups
+/// but the `best` ones. Experts of a group follow one another. A group's score is the sum of the
+/// `counted` highest rankings in it; of equal groups the first come first.  [DeepSeek-V2, 2.1.2
+/// (counted = 1); DeepSeek-V3 (2)]
+struct KeepBestGroups {
+  static constexpr OpFacts facts = kernel_op("keep_best_groups", CostUnit::bytes, {wide(Cut::rows)},
+                                             {wide(Cut::rows), wide(Cut::rows)});
+  int groups = 1, best = 1, counted = 1;
+  Work work(const OpSizes& sizes) const;
 };
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen
 struct SelectExpertsGradient {
@@ -83,6 +98,7 @@ struct SelectExpertsGradient {
   int experts = 0;
   int choices = 1;
   bool normalize = false;
+  double factor = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// d_weight[T,k], probabilities[T,E], expert i32[T,k], weight[T,k], total_demand i32[1,E] ->
@@ -96,6 +112,8 @@ struct SoftmaxGateGradient {
   int choices = 1;
   double auxiliary_weight = 0;  ///< factor of the load-balancing loss in the total loss
   std::int64_t global_tokens = 0;
+  bool normalize = false;  ///< as SelectExperts does
+  double factor = 1;
   Work work(const OpSizes& sizes) const;
 };
 

@@ -31,6 +31,7 @@
 #include "moe/ops/pack.h"
 #include "moe/ops/padding.h"
 #include "moe/ops/pass_on.h"
+#include "moe/ops/query_key_norm.h"
 #include "moe/ops/reduce_tied.h"
 #include "moe/ops/rms_norm.h"
 #include "moe/ops/rotary.h"
@@ -51,21 +52,23 @@ enum class Phase : std::uint8_t { forward, backward, update };
 using AnyOpKind = std::variant<
     EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
     RmsNorm, RmsNormInputGradient, RmsNormWeightGradient, Linear, LinearInputGradient,
-    LinearWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu,
-    GeluGradient, Relu, ReluGradient, GatedSilu, GatedSiluGradient, Sigmoid, SigmoidGradient,
-    Softmax, SelectExperts, SplitSelection, SelectExpertsGradient, SoftmaxGateGradient,
-    LoadBalancingLoss, LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise,
-    AddNoiseGradient, DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient,
-    CosineLogitsWeightGradient, AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts,
-    Permute, PermuteGradient, AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep,
-    GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
-    ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
-    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, ReduceShares,
-    GatherShares, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient,
-    DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16,
-    PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows, FetchRows,
-    AwaitCopies, GatherLoads, PadOffsets, ClearPadding, VocabularyStatistics, SharedCrossEntropy,
-    SumSquares, AddSquares, ReduceNorm, ClipFactor, Narrow, ReduceTied>;
+    LinearWeightGradient, QueryKeyNorm, QueryKeyNormInputGradient, QueryKeyNormWeightGradient,
+    Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu, GeluGradient, Relu,
+    ReluGradient, GatedSilu, GatedSiluGradient, ClampedSwiglu, ClampedSwigluGradient, Sigmoid,
+    SigmoidGradient, ScaleRows, ScaleRowsGradient, Softmax, KeepBestGroups, SelectExperts,
+    SplitSelection, SelectExpertsGradient, SoftmaxGateGradient, LoadBalancingLoss,
+    LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise, AddNoiseGradient,
+    DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient, CosineLogitsWeightGradient,
+    AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts, Permute, PermuteGradient,
+    AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep, GatherRows, ScatterRows, SumShares,
+    ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
+    CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
+    CrossEntropyGradient, AllReduce, ReduceShares, GatherShares, AdamStep, SgdStep, SoftmaxGradient,
+    ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows,
+    EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients,
+    AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets, ClearPadding,
+    VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm, ClipFactor,
+    Narrow, ReduceTied>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

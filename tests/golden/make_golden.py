@@ -42,6 +42,15 @@ class Model:
     norm: str = "layer_norm"
     positions: str = "learned"
     rotary_base: float = 10000.0
+    rotary_columns: int = 0  # 0: all of a head
+    head_width: int = 0  # 0: d_model / heads
+    query_key_norm: str = "none"
+    normalize_weights: bool = True
+    gate_bias: bool = False
+    shared_expert_gate: bool = False
+    expert_groups: int = 1
+    best_groups: int = 1
+    weight_factor: float = 1.0
     head: str = "untied"
     biases: bool = True
     dense_blocks: int = 0
@@ -53,10 +62,8 @@ class Model:
     def __post_init__(self):
         self.key_value_heads = self.key_value_heads or self.heads
         self.d_expert = self.d_expert or self.d_hidden
-
-    @property
-    def head_width(self):
-        return self.d_model // self.heads
+        self.head_width = self.head_width or self.d_model // self.heads
+        self.rotary_columns = self.rotary_columns or self.head_width
 
     def has_experts(self, block):
         behind = block - self.dense_blocks
@@ -66,7 +73,7 @@ class Model:
 def make_parameters(model, generator):
     """Name -> tensor [rows, columns], large enough that gates prefer some experts and drop."""
     m = model.d_model
-    key_width = model.key_value_heads * model.head_width
+    width, key_width = model.heads * model.head_width, model.key_value_heads * model.head_width
 
     def normal(rows, columns, deviation, mean=0.0):
         return mean + deviation * torch.randn(rows, columns, generator=generator)
@@ -82,7 +89,11 @@ def make_parameters(model, generator):
             p[name + ".bias"] = normal(copies, outputs, 0.1)
 
     def network(name, hidden, copies=1):
-        if model.expert == "mixtral":
+        if model.expert == "gpt_oss":
+            linear(name + ".gate", m, hidden, 2.0, copies)
+            linear(name + ".up", m, hidden, 2.0, copies)
+            linear(name + ".down", hidden, m, 0.02, copies)
+        elif model.expert == "mixtral":
             linear(name + ".gate", m, hidden, 0.25, copies, biases=False)
             linear(name + ".up", m, hidden, 0.25, copies, biases=False)
             linear(name + ".down", hidden, m, 0.2, copies, biases=False)
@@ -96,14 +107,20 @@ def make_parameters(model, generator):
     for i in range(model.blocks):
         b = f"block{i}."
         norm(b + "norm1")
-        linear(b + "attention.qkv", m, m + 2 * key_width, 0.25)
-        linear(b + "attention.output", m, m, 0.2)
+        linear(b + "attention.qkv", m, width + 2 * key_width, 0.25)
+        if model.query_key_norm != "none":
+            whole = model.query_key_norm == "all"
+            p[b + "attention.query_norm.scale"] = normal(1, width if whole else model.head_width, 0.1, 1.0)
+            p[b + "attention.key_norm.scale"] = normal(1, key_width if whole else model.head_width, 0.1, 1.0)
+        linear(b + "attention.output", width, m, 0.2)
         norm(b + "norm2")
         if model.has_experts(i):
-            p[b + "gate.weight"] = normal(m, E, 0.3)
+            linear(b + "gate", m, E, 0.3, biases=model.gate_bias)
             network(b + "experts", model.d_expert, E)
             if model.shared_experts:
                 network(b + "shared", model.shared_experts * model.d_expert)
+                if model.shared_expert_gate:
+                    linear(b + "shared_gate", m, 1, 0.3, biases=False)
         else:
             network(b + "ffn", model.d_hidden)
     norm("final_norm")
@@ -130,33 +147,44 @@ def linear(x, p, name, copy=None, copies=1):
 
 
 def turned(model, x):
-    """x [B, heads, L, W]: columns c and c + W/2 as a complex number, times e^(i position base^(-2c/W))."""
-    half = model.head_width // 2
+    """x [B, heads, L, W]: of the first R columns c and c + R/2 as a complex number, times e^(i position base^(-2c/R))."""
+    x, rest = x[..., :model.rotary_columns], x[..., model.rotary_columns:]
+    half = model.rotary_columns // 2
     rates = model.rotary_base ** (-torch.arange(half) / half)
     angles = torch.arange(L)[:, None] * rates
     z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous())
     z = z * torch.polar(torch.ones_like(angles), angles)
-    return torch.cat([z.real, z.imag], -1)
+    return torch.cat([z.real, z.imag, rest], -1)
 
 
 def attention(model, x, p, b):
     """x [B, L, M]; q, k, v are groups of the columns, heads side by side in each."""
-    m, width = model.d_model, model.head_width
-    key_width = model.key_value_heads * width
-    qkv = linear(x, p, b + "attention.qkv").split([m, key_width, key_width], dim=-1)
-    q, k, v = (t.view(B, L, -1, width).transpose(1, 2) for t in qkv)
+    width = model.head_width
+    query_width, key_width = model.heads * width, model.key_value_heads * width
+    q, k, v = linear(x, p, b + "attention.qkv").split([query_width, key_width, key_width], dim=-1)
+    if model.query_key_norm == "all":
+        q = F.rms_norm(q, (query_width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
+        k = F.rms_norm(k, (key_width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
+    q, k, v = (t.view(B, L, -1, width) for t in (q, k, v))
+    if model.query_key_norm == "head":
+        q = F.rms_norm(q, (width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
+        k = F.rms_norm(k, (width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
+    q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     if model.positions == "rotary":
         q, k = turned(model, q), turned(model, k)
     k, v = (t.repeat_interleave(model.heads // model.key_value_heads, 1) for t in (k, v))
     scores = q @ k.transpose(-1, -2) / math.sqrt(width)
     future = torch.ones(L, L, dtype=torch.bool).triu(1)
     y = scores.masked_fill(future, -math.inf).softmax(-1) @ v
-    return linear(y.transpose(1, 2).reshape(B, L, m), p, b + "attention.output")
+    return linear(y.transpose(1, 2).reshape(B, L, query_width), p, b + "attention.output")
 
 
 def network(model, x, p, name, copy=None, copies=1):
     up = linear(x, p, name + ".up", copy, copies)
-    if model.expert == "mixtral":
+    if model.expert == "gpt_oss":
+        gate = linear(x, p, name + ".gate", copy, copies).clamp(max=7)
+        hidden = (up.clamp(-7, 7) + 1) * gate * torch.sigmoid(1.702 * gate)
+    elif model.expert == "mixtral":
         hidden = F.silu(linear(x, p, name + ".gate", copy, copies)) * up
     elif model.activation == "relu":
         hidden = F.relu(up)
@@ -183,12 +211,22 @@ def kept(expert, capacity):
 
 def mixture(model, x, p, b, choices, capacity, seen):
     """x [T, M] -> y [T, M] and the load-balancing loss E sum_e f_e P_e."""
-    probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
-    ordered, order = probabilities.sort(-1, descending=True)
+    probabilities = linear(x, p, b + "gate").softmax(-1)
+    candidates = probabilities
+    if model.best_groups < model.expert_groups:
+        groups = probabilities.view(len(x), model.expert_groups, -1)
+        scores = groups.max(-1).values
+        seen["margin"] = min(seen["margin"], -scores.detach().sort(-1, descending=True).values.diff().max().item())
+        best = scores.topk(model.best_groups, -1).indices
+        allowed = torch.zeros_like(scores).scatter(1, best, 1).unsqueeze(-1).expand_as(groups).reshape(len(x), E)
+        candidates = probabilities.masked_fill(allowed == 0, -1)
+    _, order = candidates.sort(-1, descending=True)
+    ordered = candidates.gather(1, order)
     seen["margin"] = min(seen["margin"], -ordered.detach().diff()[:, :choices].max().item())
     expert, weight = order[:, :choices], ordered[:, :choices]
-    if choices == 2:
+    if choices == 2 and model.normalize_weights:
         weight = weight / weight.sum(-1, keepdim=True)
+    weight = weight * model.weight_factor
     keep = kept(expert, capacity)
     seen["dropped"] += int((~keep).sum())
 
@@ -197,7 +235,10 @@ def mixture(model, x, p, b, choices, capacity, seen):
         share = (weight * ((expert == e) & keep)).sum(-1, keepdim=True)
         y = y + share * network(model, x, p, b + "experts", e, E)
     if model.shared_experts:
-        y = y + network(model, x, p, b + "shared")
+        shared = network(model, x, p, b + "shared")
+        if model.shared_expert_gate:
+            shared = shared * torch.sigmoid(linear(x, p, b + "shared_gate"))
+        y = y + shared
 
     asked = torch.bincount(expert.flatten(), minlength=E).to(x.dtype) / expert.numel()
     return y, E * (asked * probabilities.mean(0)).sum()
@@ -321,6 +362,19 @@ def main():
                          "key_value_heads": 2}, 2),
         # Shared experts of the gated network, and rotary positions with layer norms and a matrix as head.
         ("mixtral_shared", {"expert": "mixtral", "positions": "rotary", "shared_experts": 1}, 2),
+        # Heads that are wider than d_model / heads and partly turned, with norms of queries and keys; weights of
+        # experts that are not divided by their sum.
+        ("normed_heads", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
+                          "biases": False, "head_width": 6, "rotary_columns": 4, "query_key_norm": "head",
+                          "normalize_weights": False, "weight_factor": 1.5}, 1),
+        # Heads that are normed together.
+        ("normed_together", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
+                             "head_width": 6, "query_key_norm": "all", "weight_factor": 0.5}, 1),
+        # Experts with limits and biases, as the gate has.
+        ("limited", {"expert": "gpt_oss", "norm": "rms_norm", "positions": "rotary", "gate_bias": True}, 1),
+        # A gate of the shared expert; experts of the better half.
+        ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
+                          "best_groups": 1}, 1),
     ]:
         write(name, Model(**small, **keys, moe_every=moe_every), keys, 3,
               [(2, 1.0, "sgd"), (2, None, None)])

@@ -25,11 +25,13 @@ struct ExpertNetwork {
 /// model file calls it NAME. experts/NAME.cpp defines NetworkPart NAME_network(const
 /// NetworkBuilder&, TensorId x), x[n,M], which builds the experts, the shared experts and the dense
 /// networks of a model.
-#define MOELAB_EXPERTS(EXPERT)                                                \
-  EXPERT(gpt, (NetworkFacts{.products = 2, .chooses_activation = true}),      \
-         "up to the hidden width, GELU or ReLU, down, with biases")           \
-  EXPERT(mixtral, (NetworkFacts{.products = 3, .chooses_activation = false}), \
-         "up twice, one by way of SiLU times the other, down, without biases")
+#define MOELAB_EXPERTS(EXPERT)                                                 \
+  EXPERT(gpt, (NetworkFacts{.products = 2, .chooses_activation = true}),       \
+         "up to the hidden width, GELU or ReLU, down, with biases")            \
+  EXPERT(mixtral, (NetworkFacts{.products = 3, .chooses_activation = false}),  \
+         "up twice, one by way of SiLU times the other, down, without biases") \
+  EXPERT(gpt_oss, (NetworkFacts{.products = 3, .chooses_activation = false}),  \
+         "as mixtral, with biases, the first limited to 7, the other to 7 each way, plus 1")
 
 #define MOELAB_DECLARE_EXPERT(name, facts, description) \
   NetworkPart name##_network(const NetworkBuilder& net, TensorId x);

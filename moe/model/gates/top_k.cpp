@@ -3,12 +3,7 @@
 #include "moe/model/layers/linear.h"
 
 namespace moe {
-namespace {
-
-/// For k = 1 the share of the only one chosen would be 1, and nothing would be learned.
-bool weights_are_shares(const Model& model) { return model.choices > 1; }
-
-}  // namespace
+namespace {}  // namespace
 
 Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
                   std::int64_t outputs) {
@@ -17,7 +12,7 @@ Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
                  .parameter = parameter,
                  .inputs = build.model.d_model,
                  .outputs = outputs > 0 ? outputs : build.model.experts,
-                 .bias = false,
+                 .bias = build.model.gate_bias,
                  .wide_output = true},
                 x);
 }
@@ -42,6 +37,22 @@ TensorId padded_offsets(LayerBuilder& build, TensorId offsets) {
   return padded;
 }
 
+namespace {
+
+/// `ranking`, with kLeftOutRanking for experts that are not in the best groups of a token.
+TensorId of_best_groups(LayerBuilder& build, TensorId ranking) {
+  const Model& model = build.model;
+  const int groups = model.expert_groups, best = best_groups(model);
+  if (best == groups) return ranking;
+  const TensorId kept = build.wide("gate_group_ranking", model.experts),
+                 scores = build.wide("gate_group_scores", groups);
+  build.op(KeepBestGroups{groups, best, group_experts_counted(model)}, "gate groups", {ranking},
+           {kept, scores});
+  return kept;
+}
+
+}  // namespace
+
 TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weights weights) {
   const Model& model = build.model;
   const int experts = model.experts, choices = model.choices;
@@ -56,13 +67,14 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
   const bool even = weights == Weights::even;
   build.op(SelectExperts{.experts = experts,
                          .choices = choices,
-                         .normalize = !even && weights_are_shares(model),
+                         .normalize = !even && normalizes_weights(model),
                          .capacity_groups = build.capacity_groups_of_rank(),
                          .capacity = build.capacity(),
                          .drop = gate.facts.drop.value_or(model.drop),
                          .even = even,
-                         .gate = gate.name},
-           "gate", {ranking, scores},
+                         .gate = gate.name,
+                         .factor = model.weight_factor},
+           "gate", {even ? ranking : of_best_groups(build, ranking), scores},
            {top.expert, top.weight, top.slot, top.offsets, demand, used});
   top.total_demand = exchange_counts(build, top.offsets, demand);
   top.offsets = padded_offsets(build, top.offsets);
@@ -115,10 +127,11 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
   const auto backward = [=, &build](TensorId d_weight) {
     const Model& model = build.model;
     const TensorId d_logits = build.wide("d_gate_logits", model.experts);
-    build.op(SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
-                                 build.global_tokens},
-             "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
-             {d_logits});
+    build.op(
+        SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
+                            build.global_tokens, normalizes_weights(model), model.weight_factor},
+        "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
+        {d_logits});
     add_z_loss(d_logits);
     return logits.backward(d_logits);
   };
@@ -129,7 +142,8 @@ TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const Top
                                TensorId scores, TensorId logits, const AddGradient& add_losses) {
   const Model& model = build.model;
   const TensorId d_scores = build.wide("d_gate_chosen", model.experts);
-  build.op(SelectExpertsGradient{model.experts, model.choices, weights_are_shares(model)},
+  build.op(SelectExpertsGradient{model.experts, model.choices, normalizes_weights(model),
+                                 model.weight_factor},
            "gate gradient", {d_weight, scores, top.expert, top.weight}, {d_scores});
   add_losses(d_scores);
   const TensorId d_logits = build.wide("d_gate_logits", model.experts);

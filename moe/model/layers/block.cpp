@@ -2,6 +2,7 @@
 
 #include "moe/model/layers/attention.h"
 #include "moe/model/layers/feed_forward.h"
+#include "moe/model/layers/linear.h"
 #include "moe/model/layers/mixture_of_experts.h"
 #include "moe/model/layers/norm.h"
 
@@ -15,13 +16,48 @@ TensorId add(LayerBuilder& build, const std::string& op_name, const std::string&
   return sum;
 }
 
+/// y = sigmoid(x g) f(x) for the tokens of this rank, g[M,1].  [Qwen1.5-MoE]
+Layer gated(LayerBuilder& build, TensorId x, const Layer& f) {
+  const std::int64_t width = build.model.d_model;
+  const Layer logit = linear(build,
+                             {.name = "shared gate",
+                              .parameter = "shared_gate",
+                              .inputs = width,
+                              .outputs = 1,
+                              .bias = false,
+                              .wide_output = true},
+                             x);
+  const TensorId factor = build.wide("shared_gate_factor", 1);
+  build.op(Sigmoid{}, "shared gate sigmoid", {logit.output}, {factor});
+  const TensorId y = build.activation("gated_shared", width);
+  build.op(ScaleRows{}, "shared gated", {f.output, factor}, {y});
+  const auto backward = [=, &build](TensorId dy) {
+    const TensorId d_output = build.activation("d_gated_shared", width),
+                   d_factor = build.wide("d_shared_gate_factor", 1),
+                   d_logit = build.wide("d_shared_gate_logit", 1);
+    build.op(ScaleRowsGradient{}, "shared gated gradient", {dy, f.output, factor},
+             {d_output, d_factor});
+    build.op(SigmoidGradient{}, "shared gate sigmoid gradient", {d_factor, logit.output},
+             {d_logit});
+    const TensorId d_by_gate = logit.backward(d_logit), d_by_experts = f.backward(d_output);
+    return add(build, "shared gate input gradient", "d_input.gated_shared", d_by_gate,
+               d_by_experts);
+  };
+  return {y, backward};
+}
+
 /// Shared experts are one dense network as wide as all of them together. Every rank has it for its
 /// own tokens, or a part of it where ranks share dense matrices (TP). ESP does not cut it, since
 /// tokens are not sent to shared experts.
+Layer shared_experts(LayerBuilder& build, TensorId x) {
+  const Layer experts =
+      feed_forward(build, x, "shared", build.model.shared_experts * expert_hidden(build.model));
+  return build.model.shared_expert_gate ? gated(build, x, experts) : experts;
+}
+
 Layer with_shared_experts(LayerBuilder& build, TensorId x) {
   const Layer routed = mixture_of_experts(build, x);
-  const Layer shared =
-      feed_forward(build, x, "shared", build.model.shared_experts * expert_hidden(build.model));
+  const Layer shared = shared_experts(build, x);
   const TensorId y = add(build, "shared experts", "with_shared", routed.output, shared.output);
   const auto backward = [=, &build](TensorId dy) {
     const TensorId d_shared = shared.backward(dy);

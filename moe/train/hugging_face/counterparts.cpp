@@ -50,8 +50,9 @@ class List {
   }
 
   void add_attention(const std::string& theirs, const std::string& ours) {
-    const std::int64_t width = model_.d_model,
-                       key_width = width / model_.heads * key_value_heads(model_);
+    const std::int64_t width = model_.d_model, of_head = head_width(model_),
+                       query_width = of_head * model_.heads,
+                       key_width = of_head * key_value_heads(model_);
     const AttentionBiases biases = attention_biases(model_);
     std::int64_t first = 0;
     const auto add_part = [&](const std::string& name, std::int64_t columns) {
@@ -61,10 +62,10 @@ class List {
       }
       first += columns;
     };
-    add_part("q_proj", width);
+    add_part("q_proj", query_width);
     add_part("k_proj", key_width);
     add_part("v_proj", key_width);
-    add({theirs + "o_proj.weight", {width, width}, ours + "output.weight", true});
+    add({theirs + "o_proj.weight", {width, query_width}, ours + "output.weight", true});
     if (biases.output) list_.zeros.push_back(ours + "output.bias");
   }
 

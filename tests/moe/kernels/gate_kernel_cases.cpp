@@ -10,16 +10,21 @@ namespace {
 using Cases = std::vector<GradientCase>;
 
 void add_gate(Cases& cases) {
-  for (const auto& [tokens, experts, choices, normalize] :
-       {std::tuple{1, 2, 1, false}, {9, 4, 1, true}, {17, 8, 2, true}, {5, 70, 3, false}}) {
-    const SelectExperts select{experts, choices, normalize};
+  for (const auto& [tokens, experts, choices, normalize, factor] : {std::tuple{1, 2, 1, false, 1.0},
+                                                                    {9, 4, 1, true, 1.0},
+                                                                    {17, 8, 2, true, 1.0},
+                                                                    {5, 70, 3, false, 1.0},
+                                                                    {6, 9, 2, true, 2.5},
+                                                                    {7, 9, 2, false, 2.5}}) {
+    const SelectExperts select{
+        .experts = experts, .choices = choices, .normalize = normalize, .factor = factor};
     HostTensor scores = random_tensor(tokens, experts, 6);
     for (double& score : scores.values) score = 1.5 + score;
     const KernelCase forward =
         select_case(select, random_tensor(tokens, experts, 5, 2), std::move(scores));
     const auto out = reference(forward);
     KernelCase gradient{forward.name + " gradient",
-                        SelectExpertsGradient{experts, choices, normalize},
+                        SelectExpertsGradient{experts, choices, normalize, factor},
                         {random_tensor(tokens, choices, 6), forward.reads[1], out[0], out[1]},
                         {blank(tokens, experts)}};
     cases.push_back({forward, 1, gradient, 0, {1}});
@@ -155,6 +160,13 @@ std::vector<KernelCase> gate_cases() {
                    AddNoise{{}, true},
                    {random_tensor(5, 4, 1), random_tensor(5, 4, 2), step_number(1)},
                    {blank(5, 4)}});
+  for (const auto& [experts, groups, best, counted] :
+       {std::tuple{4, 1, 1, 1}, {12, 4, 2, 2}, {256, 8, 4, 2}, {6, 3, 1, 1}}) {
+    cases.push_back({"keep_best_groups of " + std::to_string(experts),
+                     KeepBestGroups{groups, best, counted},
+                     {random_tensor(9, experts, 1)},
+                     {blank(9, experts), blank(9, groups)}});
+  }
   cases.push_back({"draw_ranking", DrawRanking{{5, 2, 300}}, {step_number(9)}, {blank(33, 7)}});
   cases.push_back(
       {"hash_tokens", HashTokens{5, 2}, {random_integers(33, 1, 1, 50)}, {blank(33, 7)}});
@@ -190,7 +202,7 @@ std::vector<KernelCase> gate_cases() {
                      {gated.demand, d_scores, gated.probabilities},
                      {d_scores}});
     cases.push_back({"softmax_gate_gradient " + std::to_string(tokens),
-                     SoftmaxGateGradient{experts, choices, 0.5, tokens},
+                     SoftmaxGateGradient{experts, choices, 0.5, tokens, choices > 1},
                      {random_tensor(tokens, choices, 3), gated.probabilities, gated.expert,
                       gated.weight, gated.demand},
                      {blank(tokens, experts)}});

@@ -76,20 +76,26 @@ INSTANTIATE_TEST_SUITE_P(AllOps, KernelGradients,
 TEST(KernelGradient, OfTheSoftmaxGateHoldsTheLoadBalancingLoss) {
   const auto backend = make_cpu_backend(1);
   const double auxiliary_weight = 0.3;
-  for (const auto& [tokens, experts, choices] :
-       {std::tuple{12, 5, 1}, {12, 5, 2}, {1, 2, 1}, {5, 70, 2}, {4, 9, 3}}) {
-    const SelectExperts select{experts, choices, choices > 1};
+  for (const auto& [tokens, experts, choices, normalize, factor] :
+       {std::tuple{12, 5, 1, false, 1.0},
+        {12, 5, 2, true, 1.0},
+        {1, 2, 1, false, 1.0},
+        {5, 70, 2, true, 1.0},
+        {4, 9, 3, true, 2.5},
+        {4, 9, 3, false, 2.5}}) {
+    const SelectExperts select{
+        .experts = experts, .choices = choices, .normalize = normalize, .factor = factor};
     HostTensor logits = random_tensor(tokens, experts, 11, 2);
     const Gated gated = softmax_gated(select, logits);
     HostTensor demand = gated.demand;
     for (double& asked : demand.values) asked += 3;  // what other ranks asked for
     const std::int64_t global_tokens = 3 * tokens;
     const HostTensor d_weight = random_tensor(tokens, choices, 12);
-    const KernelCase gradient{
-        "softmax gate gradient",
-        SoftmaxGateGradient{experts, choices, auxiliary_weight, global_tokens},
-        {d_weight, gated.probabilities, gated.expert, gated.weight, demand},
-        {blank(tokens, experts)}};
+    const KernelCase gradient{"softmax gate gradient",
+                              SoftmaxGateGradient{experts, choices, auxiliary_weight, global_tokens,
+                                                  select.normalize, select.factor},
+                              {d_weight, gated.probabilities, gated.expert, gated.weight, demand},
+                              {blank(tokens, experts)}};
     const auto analytical = run_case(*backend, gradient, DType::f64)[0].values;
 
     const auto loss = [&] {

@@ -74,26 +74,6 @@ void add_rms_norm(Cases& cases) {
   }
 }
 
-void add_rotary(Cases& cases) {
-  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
-       {std::tuple{1, 1, 1, 1, 2},
-        {2, 7, 3, 3, 4},
-        {3, 5, 4, 2, 6},
-        {1, 70, 8, 1, 2},
-        {9, 4, 2, 1, 4}}) {
-    const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
-    KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns),
-                       Rotary{heads, length, key_value_heads, 100},
-                       {random_tensor(tokens, columns, 1)},
-                       {blank(tokens, columns)}};
-    KernelCase gradient{forward.name + " gradient",
-                        RotaryGradient{heads, length, key_value_heads, 100},
-                        {random_tensor(tokens, columns, 2)},
-                        {blank(tokens, columns)}};
-    cases.push_back({forward, 0, gradient, 0, {0}});
-  }
-}
-
 void add_linear(Cases& cases) {
   for (const auto& [rows, inputs, outputs, bias] : {std::tuple{1, 1, 1, true},
                                                     {7, 5, 3, true},
@@ -166,15 +146,18 @@ void add_activation(Cases& cases, const std::string& op) {
   }
 }
 
-void add_gated_silu(Cases& cases) {
+/// Gated networks, whole and of slices.
+template <class Gated, class Gradient>
+void add_gated(Cases& cases, const std::string& name, double spread) {
   for (const bool slice : {false, true}) {
     const int rows = slice ? 10 : 50, width = slice ? 7 : 67;
-    KernelCase forward{slice ? "gated_silu, slice" : "gated_silu",
-                       GatedSilu{},
-                       {random_tensor(rows, width, 1, 4), random_tensor(rows, width, 2)},
-                       {blank(rows, width)}};
+    KernelCase forward{
+        name + (slice ? ", slice" : ""),
+        Gated{},
+        {random_tensor(rows, width, 1, spread), random_tensor(rows, width, 2, spread)},
+        {blank(rows, width)}};
     KernelCase gradient{forward.name + " gradient",
-                        GatedSiluGradient{},
+                        Gradient{},
                         {random_tensor(rows, width, 3), forward.reads[0], forward.reads[1]},
                         {blank(rows, width), blank(rows, width)}};
     if (slice) {
@@ -382,14 +365,15 @@ std::vector<GradientCase> gradient_cases() {
   add_layer_norm(cases);
   add_rms_norm(cases);
   add_linear(cases);
-  add_rotary(cases);
   add_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
   add_activation<Relu, ReluGradient>(cases, "relu");
-  add_gated_silu(cases);
+  add_gated<GatedSilu, GatedSiluGradient>(cases, "gated_silu", 4);
+  add_gated<ClampedSwiglu, ClampedSwigluGradient>(cases, "clamped_swiglu", 9);
   add_activation<Sigmoid, SigmoidGradient>(cases, "sigmoid");
   add_experts(cases);
   add_routes(cases);
+  for (GradientCase& pair : head_gradient_cases()) cases.push_back(std::move(pair));
   for (GradientCase& pair : gate_gradient_cases()) cases.push_back(std::move(pair));
   for (GradientCase& pair : order_gradient_cases()) cases.push_back(std::move(pair));
   add_cross_entropy(cases);

@@ -27,6 +27,7 @@ inline void PrintTo(const GradientCase& pair, std::ostream* out) { *out << pair.
 std::vector<GradientCase> gradient_cases();
 std::vector<KernelCase> kernel_cases();
 /// The cases of gate_kernel_cases.cpp and order_kernel_cases.cpp, which are among all cases.
+std::vector<GradientCase> head_gradient_cases();
 std::vector<GradientCase> gate_gradient_cases();
 std::vector<GradientCase> order_gradient_cases();
 std::vector<KernelCase> gate_cases();

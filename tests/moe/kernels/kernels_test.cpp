@@ -201,6 +201,24 @@ TEST(KernelRotary, TurnsEverySequenceAsIfItWereAlone) {
   }
 }
 
+/// The best expert is of the third group, whose two best are less than those of the first; the
+/// second and the third are as good, and the second comes first.
+TEST(KernelKeepBestGroups, AddsUpTheBestRankingsOfAGroup) {
+  const auto backend = make_cpu_backend(1);
+  const HostTensor ranking{1, 6, {3, 4, 2, 3, 5, 0}};
+  const auto run = [&](int best, int counted) {
+    return run_case(
+        *backend,
+        {"groups", KeepBestGroups{3, best, counted}, {ranking}, {blank(1, 6), blank(1, 3)}},
+        DType::f64);
+  };
+  const double none = kLeftOutRanking;
+  EXPECT_EQ(run(1, 2)[0].values, (std::vector<double>{3, 4, none, none, none, none}));
+  EXPECT_EQ(run(2, 2)[0].values, (std::vector<double>{3, 4, 2, 3, none, none}));
+  EXPECT_EQ(run(2, 2)[1].values, (std::vector<double>{7, 5, 5}));
+  EXPECT_EQ(run(1, 1)[0].values, (std::vector<double>{none, none, none, none, 5, 0}));
+}
+
 TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {
   const auto backend = make_cpu_backend(1);
   const int length = 70, heads = 6, key_value_heads = 2, width = 4;

@@ -102,7 +102,7 @@ std::vector<KernelCase> large_kernel_cases() {
          {random_tensor(many, choices, 9), gated.probabilities, gated.expert, gated.weight},
          {blank(many, experts)}});
     cases.push_back({name + ", softmax gate gradient",
-                     SoftmaxGateGradient{experts, choices, 0.5, many},
+                     SoftmaxGateGradient{experts, choices, 0.5, many, true},
                      {random_tensor(many, choices, 7), gated.probabilities, gated.expert,
                       gated.weight, gated.demand},
                      {blank(many, experts)}});

@@ -188,7 +188,7 @@ class ThreadExec {
       for (int which = 0; which < count; ++which) {
         Real sum = 0;
         for (std::int64_t row = 0; row < rows; ++row) {
-          sum += f(row, in[row * width + column]...).value[which];
+          sum += term_of(f, row, column, in[row * width + column]...).value[which];
         }
         targets.store(which, column, sum);
       }

@@ -140,13 +140,18 @@ seed = 9
   EXPECT_EQ(
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","norm_epsilon":0.25,)"
-      R"("positions":"rotary","rotary_base":1000.0,)"
+      R"("heads":3,"key_value_heads":1,"head_width":4,"blocks":6,"norm":"rms_norm",)"
+      R"("norm_epsilon":0.25,"query_key_norm":"none","positions":"rotary","rotary_base":1000.0,)"
+      R"("rotary_columns":4,"rotary_scaling":"none","rotary_factor":1.0,)"
+      R"("rotary_trained_length":4096,"rotary_slow_turns":1.0,"rotary_fast_turns":32.0,)"
+      R"("rotary_magnitude":1.0,"rotary_whole_pairs":true,)"
       R"("head":"tied","shard_vocabulary":false,"biases":false,"attention_biases":"none",)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
-      R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
-      R"("shared_experts":2,)"
+      R"("gate":"softmax","gate_bias":false,"expert_groups":1,"best_groups":1,)"
+      R"("group_experts_counted":1,"normalize_weights":false,"weight_factor":1.0,)"
+      R"("order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
+      R"("shared_experts":2,"shared_expert_gate":false,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
       R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","exchange":"irregular",)"
       R"("weight_gradients":"beside_return","auxiliary_weight":0.5,)"
@@ -227,7 +232,8 @@ TEST_F(ModelFile, RefusesValuesOfTheWrongTypeOrOutOfRange) {
 
 TEST_F(ModelFile, RefusesValuesThatDoNotFitEachOther) {
   EXPECT_THAT(message_with("heads = 2", "heads = 3"),
-              HasSubstr("x.toml:6: model.heads: expected a divisor of d_model = 16, got 3"));
+              HasSubstr("x.toml:6: model.heads: expected a divisor of d_model = 16, or a "
+                        "head_width beside it, got 3"));
   EXPECT_THAT(message_with("experts = 4", "experts = 1"),
               HasSubstr("x.toml:10: moe.choices: expected at most experts = 1, got 2"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\nmoe_every = 3"),
@@ -252,8 +258,8 @@ TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
               HasSubstr("x.toml:7: model.key_value_heads: expected a divisor of heads = 4, got 3"));
   EXPECT_THAT(
       message_with("heads = 2", "heads = 16\npositions = \"rotary\""),
-      HasSubstr("x.toml:7: model.positions: \"rotary\" turns pairs of columns: expected heads "
-                "of even width, got d_model / heads = 16 / 16"));
+      HasSubstr("model.positions: positions = \"rotary\" turn pairs of columns: expected heads of "
+                "even width, or fewer rotary_columns, got head_width = 1"));
   EXPECT_THAT(message_with("heads = 2", "heads = 2\nnorm = \"batch_norm\""),
               HasSubstr("expected one of \"layer_norm\", \"rms_norm\", got \"batch_norm\""));
   EXPECT_THAT(message_with("heads = 2", "heads = 2\nbiases = 0"),
@@ -311,9 +317,11 @@ TEST_F(ModelFile, BuildsOnAChainAndOnWhatIsShipped) {
 TEST_F(ModelFile, NamesTheFileThatAValueStandsIn) {
   std::ofstream(directory_ / "below.toml") << kGood;
   EXPECT_THAT(message([&] { load("base = \"below\"\n[model]\nheads = 3\n"); }),
-              HasSubstr("x.toml:3: model.heads: expected a divisor of d_model = 16, got 3"));
+              HasSubstr("x.toml:3: model.heads: expected a divisor of d_model = 16, or a "
+                        "head_width beside it, got 3"));
   EXPECT_THAT(message([&] { load("base = \"below\"\n[model]\nd_model = 17\n"); }),
-              HasSubstr("below.toml:6: model.heads: expected a divisor of d_model = 17, got 2"));
+              HasSubstr("below.toml:6: model.heads: expected a divisor of d_model = 17, or a "
+                        "head_width beside it, got 2"));
   EXPECT_THAT(message([&] { load("base = \"below\"\n[moe]\nheads = 3\n"); }),
               HasSubstr("x.toml:3: moe.heads: unknown key: it belongs in [model]"));
   std::ofstream(directory_ / "below.toml") << kGood << "sed = 3\n";

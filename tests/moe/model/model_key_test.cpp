@@ -81,23 +81,27 @@ TEST(ModelKeys, AreOneForEveryMember) {
   // A member that is added to Model needs a name here, and so a key: otherwise this does not
   // compile.
   const Model model;
-  const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks,
-               norm, norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases,
-               dense_blocks, moe_every, experts, choices, gate, order, hooks, expert, activation,
-               d_expert, shared_experts, capacity_factor, capacity_groups, drop, exchange,
-               weight_gradients, auxiliary_weight, z_loss_weight, own, global_batch, batch_per,
-               micro_batches, optimizer, learning_rate, warmup_steps, decay_steps,
-               least_learning_rate, learning_rate_schedule, beta1, beta2, epsilon, weight_decay,
-               momentum, nesterov, clip_norm, outlier_z_score, outlier_window, seed, dtype] = model;
+  const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads,
+               head_width, blocks, norm, norm_epsilon, query_key_norm, positions, rotary_base, head,
+               shard_vocabulary, biases, dense_blocks, moe_every, experts, choices, gate, gate_bias,
+               expert_groups, best_groups, group_experts_counted, normalize_weights, weight_factor,
+               order, hooks, expert, activation, d_expert, shared_experts, shared_expert_gate,
+               capacity_factor, capacity_groups, drop, exchange, weight_gradients, auxiliary_weight,
+               z_loss_weight, own, global_batch, batch_per, micro_batches, optimizer, learning_rate,
+               warmup_steps, decay_steps, least_learning_rate, learning_rate_schedule, beta1, beta2,
+               epsilon, weight_decay, momentum, nesterov, clip_norm, outlier_z_score,
+               outlier_window, seed, dtype] = model;
   const auto count = [](const auto&... member) { return sizeof...(member); };
   const std::size_t members_with_a_key = count(
-      name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks, norm,
-      norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every,
-      experts, choices, gate, order, expert, activation, d_expert, shared_experts, capacity_factor,
-      capacity_groups, drop, exchange, weight_gradients, auxiliary_weight, z_loss_weight,
-      global_batch, batch_per, micro_batches, optimizer, learning_rate, warmup_steps, decay_steps,
-      least_learning_rate, learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum,
-      nesterov, clip_norm, outlier_z_score, outlier_window, seed, dtype);
+      name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, head_width,
+      blocks, norm, norm_epsilon, query_key_norm, positions, rotary_base, head, shard_vocabulary,
+      biases, dense_blocks, moe_every, experts, choices, gate, gate_bias, expert_groups,
+      best_groups, group_experts_counted, normalize_weights, weight_factor, order, expert,
+      activation, d_expert, shared_experts, shared_expert_gate, capacity_factor, capacity_groups,
+      drop, exchange, weight_gradients, auxiliary_weight, z_loss_weight, global_batch, batch_per,
+      micro_batches, optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
+      learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov, clip_norm,
+      outlier_z_score, outlier_window, seed, dtype);
   std::size_t without = 0;  // those whose values are in `hooks` and `own`
   for (const ModelKey& key : common_keys()) {
     without += key.table == "moe.hooks" || key.fallback != nullptr ? 1 : 0;

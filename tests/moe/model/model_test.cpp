@@ -71,7 +71,7 @@ TEST(CheckModel, RefusesHeadsThatCannotBeGroupedOrTurned) {
   model.key_value_heads.reset();
   model.d_model = 8;
   model.positions = Positions::rotary;
-  EXPECT_THAT(error_of(model, 1), HasSubstr("heads of width 1 (d_model = 8 over heads = 8)"));
+  EXPECT_THAT(error_of(model, 1), HasSubstr("got head_width = 1"));
 }
 
 TEST(Model, HasExpertsAfterItsDenseBlocks) {

@@ -8,13 +8,19 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/orders/orders.h"
+#include "moe/model/rotary_keys.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 22> kDrawnByRange{"norm",
+constexpr std::array<std::string_view, 27> kDrawnByRange{"norm",
+                                                         "query_key_norm",
+                                                         "normalize_weights",
+                                                         "weight_factor",
+                                                         "gate_bias",
+                                                         "shared_expert_gate",
                                                          "norm_epsilon",
                                                          "positions",
                                                          "rotary_base",
@@ -107,6 +113,7 @@ Model random_model(std::mt19937& random) {
   if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
   model.seed = static_cast<std::int64_t>(random() % 1000);
   if (pick({0, 1})) model.key_value_heads = model.heads > 1 && pick({0, 1}) ? model.heads / 2 : 1;
+  if (pick({0, 0, 1})) model.head_width = pick({2, 6, 10});
   if (pick({0, 0, 1})) model.d_expert = 12;
   if (pick({0, 1})) model.least_learning_rate = model.learning_rate / 8;
   // Where beta2 is less than the square of beta1, a gradient that is nearly nothing makes a step
@@ -114,12 +121,21 @@ Model random_model(std::mt19937& random) {
   if (pick({0, 1})) model.beta1 = 0.8;
   if (pick({0, 1})) model.beta2 = 0.95;
   if (pick({0, 0, 1})) model.shared_experts = pick({1, 2});
+  if (gate.facts.scores_tokens && chooser == Chooser::token && pick({0, 0, 1})) {
+    model.expert_groups = 4;  // of 6 or 7 experts
+    model.best_groups = pick({2, 3});
+    if (pick({0, 1})) model.group_experts_counted = pick({1, 2, 3});
+  }
   if (pick({0, 0, 1}) && model.blocks > model.moe_every) model.dense_blocks = 1;
   for (const ModelKey* key : keys_of(model)) {
     const bool own = key->fallback != nullptr;
     if (!own && std::count(kDrawnByRange.begin(), kDrawnByRange.end(), key->name) == 0) continue;
     const KeyValue value = drawn_value(random, *key);
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
+  }
+  if (!rotary_refusal(model).empty()) {
+    model.own.erase("rotary_slow_turns");
+    model.own.erase("rotary_fast_turns");
   }
   if (falls_to_an_end(model) && model.decay_steps == 0) model.decay_steps = model.warmup_steps + 5;
   if (model.learning_rate_schedule == RateSchedule::constant) model.least_learning_rate = 0;

@@ -64,9 +64,10 @@ struct GoldenCase {
 
 /// Every case of every file, in a row.
 const std::vector<GoldenCase>& all_cases() {
-  static const std::vector<Golden> files{load("transformer"),   load("mixtral"),
-                                         load("relu_shared"),   load("mixtral_shared"),
-                                         load("expert_choice"), load("soft_moe")};
+  static const std::vector<Golden> files{
+      load("transformer"),   load("mixtral"),         load("relu_shared"), load("mixtral_shared"),
+      load("normed_heads"),  load("normed_together"), load("limited"),     load("gated_shared"),
+      load("expert_choice"), load("soft_moe")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {
@@ -93,6 +94,19 @@ Model model_of(const GoldenCase& golden, DType dtype) {
   if (sizes.value("positions", "learned") == "rotary") model.positions = Positions::rotary;
   model.rotary_base = sizes.value("rotary_base", model.rotary_base);
   if (sizes.value("head", "untied") == "tied") model.head = Head::tied;
+  if (sizes.contains("head_width")) model.head_width = sizes["head_width"].get<std::int64_t>();
+  if (sizes.contains("rotary_columns")) {
+    model.own["rotary_columns"] = sizes["rotary_columns"].get<std::int64_t>();
+  }
+  const std::string norms = sizes.value("query_key_norm", "none");
+  if (norms == "head") model.query_key_norm = QueryKeyNorms::head;
+  if (norms == "all") model.query_key_norm = QueryKeyNorms::all;
+  if (sizes.contains("normalize_weights")) model.normalize_weights = sizes["normalize_weights"];
+  model.weight_factor = sizes.value("weight_factor", 1.0);
+  model.gate_bias = sizes.value("gate_bias", false);
+  model.shared_expert_gate = sizes.value("shared_expert_gate", false);
+  model.expert_groups = sizes.value("expert_groups", 1);
+  if (sizes.contains("best_groups")) model.best_groups = sizes["best_groups"].get<int>();
   model.biases = sizes.value("biases", true);
   model.dense_blocks = sizes.value("dense_blocks", 0);
   model.moe_every = sizes["moe_every"];
@@ -322,6 +336,7 @@ void expect_golden_step(int golden_case, const GoldenSetting& setting,
                         const MakeBackend& make_backend) {
   const GoldenCase& golden = all_cases().at(static_cast<std::size_t>(golden_case));
   const auto& [file, expected] = golden;
+  if (file.name == "normed_together" && setting.layout.tensor > 1) return;  // has no such layout
   const double tolerance = setting.dtype == DType::f64 ? 1e-9 : 1e-5;
   const Trained trained =
       train(file, model_of(golden, setting.dtype), make_groups(setting.layout), make_backend);

@@ -19,7 +19,7 @@ TEST(Experts, AreFoundByNameAndListedWhereThereIsNone) {
     expert_named("mixture");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "no expert network \"mixture\"; there are gpt, mixtral");
+    EXPECT_EQ(std::string(error.what()), "no expert network \"mixture\"; there are gpt, mixtral, gpt_oss");
   }
 }
 

@@ -43,7 +43,19 @@ std::vector<Model> models_of_gates() {
     model.gate = gate.name;
     model.capacity_factor = 1;
     model.heads = 4;
+    model.head_width = 8;
     model.positions = Positions::rotary;
+    model.rotary_base = 10;
+    model.own["rotary_scaling"] = "yarn";
+    model.own["rotary_factor"] = 4.0;
+    model.own["rotary_trained_length"] = std::int64_t{16};
+    model.own["rotary_slow_turns"] = 0.5;
+    model.own["rotary_fast_turns"] = 2.0;
+    model.shared_experts = 1;
+    if (gate.facts.scores_tokens && gate.facts.chooser == Chooser::token) {
+      model.expert_groups = 4;
+      model.best_groups = 1;
+    }
     model.learning_rate = 1;
     model.learning_rate_schedule = RateSchedule::linear;
     model.warmup_steps = 2;

@@ -38,8 +38,9 @@ Columns columns_of(const Op& op) {
   return std::visit(
       []<class Kind>(const Kind&) {
         if (is_one_of<Kind, moe::Linear, moe::ExpertLinear>) return Columns::product;
-        if (is_one_of<Kind, moe::Add, moe::Gelu, moe::Relu, moe::GatedSilu, moe::Sigmoid,
-                      moe::RoundBf16, moe::AllToAll, moe::GatherRows>) {
+        if (is_one_of<Kind, moe::Add, moe::Gelu, moe::Relu, moe::GatedSilu, moe::ClampedSwiglu,
+                      moe::ScaleRows, moe::QueryKeyNorm, moe::Sigmoid, moe::RoundBf16,
+                      moe::AllToAll, moe::GatherRows>) {
           return Columns::same;
         }
         return Columns::all;

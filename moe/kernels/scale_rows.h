@@ -1,0 +1,68 @@
+#pragma once
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/math.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// A team per row.
+template <class Stored>
+struct ScaleRowsBody {
+  const Stored* x;
+  const Wide<Stored>* factors;
+  Stored* y;
+  std::int64_t width;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const Stored* in = x + row * width;
+    Stored* out = y + row * width;
+    const Wide<Stored> factor = factors[row];
+    team.for_each(width, [=](std::int64_t c) { out[c] = in[c] * factor; });
+  }
+};
+
+/// dx = factor dy, d_factor = sum of dy x. A team per row.
+template <class Stored>
+struct ScaleRowsGradientBody {
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* x;
+  const Real* factors;
+  Stored* dx;
+  Real* d_factors;
+  std::int64_t width;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const Stored* gradient = dy + row * width;
+    const Stored* in = x + row * width;
+    Stored* out = dx + row * width;
+    const Real factor = factors[row];
+    const Real sum =
+        team.sum(width, [=](std::int64_t c) { return Real(gradient[c]) * Real(in[c]); });
+    team.for_each(width, [=](std::int64_t c) { out[c] = gradient[c] * factor; });
+    if (team.leader()) d_factors[row] = sum;
+  }
+};
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const ScaleRows&, const BoundOp& bound) {
+  const View& x = bound.reads[0];
+  exec.rows(x.rows, x.columns,
+            ScaleRowsBody<Stored>{data_of<Stored>(x), data_of<Wide<Stored>>(bound.reads[1]),
+                                  data_of<Stored>(bound.writes[0]), x.columns});
+}
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const ScaleRowsGradient&, const BoundOp& bound) {
+  const View& dy = bound.reads[0];
+  exec.rows(dy.rows, dy.columns,
+            ScaleRowsGradientBody<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                          data_of<Wide<Stored>>(bound.reads[2]),
+                                          data_of<Stored>(bound.writes[0]),
+                                          data_of<Wide<Stored>>(bound.writes[1]), dy.columns});
+}
+
+}  // namespace moe

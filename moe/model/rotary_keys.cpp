@@ -1,0 +1,103 @@
+#include "moe/model/rotary_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace moe {
+namespace {
+
+constexpr std::array<std::string_view, 4> kScalings{"none", "linear", "llama3", "yarn"};
+
+/// The key of rotary_keys::kKeys of this name.
+constexpr const ModelKey& key_named(std::string_view name) {
+  for (const ModelKey& key : rotary_keys::kKeys) {
+    if (key.name == name) return key;
+  }
+  throw std::logic_error("rotary_keys: no such key");
+}
+
+AngleScaling scaling_of(const Model& model) {
+  const auto name = std::get<std::string>(own_value(key_named("rotary_scaling"), model));
+  return static_cast<AngleScaling>(std::ranges::find(kScalings, name) - kScalings.begin());
+}
+
+/// `has`: the scaling takes the key.
+std::string refuse_of_scaling(const Model& model, bool has, std::string_view expected) {
+  if (model.positions != Positions::rotary) return rotary_keys::refuse_without_rotary(model, {});
+  if (has) return "";
+  return fmt::format("rotary_scaling = \"{}\" has no use for it: expected {}, or no such key",
+                     kScalings[static_cast<std::size_t>(scaling_of(model))], expected);
+}
+
+}  // namespace
+
+namespace rotary_keys {
+
+std::vector<std::string_view> names_of_scalings() { return {kScalings.begin(), kScalings.end()}; }
+
+std::string refuse_without_rotary(const Model& model, const KeyValue&) {
+  if (model.positions == Positions::rotary) return "";
+  return "positions = \"learned\" turn nothing: expected no such key, or positions = \"rotary\"";
+}
+
+std::string refuse_columns(const Model& model, const KeyValue& value) {
+  const auto columns = std::get<std::int64_t>(value);
+  if (columns % 2 == 0 && columns <= head_width(model)) return "";
+  return fmt::format("expected an even number of at most head_width = {}, got {}",
+                     head_width(model), columns);
+}
+
+std::string refuse_without_scaling(const Model& model, const KeyValue&) {
+  return refuse_of_scaling(model, scaling_of(model) != AngleScaling::none, "a rotary_scaling");
+}
+
+std::string refuse_without_turns(const Model& model, const KeyValue&) {
+  const AngleScaling scaling = scaling_of(model);
+  return refuse_of_scaling(model, scaling == AngleScaling::llama3 || scaling == AngleScaling::yarn,
+                           "\"llama3\" or \"yarn\"");
+}
+
+std::string refuse_without_yarn(const Model& model, const KeyValue&) {
+  return refuse_of_scaling(model, scaling_of(model) == AngleScaling::yarn, "\"yarn\"");
+}
+
+}  // namespace rotary_keys
+
+std::string rotary_refusal(const Model& model) {
+  if (model.positions != Positions::rotary) return "";
+  const RotaryAngles angles = rotary_angles(model);
+  if (head_width(model) % 2 != 0 && angles.columns == head_width(model)) {
+    return fmt::format(
+        "positions = \"rotary\" turn pairs of columns: expected heads of even width, "
+        "or fewer rotary_columns, got head_width = {}",
+        head_width(model));
+  }
+  const bool has_turns =
+      angles.scaling == AngleScaling::llama3 || angles.scaling == AngleScaling::yarn;
+  if (has_turns && angles.slow_turns >= angles.fast_turns) {
+    return fmt::format("rotary_slow_turns: expected less than rotary_fast_turns = {}, got {}",
+                       angles.fast_turns, angles.slow_turns);
+  }
+  return "";
+}
+
+RotaryAngles rotary_angles(const Model& model) {
+  RotaryAngles angles;
+  angles.base = model.rotary_base;
+  angles.columns = own_integer(key_named("rotary_columns"), model);
+  angles.scaling = scaling_of(model);
+  if (angles.scaling == AngleScaling::none) return angles;
+  angles.factor = own_number(key_named("rotary_factor"), model);
+  angles.trained_length =
+      static_cast<double>(own_integer(key_named("rotary_trained_length"), model));
+  angles.slow_turns = own_number(key_named("rotary_slow_turns"), model);
+  angles.fast_turns = own_number(key_named("rotary_fast_turns"), model);
+  if (angles.scaling != AngleScaling::yarn) return angles;
+  angles.magnitude = own_number(key_named("rotary_magnitude"), model);
+  angles.whole_pairs = std::get<bool>(own_value(key_named("rotary_whole_pairs"), model));
+  return angles;
+}
+
+}  // namespace moe
