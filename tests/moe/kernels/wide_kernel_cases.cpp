@@ -9,19 +9,19 @@
 namespace moe::test {
 namespace {
 
-using Cases = std::vector<KernelCase>;
+using WideCases = std::vector<KernelCase>;
 
-std::string size_of_case(std::int64_t rows, std::int64_t width) {
+std::string wide_size(std::int64_t rows, std::int64_t width) {
   return ", " + std::to_string(rows) + "x" + std::to_string(width);
 }
 
-void add_norms(Cases& cases) {
+void add_wide_norms(WideCases& cases) {
   // A warp's packs, those of a block, more than a thread holds, many rows.
   for (const auto& [rows, width] :
        {std::pair{3, 1016}, {2, 1304}, {2, 8808}, {1030, 24}, {1030, 37}}) {
     const HostTensor x = random_tensor(rows, width, 1, 3), scale = random_tensor(1, width, 2),
                      shift = random_tensor(1, width, 3), dy = random_tensor(rows, width, 4);
-    const std::string size = size_of_case(rows, width);
+    const std::string size = wide_size(rows, width);
     for (const bool shifts : {true, false}) {
       KernelCase norm{(shifts ? "layer_norm" : "rms_norm") + size,
                       LayerNorm{},
@@ -53,32 +53,32 @@ void add_norms(Cases& cases) {
 }
 
 /// Experts whose rows take no, one and several shares of a sum; also the sum of all rows.
-void add_bias_gradients(Cases& cases) {
+void add_wide_bias_gradients(WideCases& cases) {
   const std::int64_t rows = 1800, inputs = 2;
   for (const std::int64_t width : {72, 21}) {
     const HostTensor x = random_tensor(rows, inputs, 1), dy = random_tensor(rows, width, 2);
     const std::vector<RowRange> ranges{{0, 513}, {513, 0}, {513, 512}, {1027, 7}, {1034, 766}};
     const auto experts = static_cast<int>(ranges.size());
-    cases.push_back({"expert_linear weight gradient" + size_of_case(rows, width),
+    cases.push_back({"expert_linear weight gradient" + wide_size(rows, width),
                      ExpertLinearWeightGradient{experts},
                      {x, dy},
                      {blank(experts * inputs, width), blank(experts, width)},
                      {{.ranges = ranges}}});
-    cases.push_back({"linear weight gradient" + size_of_case(rows, width),
+    cases.push_back({"linear weight gradient" + wide_size(rows, width),
                      LinearWeightGradient{},
                      {x, dy},
                      {blank(inputs, width), blank(1, width)}});
   }
 }
 
-void add_token_tables(Cases& cases) {
+void add_wide_token_tables(WideCases& cases) {
   // Few words, many, and columns of several tiles; some tokens have no row in the table.
   for (const auto& [tokens, ids, width] :
        {std::tuple{600, 7, 24}, {600, 7, 37}, {90, 3000, 16}, {40, 1500, 5}, {12, 3, 4104}}) {
     const EmbeddedTokens of{tokens, 0, 1};
     const HostTensor words = random_integers(tokens, 1, 3, ids + 2),
                      table = random_tensor(ids, width, 1), dx = random_tensor(tokens, width, 2);
-    const std::string size = " of " + std::to_string(ids) + size_of_case(tokens, width);
+    const std::string size = " of " + std::to_string(ids) + wide_size(tokens, width);
     cases.push_back(
         {"embed_tokens" + size, EmbedTokens{of}, {words, table}, {blank(tokens, width)}});
     cases.push_back({"embed_tokens gradient" + size,
@@ -92,14 +92,14 @@ void add_token_tables(Cases& cases) {
   }
 }
 
-void add_copies(Cases& cases) {
+void add_wide_copies(WideCases& cases) {
   const int tokens = 7, experts = 6;
   for (const auto& [choices, width] : {std::pair{2, 1304}, {5, 40}, {5, 37}}) {
     const Gated gated =
         softmax_gated({experts, choices, true, 1, 4}, random_tensor(tokens, experts, 7, 2));
     const auto rows = static_cast<std::int64_t>(gated.offsets.values.back());
     const HostTensor sent = random_tensor(rows, width, 3), dy = random_tensor(tokens, width, 4);
-    const std::string size = " of " + std::to_string(choices) + size_of_case(tokens, width);
+    const std::string size = " of " + std::to_string(choices) + wide_size(tokens, width);
     cases.push_back({"combine" + size,
                      Combine{choices},
                      {sent, gated.expert, gated.weight, gated.slot, gated.offsets},
@@ -115,11 +115,11 @@ void add_copies(Cases& cases) {
   }
 }
 
-void add_rotary(Cases& cases) {
+void add_wide_rotations(WideCases& cases) {
   const int length = 5, sequences = 2, heads = 3;
   for (const int head_width : {32, 24, 20}) {
     const HostTensor qkv = random_tensor(length * sequences, 5 * head_width, 1);
-    cases.push_back({"rotary" + size_of_case(heads, head_width),
+    cases.push_back({"rotary" + wide_size(heads, head_width),
                      Rotary{heads, length, 1, 100},
                      {qkv},
                      {sized_like(qkv)}});
@@ -127,12 +127,12 @@ void add_rotary(Cases& cases) {
 }
 
 /// Ranges that adjoin and ranges that do not, which begin within packs.
-void add_activations(Cases& cases) {
+void add_wide_activations(WideCases& cases) {
   const std::vector<Step> steps{{.ranges = {{1, 40}, {41, 0}, {41, 9}, {55, 5}, {70, 30}}}};
   for (const std::int64_t width : {24, 37}) {
     const HostTensor a = random_tensor(100, width, 1, 4), b = random_tensor(100, width, 2),
                      dy = random_tensor(100, width, 3);
-    const std::string size = size_of_case(100, width);
+    const std::string size = wide_size(100, width);
     cases.push_back({"gelu" + size, Gelu{}, {a}, {sized_like(a)}, steps});
     cases.push_back({"gelu gradient" + size, GeluGradient{}, {dy, a}, {sized_like(a)}, steps});
     cases.push_back({"gated_silu" + size, GatedSilu{}, {a, b}, {sized_like(a)}, steps});
@@ -147,13 +147,13 @@ void add_activations(Cases& cases) {
 }  // namespace
 
 std::vector<KernelCase> wide_kernel_cases() {
-  Cases cases;
-  add_norms(cases);
-  add_bias_gradients(cases);
-  add_token_tables(cases);
-  add_copies(cases);
-  add_rotary(cases);
-  add_activations(cases);
+  WideCases cases;
+  add_wide_norms(cases);
+  add_wide_bias_gradients(cases);
+  add_wide_token_tables(cases);
+  add_wide_copies(cases);
+  add_wide_rotations(cases);
+  add_wide_activations(cases);
   return cases;
 }
 
