@@ -1,6 +1,7 @@
 """Losses of moe-train and of transformers on the same parameters; started by run, which explains the options."""
 
 import argparse
+import array
 import json
 import os
 import pathlib
@@ -72,7 +73,7 @@ def write_text(path, seed):
     """A file of tokens of which the last LENGTH + 1 are held out, so that a held-out loss is that of one text."""
     rng = random.Random(seed)
     tokens = [rng.randrange(VOCABULARY) for _ in range(10 * (LENGTH + 1))]
-    path.write_bytes(bytes(tokens))
+    path.write_bytes(array.array("H", tokens).tobytes())
     return torch.tensor([tokens[-LENGTH - 1:]])
 
 
@@ -100,15 +101,15 @@ def logits_differ(arguments, theirs, hf, text):
     path, tokens = text
     with torch.no_grad():
         other = theirs(input_ids=tokens[:, :-1]).logits[0, -1].double()
-    begin = path.read_bytes()[:-1]
+    begin = path.read_bytes()[:-2]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         run([arguments.moe_train, "import", hf, "--model", HERE / "base.toml", "--set", "training.precision=f64", "--checkpoint",
              scratch / "wide", "--quiet"])
         losses = []
         for token in range(arguments.tokens):
-            (scratch / "text").write_bytes(begin + bytes([token]))
-            losses.append(our_loss(arguments.moe_train, scratch / "wide", scratch / "text"))
+            (scratch / "text.bin").write_bytes(begin + token.to_bytes(2, "little"))
+            losses.append(our_loss(arguments.moe_train, scratch / "wide", scratch / "text.bin"))
     ours = -LENGTH * torch.tensor(losses, dtype=torch.float64)
     other = other[:arguments.tokens]
     return ((ours - ours.mean()) - (other - other.mean())).abs().max().item() / other.abs().max().item()
@@ -139,7 +140,7 @@ def main():
             scratch = pathlib.Path(scratch)
             texts = []
             for i in range(arguments.texts):
-                path = scratch / f"{i}.txt"
+                path = scratch / f"{i}.bin"
                 texts.append((path, write_text(path, 100 * seed + i)))
             model = random_model(config(), seed)
             model.save_pretrained(scratch / "theirs")

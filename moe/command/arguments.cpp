@@ -40,10 +40,11 @@ void declare_model(CLI::App& app, TrainArguments& a) {
 void declare_data(CLI::App& app, TrainArguments& a) {
   const char* const group = "Data";
   auto* data =
-      app.add_option("--data", a.data,
-                     "what to train on: text files, or .bin files of tokens as nanoGPT, "
-                     "llm.c and Megatron-LM write them; FILE:WEIGHT says how often a file "
-                     "is drawn, relative to the others [default: the text of this repository]")
+      app.add_option(
+             "--data", a.data,
+             "what to train on: text, JSON lines, .npy, or .bin files of tokens as nanoGPT, "
+             "llm.c and Megatron-LM write them, also packed by gzip; FILE:WEIGHT says how often a "
+             "file is drawn, relative to the others [default: the text of this repository]")
           ->type_name("FILE[:WEIGHT]")
           ->group(group);
   app.add_option("--data-order", a.data_order,

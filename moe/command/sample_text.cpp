@@ -15,7 +15,7 @@ namespace {
 
 /// A token of text is a byte. What tokens of other files mean is in no file.
 bool is_text(const Corpus& corpus) {
-  const auto is_bytes = [](const Source::Part& part) { return part.file.type == TokenType::uint8; };
+  const auto is_bytes = [](const Source::Part& part) { return part.file.is_text; };
   return std::ranges::all_of(corpus.sources, [&](const Source& source) {
     return std::ranges::all_of(source.parts, is_bytes);
   });

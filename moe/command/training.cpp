@@ -136,6 +136,7 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                ranks.size() == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
                names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
+  for (const std::string& remark : inputs.corpus.remarks) spdlog::info(remark);
   if (arguments.device == "cuda" && cuda_is_emulated()) {
     spdlog::warn("the CUDA device is emulated in software: its times say nothing about a GPU");
   }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,6 +16,16 @@ namespace moe {
 namespace {
 
 using Json = nlohmann::json;
+
+/// A number that Python's json writes and JSON has not.
+struct PythonNumber {
+  std::string_view word;
+  std::string_view stands_in;  ///< a number that nobody writes, in its place for the parser
+  double value;
+};
+constexpr std::array kPythonNumbers{
+    PythonNumber{"NaN", "1e-9990001", std::numeric_limits<double>::quiet_NaN()},
+    PythonNumber{"Infinity", "1e-9990002", std::numeric_limits<double>::infinity()}};
 
 constexpr std::int64_t kMostValues = 8'000'000;  // 400 MB once parsed
 
@@ -57,7 +69,14 @@ class TreeBuilder {
     if (value > static_cast<std::uint64_t>(kAnyInteger)) return add(static_cast<double>(value));
     return add(static_cast<std::int64_t>(value));
   }
-  bool number_float(double value, const std::string&) { return add(value); }
+  bool number_float(double value, const std::string& written) {
+    const bool is_negative = written.starts_with('-');
+    for (const PythonNumber& one : kPythonNumbers) {
+      if (std::string_view(written).substr(is_negative ? 1 : 0) != one.stands_in) continue;
+      return add(is_negative ? -one.value : one.value);
+    }
+    return add(value);
+  }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(Json::binary_t&) { return false; }  // only in binary formats
   bool start_object(std::size_t) { return open(InputNode::Members{}); }
@@ -156,10 +175,41 @@ class TreeBuilder {
   std::int64_t values_ = 0;
 };
 
+/// The text with numbers of Python replaced by those that stand in for them.
+std::string without_python_numbers(std::string_view text) {
+  std::string result;
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const PythonNumber* number = nullptr;
+    for (const PythonNumber& one : kPythonNumbers) {
+      if (!in_text && text.substr(at).starts_with(one.word)) number = &one;
+    }
+    if (number != nullptr) {
+      result += number->stands_in;
+      at += number->word.size() - 1;
+      continue;
+    }
+    const bool is_escaped = in_text && text[at] == '\\' && at + 1 < text.size();
+    if (is_escaped) result += text[at++];
+    if (!is_escaped && text[at] == '"') in_text = !in_text;
+    result += text[at];
+  }
+  return result;
+}
+
 }  // namespace
 
-InputDocument parse_json(std::string_view text, std::string name) {
-  int lines = 1;
+InputDocument parse_json(std::string_view text, std::string name, JsonNumbers numbers,
+                         int first_line) {
+  std::string replaced;
+  if (numbers == JsonNumbers::python &&
+      std::ranges::any_of(kPythonNumbers, [&](const PythonNumber& one) {
+        return text.find(one.word) != std::string_view::npos;
+      })) {
+    replaced = without_python_numbers(text);
+    text = replaced;
+  }
+  int lines = first_line;
   TreeBuilder builder(name, lines);
   Json::sax_parse(CountingIterator{text.data(), &lines},
                   CountingIterator{text.data() + text.size(), &lines}, &builder);

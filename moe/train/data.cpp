@@ -41,11 +41,40 @@ std::string describe(const Corpus& corpus) {
 
 /// Refuses text and tokens as one sequence of tokens.
 void expect_alike(const TokenFile& first, const TokenFile& file) {
-  const auto is_text = [](const TokenFile& one) { return one.path.extension() != ".bin"; };
-  if (is_text(first) == is_text(file)) return;
+  if (first.is_text == file.is_text) return;
   throw InputError(fmt::format(
-      "{}: expected either text or .bin files of tokens, not both ({}), unless files have weights",
+      "{}: expected either text or files of tokens, not both ({}), unless files have weights",
       file.path.string(), first.path.string()));
+}
+
+/// What of the files is not trained on as it stands there.
+std::vector<std::string> remarks_on(const Corpus& corpus) {
+  constexpr std::int64_t kBytes = 256;
+  std::size_t texts = 0, of_json_lines = 0, documents = 0;
+  for (const Source& source : corpus.sources) {
+    for (const Source::Part& part : source.parts) {
+      texts += part.file.is_text ? 1 : 0;
+      if (!part.file.is_json_lines) continue;
+      ++of_json_lines;
+      documents += part.file.documents.size();
+    }
+  }
+  std::vector<std::string> remarks;
+  if (texts > 0 && corpus.vocabulary != kBytes) {
+    remarks.push_back(fmt::format(
+        "text has a token per byte, of which there are {}: the vocabulary is {}{}", kBytes,
+        corpus.vocabulary,
+        corpus.vocabulary > kBytes
+            ? "; a tokenizer's tokens come in a .npy (moe/train/DATA.md has the line that makes it)"
+            : ""));
+  }
+  if (of_json_lines > 0) {
+    remarks.push_back(fmt::format(
+        "{} texts in {} file{} of JSON lines: those of the key \"text\", each ended by a newline; "
+        "no other key is trained on",
+        documents, of_json_lines, of_json_lines == 1 ? "" : "s"));
+  }
+  return remarks;
 }
 
 /// Adds a file after the others of a source.
@@ -237,6 +266,7 @@ Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions
     corpus.training_tokens += source.training_tokens;
   }
   corpus.description = describe(corpus);
+  corpus.remarks = remarks_on(corpus);
   return corpus;
 }
 

@@ -48,6 +48,7 @@ struct Corpus {
   /// else of samples and their number.
   std::uint64_t fingerprint = 0;
   std::string description;  ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
+  std::vector<std::string> remarks;  ///< what a person should know of them
 };
 
 /// The repository's own text, or /usr/share/common-licenses where the sources are gone; sorted by

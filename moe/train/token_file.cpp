@@ -6,13 +6,18 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "moe/errors.h"
+#include "moe/train/file_kind.h"
+#include "moe/train/gzip.h"
+#include "moe/train/json_lines.h"
 #include "moe/train/megatron_index.h"
+#include "moe/train/npy.h"
 
 namespace moe {
 namespace {
@@ -30,6 +35,23 @@ struct TokenHeader {
 };
 constexpr std::array kTokenHeaders{TokenHeader{20240520, 1, TokenType::uint16},
                                    TokenHeader{20240801, 7, TokenType::uint32}};
+/// What else llm.c writes after such a header. Its magics are dates.
+struct OtherHeader {
+  std::int32_t magic;
+  std::string_view what;
+};
+constexpr std::array kOtherHeaders{
+    OtherHeader{20240326, "a model"}, OtherHeader{20240327, "a state for its tests"},
+    OtherHeader{20240328, "a tokenizer"}, OtherHeader{20240522, "examples of an evaluation"},
+    OtherHeader{20240527, "a state of the optimizer"}};
+
+/// True of a date such as 20240520 and a version, which raw tokens begin with once in 10^11 files.
+bool is_header_of_llmc(std::int32_t magic, std::int32_t version) {
+  constexpr std::int32_t kFirstYear = 2023, kLastYear = 2099, kLastVersion = 100;
+  const std::int32_t year = magic / 10000, month = magic / 100 % 100, day = magic % 100;
+  return year >= kFirstYear && year <= kLastYear && month >= 1 && month <= 12 && day >= 1 &&
+         day <= 31 && version >= 0 && version <= kLastVersion;
+}
 
 std::size_t bytes_per_token(TokenType type) { return static_cast<std::size_t>(bytes_of(type)); }
 
@@ -55,7 +77,16 @@ bool take_header(TokenFile& file, std::span<const std::byte> bytes) {
   std::memcpy(header.data(), bytes.data(), sizeof header);
   const auto known = std::find_if(kTokenHeaders.begin(), kTokenHeaders.end(),
                                   [&](const TokenHeader& one) { return one.magic == header[0]; });
-  if (known == kTokenHeaders.end()) return false;
+  if (known == kTokenHeaders.end()) {
+    if (bytes.size() < kHeaderBytes || !is_header_of_llmc(header[0], header[1])) return false;
+    const auto other = std::ranges::find(kOtherHeaders, header[0], &OtherHeader::magic);
+    refuse_tokens(
+        file.path,
+        fmt::format("header with magic {}, version {}: llm.c writes it before {}: expected "
+                    "tokens, magic 20240520 (uint16) or 20240801 (uint32)",
+                    header[0], header[1],
+                    other == kOtherHeaders.end() ? "something else" : other->what));
+  }
   if (header[1] != known->version) {
     refuse_tokens(file.path, fmt::format("header with magic {}, version {}: expected version {}",
                                          header[0], header[1], known->version));
@@ -66,8 +97,9 @@ bool take_header(TokenFile& file, std::span<const std::byte> bytes) {
   return true;
 }
 
-bool take_index(TokenFile& file, std::size_t file_bytes) {
-  std::filesystem::path path = file.path;
+/// `name`: that of the `.bin`.
+bool take_index(TokenFile& file, const std::filesystem::path& name, std::size_t file_bytes) {
+  std::filesystem::path path = name;
   path.replace_extension(".idx");
   std::optional<MegatronIndex> index = read_megatron_index(path);
   if (!index) return false;
@@ -88,31 +120,6 @@ void take_raw(TokenFile& file, std::size_t file_bytes, int bits) {
   file.tokens = static_cast<std::int64_t>(file_bytes / each);
 }
 
-/// Numbers below 65,536 that are stored in 32 bits look like uint16 with a 0 after each. So do the
-/// first tokens of hardly any file of uint16.
-void expect_16_bits(const TokenFile& file) {
-  constexpr std::int64_t least = 64;  // fewer may be so by chance
-  constexpr std::int64_t most = std::int64_t{1} << 20;
-  if (file.tokens < least || file.tokens % 2 != 0) return;
-  std::vector<std::int32_t> tokens(4096);
-  bool all_zero = true;
-  const std::int64_t end = std::min(file.tokens, most);
-  for (std::int64_t first = 0; first < end;) {
-    const std::int64_t count = std::min(static_cast<std::int64_t>(tokens.size()), end - first);
-    read_tokens(file, first, std::span(tokens).first(static_cast<std::size_t>(count)),
-                std::numeric_limits<std::int64_t>::max());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); i += 2) {
-      if (tokens[i + 1] != 0) return;
-      all_zero = all_zero && tokens[i] == 0;
-    }
-    first += count;
-  }
-  if (all_zero) return;
-  refuse_tokens(file.path,
-                "every second uint16 token is 0, as if tokens were of 32 bits: expected "
-                "--token-bits 32, or --token-bits 16 where they are of 16");
-}
-
 std::int64_t token_in(TokenType type, const std::byte* bytes) {
   const auto read = [bytes]<class T>(T value) {
     std::memcpy(&value, bytes, sizeof value);
@@ -127,8 +134,44 @@ std::int64_t token_in(TokenType type, const std::byte* bytes) {
       return read(std::uint32_t{});
     case TokenType::int32:
       return read(std::int32_t{});
+    case TokenType::int64:
+      return read(std::int64_t{});
   }
   return -1;
+}
+
+/// Numbers below 65,536 that are stored in 32 bits look like uint16 with a 0 after each. So do the
+/// first tokens of hardly any file of uint16.
+void expect_16_bits(const TokenFile& file, std::span<const std::byte> bytes) {
+  constexpr std::size_t least = 64;  // fewer may be so by chance
+  constexpr std::size_t most = std::size_t{1} << 20;
+  const std::size_t tokens = bytes.size() / 2;
+  if (tokens < least || tokens % 2 != 0) return;
+  bool all_zero = true;
+  for (std::size_t i = 0; i < std::min(tokens, most); i += 2) {
+    if (token_in(TokenType::uint16, bytes.data() + 2 * (i + 1)) != 0) return;
+    all_zero = all_zero && token_in(TokenType::uint16, bytes.data() + 2 * i) == 0;
+  }
+  if (all_zero) return;
+  refuse_tokens(file.path,
+                "every second uint16 token is 0, as if tokens were of 32 bits: expected "
+                "--token-bits 32, or --token-bits 16 where they are of 16");
+}
+
+/// Letters are no tokens. Those of a tokenizer are hardly ever all of two bytes that one can print.
+void expect_no_text(const TokenFile& file, std::span<const std::byte> bytes) {
+  constexpr std::size_t least = 128, most = 4096;
+  const auto is_letter = [](std::byte byte) {
+    const auto code = static_cast<unsigned char>(byte);
+    return (code >= ' ' && code <= '~') || (code >= '\t' && code <= '\r');
+  };
+  if (bytes.size() < least ||
+      !std::ranges::all_of(bytes.first(std::min(bytes.size(), most)), is_letter)) {
+    return;
+  }
+  refuse_tokens(file.path,
+                "is text, not raw tokens: expected another name than .bin, as in .txt, or "
+                "--token-bits where these are tokens");
 }
 
 /// The bytes of some tokens. Those of a mapped file are copied to `room`, so that a file that is
@@ -151,6 +194,55 @@ std::span<const std::byte> token_bytes(const TokenFile& file, std::size_t begin,
   return room;
 }
 
+/// A file's bytes, unpacked where they were packed by gzip.
+class Content {
+ public:
+  explicit Content(const std::filesystem::path& path) : name_(path), storage_(MappedFile(path)) {
+    if (kind_of(path, name_, bytes()) != FileKind::gzip) return;
+    storage_ = unpacked(path, bytes());
+    if (name_.extension() == ".gz") name_.replace_extension();
+  }
+  /// Without `.gz`.
+  const std::filesystem::path& name() const { return name_; }
+  std::span<const std::byte> bytes() const {
+    if (const auto* mapped = std::get_if<MappedFile>(&storage_)) return mapped->bytes();
+    return std::get<0>(storage_);
+  }
+  /// Copies a small file, which may then be edited.
+  void keep_small() {
+    const std::span<const std::byte> all = bytes();
+    if (all.size() > kLargestCopiedText || storage_.index() == 0) return;
+    storage_ = std::vector<std::byte>(all.begin(), all.end());
+  }
+  std::variant<std::vector<std::byte>, MappedFile> storage() && { return std::move(storage_); }
+
+ private:
+  std::filesystem::path name_;
+  std::variant<std::vector<std::byte>, MappedFile> storage_;
+};
+
+/// The file, or the `.bin` of which Megatron-LM writes the path without its end.
+std::filesystem::path found_file(const std::filesystem::path& path) {
+  std::error_code none;
+  std::filesystem::path with_bin = path;
+  with_bin += ".bin";
+  const bool is_prefix =
+      !std::filesystem::exists(path, none) && std::filesystem::exists(with_bin, none);
+  return is_prefix ? with_bin : path;
+}
+
+/// Of a `.bin`.
+void take_tokens(TokenFile& file, const Content& content, std::int64_t vocabulary, int raw_bits) {
+  const std::span<const std::byte> bytes = content.bytes();
+  if (take_header(file, bytes) || take_index(file, content.name(), bytes.size())) return;
+  constexpr std::int64_t most_of_16_bits = 65536;
+  const int bits = raw_bits != 0 ? raw_bits : vocabulary > most_of_16_bits ? 32 : 16;
+  take_raw(file, bytes.size(), bits);
+  if (raw_bits != 0) return;
+  expect_no_text(file, bytes);
+  if (bits == 16) expect_16_bits(file, bytes);
+}
+
 }  // namespace
 
 int bytes_of(TokenType type) {
@@ -162,6 +254,8 @@ int bytes_of(TokenType type) {
     case TokenType::uint32:
     case TokenType::int32:
       return 4;
+    case TokenType::int64:
+      return 8;
   }
   return 0;
 }
@@ -171,24 +265,36 @@ TokenFile open_token_file(const std::filesystem::path& path, std::int64_t vocabu
   if (path.extension() == ".idx") {
     refuse_tokens(path, "is an index: expected the .bin beside it");
   }
-  MappedFile mapped(path);
-  const std::size_t size = mapped.bytes().size();
-  TokenFile file{.path = path, .storage = {}};
-  if (path.extension() != ".bin") {
-    file.tokens = static_cast<std::int64_t>(size);
-    if (size <= kLargestCopiedText) {
-      file.storage.emplace<0>(mapped.bytes().begin(), mapped.bytes().end());
-    } else {
-      file.storage = std::move(mapped);
+  TokenFile file{.path = found_file(path), .storage = {}};
+  Content content(file.path);
+  switch (kind_of(file.path, content.name(), content.bytes())) {
+    case FileKind::gzip:
+      refuse_tokens(file.path, "is packed by gzip twice: expected it unpacked: gunzip FILE");
+    case FileKind::npy: {
+      const NpyHeader header = read_npy_header(file.path, content.bytes());
+      file.type = header.type;
+      file.first_byte = header.first_byte;
+      file.tokens = header.tokens;
+      break;
     }
-    return file;
+    case FileKind::json_lines: {
+      JsonLines lines = read_json_lines(file.path, content.bytes());
+      file.is_text = file.is_json_lines = true;
+      file.tokens = static_cast<std::int64_t>(lines.text.size());
+      file.documents = std::move(lines.documents);
+      file.storage = std::move(lines.text);
+      return file;
+    }
+    case FileKind::plain:
+      if (content.name().extension() == ".bin") {
+        take_tokens(file, content, vocabulary, raw_bits);
+      } else {
+        file.is_text = true;
+        file.tokens = static_cast<std::int64_t>(content.bytes().size());
+        content.keep_small();
+      }
   }
-  const bool is_told = take_header(file, mapped.bytes()) || take_index(file, size);
-  constexpr std::int64_t most_of_16_bits = 65536;
-  const int bits = raw_bits != 0 ? raw_bits : vocabulary > most_of_16_bits ? 32 : 16;
-  if (!is_told) take_raw(file, size, bits);
-  file.storage = std::move(mapped);
-  if (!is_told && raw_bits == 0 && bits == 16) expect_16_bits(file);
+  file.storage = std::move(content).storage();
   return file;
 }
 

@@ -230,13 +230,14 @@ expect 2 err "with --evaluate-batches 0 there is nothing to do" "$moe_train" --m
 expect 2 err "requires --sample" "$moe_train" --model micro --prompt x
 expect 2 err "expected a number of at least 0" "$moe_train" --model micro --sample 1 --temperature -1
 head -c 4000 corpus.txt | tr '\n' ' ' >tokens.bin
+expect 2 err "tokens.bin: is text, not raw tokens" "$moe_train" --model micro --data tokens.bin --steps 1
 expect 2 err 'expected numbers of tokens, as in "15 2 7", got "fox"' "$moe_train" --model micro --data tokens.bin \
-  --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 fox"
+  --token-bits 16 --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 fox"
 expect 2 err "--prompt: token 65536 is not one of the 65536 of the model" "$moe_train" --model micro --data tokens.bin \
-  --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 65536"
-expect 0 out '"prompt":"15 7"' "$moe_train" --model micro --data tokens.bin --set model.vocabulary=65536 --evaluate-only \
+  --token-bits 16 --set model.vocabulary=65536 --evaluate-only --sample 2 --prompt "15 65536"
+expect 0 out '"prompt":"15 7"' "$moe_train" --model micro --data tokens.bin --token-bits 16 --set model.vocabulary=65536 --evaluate-only \
   --evaluate-batches 0 --sample 2 --prompt "15 7" --format json
-expect 0 out "15 7 " "$moe_train" --model micro --data tokens.bin --set model.vocabulary=65536 --evaluate-only --sample 2 \
+expect 0 out "15 7 " "$moe_train" --model micro --data tokens.bin --token-bits 16 --set model.vocabulary=65536 --evaluate-only --sample 2 \
   --prompt "15 7"
 for option in --log --checkpoint; do
   expect 2 err "$option: expected a text on one line" "$moe_train" --model micro --data corpus.txt $option ""

@@ -27,10 +27,11 @@ class Data : public testing::Test {
                static_cast<std::streamsize>(values.size() * sizeof(T)));
     return path;
   }
-  /// 0, 1, ..., 249, 0, 1, ...
+  /// 1, 2, ..., 250, 1, 2, ...
   std::filesystem::path write_text(const std::string& name, std::size_t bytes, int from = 0) {
     std::vector<std::uint8_t> text(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<std::uint8_t>((from + i) % 250);
+    for (std::size_t i = 0; i < bytes; ++i)
+      text[i] = static_cast<std::uint8_t>(1 + (from + i) % 250);
     return write(name, text);
   }
   template <class Body>
@@ -54,7 +55,7 @@ TEST_F(Data, TargetsAreTheNextTokens) {
   ASSERT_EQ(batch.tokens.size(), 8u * 16u);
   ASSERT_EQ(batch.targets.size(), 8u * 16u);
   for (std::size_t i = 0; i < batch.tokens.size(); ++i) {
-    EXPECT_EQ(batch.targets[i], (batch.tokens[i] + 1) % 250);
+    EXPECT_EQ(batch.targets[i], batch.tokens[i] % 250 + 1);
   }
 }
 
@@ -92,7 +93,7 @@ TEST_F(Data, SamplesOfASeedAndAStepStayTheSame) {
   ASSERT_EQ(tokens.size(), 64u);
   // The text counts to 250 again and again, so the first token says where a sample begins.
   EXPECT_THAT((std::vector{tokens[0], tokens[16], tokens[32], tokens[48]}),
-              testing::ElementsAre(113, 92, 49, 123));
+              testing::ElementsAre(114, 93, 50, 124));
 }
 
 TEST_F(Data, TrainingNeverSeesWhatIsHeldOut) {
@@ -129,7 +130,7 @@ TEST_F(Data, NamesFilePositionAndValueOfATokenBeyondTheVocabulary) {
   EXPECT_THAT(message([&] { open_corpus({path}, {}); }),
               HasSubstr("x.bin: token 123 is 300: expected below the vocabulary of 256"));
   EXPECT_THAT(message([&] { open_corpus({write_text("a.txt", 1000)}, {.vocabulary = 100}); }),
-              HasSubstr("a.txt: token 100 is 100: expected below the vocabulary of 100"));
+              HasSubstr("a.txt: token 99 is 100: expected below the vocabulary of 100"));
 }
 
 /// The blocks of a sparse file that were read would take room in memory.
@@ -253,6 +254,27 @@ TEST_F(Data, DrawsFilesByTheirWeights) {
                 open_corpus({text, write_text("none.txt", 0)}, {.weights = {1, 1}});
               }),
               HasSubstr("none.txt: empty"));
+}
+
+TEST_F(Data, SaysOfTextWhatIsNotTrainedOnAsItStands) {
+  const auto remarks = [](const std::filesystem::path& file, std::int64_t vocabulary) {
+    return open_corpus({file}, {.vocabulary = vocabulary, .sequence_length = 16}).remarks;
+  };
+  const auto text = write_text("a.txt", 1000);
+  EXPECT_THAT(remarks(text, 256), testing::IsEmpty());
+  EXPECT_THAT(remarks(text, 50304),
+              testing::ElementsAre(HasSubstr("of which there are 256: the vocabulary is 50304;")));
+  EXPECT_THAT(remarks(write("b.bin", std::vector<std::uint16_t>(500, 7)), 50304),
+              testing::IsEmpty());
+  const auto lines = directory_ / "c.jsonl";
+  for (int i = 0; i < 50; ++i) {
+    std::ofstream(lines, std::ios::app) << R"({"text": "a text of so many letters", "id": 3})"
+                                        << "\n";
+  }
+  EXPECT_THAT(remarks(lines, 256),
+              testing::ElementsAre(HasSubstr("50 texts in 1 file of JSON lines: ")));
+  const Corpus corpus = open_corpus({lines}, {.sequence_length = 16});
+  EXPECT_EQ(corpus.training_tokens, 45 * 26) << "what is held out begins with a text";
 }
 
 TEST_F(Data, WhatIsHeldOutIsNotTrainedOnInAnotherCopy) {

@@ -61,8 +61,8 @@ TEST(Outliers, AreNoneWhereTheModelDoesNotAsk) {
 }
 
 std::vector<StepReport> trained(const Model& model, const Layout& layout, int steps) {
-  const auto file =
-      std::filesystem::path(::testing::TempDir()) / ("outliers" + std::to_string(getpid()));
+  const auto file = std::filesystem::path(::testing::TempDir()) /
+                    ("outliers" + std::to_string(getpid()) + ".bin");
   const Corpus corpus = test::open_small_corpus(file, model);
   const Groups groups = make_groups(layout);
   TrainOptions options;

@@ -45,7 +45,7 @@ struct Told {
 
 Told trained(const Model& model, const Layout& layout, TrainOptions options) {
   const auto file =
-      std::filesystem::path(::testing::TempDir()) / ("sample" + std::to_string(getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("sample" + std::to_string(getpid()) + ".bin");
   const Corpus corpus = test::open_small_corpus(file, model);
   const Groups groups = make_groups(layout);
   options.run.memory_limit_bytes = 1 << 28;

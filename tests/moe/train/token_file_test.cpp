@@ -9,28 +9,21 @@
 #include <string>
 #include <vector>
 
-#include "moe/errors.h"
+#include "tests/moe/train/packed_by_gzip.h"
+#include "tests/moe/train/written_files.h"
 
 namespace moe::token_file_test {
 namespace {
 
+using namespace written_files;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TokenFiles : public testing::Test {
+class TokenFiles : public WrittenFiles {
  protected:
-  void SetUp() override { std::filesystem::create_directories(directory_); }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::filesystem::path write_bytes(const std::string& name, const std::string& bytes) {
-    const auto path = directory_ / name;
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-  template <class T>
-  static std::string bytes_of_all(const std::vector<T>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+    return WrittenFiles::write(name, bytes);
   }
   template <class T>
   std::filesystem::path write(const std::string& name, const std::vector<T>& values) {
@@ -70,18 +63,8 @@ class TokenFiles : public testing::Test {
   }
   template <class Body>
   static std::string message(Body body) {
-    try {
-      body();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no InputError";
+    return input_error(body);
   }
-
-  const std::filesystem::path directory_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("moelab-tokens-") +
-       testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(TokenFiles, OfEveryFormatHoldTheSameTokens) {
@@ -103,6 +86,77 @@ TEST_F(TokenFiles, OfEveryFormatHoldTheSameTokens) {
     EXPECT_EQ(all_tokens(file), tokens);
     EXPECT_THAT(file.documents, ElementsAre(0, 150));
   }
+}
+
+/// The array of numpy.save.
+std::string npy_of(const std::vector<std::uint16_t>& tokens) {
+  const std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (" +
+                             std::to_string(tokens.size()) + ",), }\n";
+  return "\x93NUMPY" + std::string{1, 0, static_cast<char>(header.size()), 0} + header +
+         bytes_of_all(tokens);
+}
+
+TEST_F(TokenFiles, HoldTheSameInAnArrayOrPackedOrByTheirPrefix) {
+  std::vector<std::uint16_t> narrow(500);
+  std::iota(narrow.begin(), narrow.end(), std::uint16_t{40000});
+  const std::vector<std::int32_t> tokens(narrow.begin(), narrow.end());
+  const auto read = [&](const std::filesystem::path& path) {
+    const TokenFile file = open_token_file(path, 60000, 0);
+    EXPECT_FALSE(file.is_text) << path;
+    return all_tokens(file);
+  };
+  EXPECT_EQ(read(write_bytes("shard.npy", npy_of(narrow))), tokens);
+  EXPECT_EQ(read(write_bytes("shard.bin", npy_of(narrow))), tokens) << "whatever it is called";
+  EXPECT_EQ(read(write_bytes("shard.npy.gz", packed_by_gzip(npy_of(narrow)))), tokens);
+  EXPECT_EQ(read(write_bytes("raw.bin.gz", packed_by_gzip(bytes_of_all(narrow)))), tokens);
+  write("my.corpus_text_document.bin", narrow);
+  write_index("my.corpus_text_document.idx", 8, 2, {100, 400}, {0, 1, 2});
+  const auto prefix = directory_ / "my.corpus_text_document";
+  EXPECT_EQ(read(prefix), tokens);
+  EXPECT_THAT(open_token_file(prefix, 60000, 0).documents, ElementsAre(0, 100));
+  EXPECT_THAT(message([&] { read(directory_ / "nowhere"); }), HasSubstr("nowhere: No such file"));
+}
+
+TEST_F(TokenFiles, OfTextHaveItsBytesAlsoWherePackedOrInLinesOfJson) {
+  const std::string text = "one line\nand another\n";
+  const auto read = [&](const std::string& name, const std::string& bytes) {
+    const TokenFile file = open_token_file(write_bytes(name, bytes), 256, 0);
+    EXPECT_TRUE(file.is_text) << name;
+    const std::vector<std::int32_t> tokens = all_tokens(file);
+    return std::string(tokens.begin(), tokens.end());
+  };
+  const std::string lines = "{\"text\": \"one line\"}\n{\"text\": \"and another\\n\"}\n";
+  EXPECT_EQ(read("a.txt", text), text);
+  EXPECT_EQ(read("a.txt.gz", packed_by_gzip(text)), text);
+  EXPECT_EQ(read("a.jsonl", lines), text);
+  EXPECT_EQ(read("a.jsonl.gz", packed_by_gzip(lines)), text);
+  const TokenFile file = open_token_file(directory_ / "a.jsonl", 256, 0);
+  EXPECT_TRUE(file.is_json_lines);
+  EXPECT_THAT(file.documents, ElementsAre(0, 9));
+  EXPECT_THAT(message([&] { read("twice.gz", packed_by_gzip(packed_by_gzip(text))); }),
+              HasSubstr("twice.gz: is packed by gzip twice"));
+}
+
+TEST_F(TokenFiles, OfLlmcThatHoldNoTokensAreRefused) {
+  const std::vector<std::uint16_t> tokens(500, 7);
+  const auto refused = [&](std::int32_t magic, std::int32_t version) {
+    return message(
+        [&] { open_token_file(write_llmc("x.bin", magic, version, 500, tokens), 60000, 0); });
+  };
+  EXPECT_THAT(refused(20240522, 1),
+              HasSubstr("x.bin: header with magic 20240522, version 1: llm.c writes it before "
+                        "examples of an evaluation: expected tokens, magic 20240520"));
+  EXPECT_THAT(refused(20240326, 3), HasSubstr("before a model"));
+  EXPECT_THAT(refused(20240328, 2), HasSubstr("before a tokenizer"));
+  EXPECT_THAT(refused(20251231, 9), HasSubstr("before something else"));
+  EXPECT_EQ(refused(20251331, 9), "no InputError") << "no date: raw tokens";
+}
+
+TEST_F(TokenFiles, OfLettersAreNotReadAsRawTokens) {
+  const auto path = write_bytes("x.bin", std::string(200, 'a'));
+  EXPECT_THAT(message([&] { open_token_file(path, 50000, 0); }),
+              HasSubstr("x.bin: is text, not raw tokens: expected another name than .bin"));
+  EXPECT_EQ(open_token_file(path, 50000, 16).tokens, 100);
 }
 
 TEST_F(TokenFiles, OfALargeVocabularyHave32Bits) {

@@ -23,7 +23,7 @@ namespace moe::test {
 /// A text of few letters, a tenth of it held out.
 struct Text {
   std::filesystem::path file = std::filesystem::path(::testing::TempDir()) /
-                               ("told_training" + std::to_string(getpid()) + ".txt");
+                               ("told_training" + std::to_string(getpid()) + ".bin");
   Corpus corpus;
   explicit Text(const Model& model) : corpus(open_small_corpus(file, model)) {}
   ~Text() { std::filesystem::remove(file); }

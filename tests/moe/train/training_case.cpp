@@ -278,9 +278,11 @@ double largest_state_difference(const Outcome& a, const Outcome& b) {
 }
 
 Corpus open_small_corpus(const std::filesystem::path& file, const Model& model) {
-  std::ofstream out(file);
-  for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
-  out.close();
+  std::vector<std::uint16_t> tokens;
+  for (int i = 0; i < 4000; ++i) tokens.push_back(static_cast<std::uint16_t>((i * i + i / 7) % 29));
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(tokens.data()),
+             static_cast<std::streamsize>(2 * tokens.size()));
   return open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
 }
 

@@ -90,7 +90,7 @@ double largest_difference(const Outcome& a, const Outcome& b);
 /// The same for parameters and optimizer states after the last step.
 double largest_state_difference(const Outcome& a, const Outcome& b);
 
-/// Writes a text of few letters to `file` and opens it for the model, a tenth of it held out.
+/// Writes few different tokens to `file`, a .bin, and opens it for the model, a tenth of it held out.
 Corpus open_small_corpus(const std::filesystem::path& file, const Model& model);
 
 /// A model that divides over 1, 2, 4 and 7 ranks.

@@ -40,7 +40,7 @@ struct Place {
   explicit Place(const Model& model) {
     std::filesystem::remove_all(root);
     std::filesystem::create_directories(root);
-    corpus = test::open_small_corpus(root / "text.txt", model);
+    corpus = test::open_small_corpus(root / "text.bin", model);
   }
   ~Place() { std::filesystem::remove_all(root); }
 };
@@ -366,7 +366,7 @@ TEST(Checkpoints, AreThoseWhoseFoldersHaveTheNameThatATrainingGives) {
 TEST(Checkpoints, WhoseFolderCannotBeMadeAreWrongUse) {
   const Model model = small_model(DType::f32);
   Place place(model);
-  place.folder = place.root / "text.txt" / "kept";
+  place.folder = place.root / "text.bin" / "kept";
   try {
     train_at(place, {.model = model, .layout = {1, 2, 1}, .steps = 1, .writes = true});
     FAIL() << "a folder was made in a file";

@@ -30,11 +30,13 @@ using ::testing::SizeIs;
 /// The loss of the golden text, of which nothing else is held out.
 double loss_of(const std::filesystem::path& checkpoints, const Model& model,
                const std::vector<int>& text, const Layout& layout) {
-  const auto file = checkpoints / "text";
+  const auto file = checkpoints / "text.bin";
   {
-    std::ofstream out(file, std::ios::binary);
-    for (std::size_t i = 0; i < 9 * text.size(); ++i) out.put(0);
-    for (const int token : text) out.put(static_cast<char>(token));
+    std::vector<std::uint16_t> tokens(9 * text.size());
+    tokens.insert(tokens.end(), text.begin(), text.end());
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(tokens.data()),
+               static_cast<std::streamsize>(2 * tokens.size()));
   }
   const Corpus corpus = open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
   const Groups groups = make_groups(layout);
