@@ -54,4 +54,4 @@ code=$(trains kernel:200 "${in_one_gpu[@]}")
 says "kernel:200 in one GPU" 'rank [0-3]: .*cudaErrorIllegalAddress'
 code=$(trains event:400 "${in_one_gpu[@]}")
 [[ $code == 124 || $code == 1 ]] || fail "event:400 in one GPU: exit code $code"
-says "event:400 in one GPU" 'rank [0-3]: .*waited 1[.0-9]* s'
+says "event:400 in one GPU" 'rank [0-3]:? .*waited 1[.0-9]* s'
