@@ -39,7 +39,27 @@ bool is_box_network(const std::string& network) {
   return network.starts_with("box ") || network.starts_with("paced box ");
 }
 
+std::string one_gpu_network(const options::InProcess& in_process) {
+  const double nic_gbps = in_process.nodes() > 1 ? in_process.nic_gbps : 0;
+  const double intra_gbps = in_process.ranks_per_node > 1 ? in_process.intra_gbps : 0;
+  std::string rates;
+  if (nic_gbps > 0) rates = fmt::format(": {:g} Gbit/s", nic_gbps);
+  if (intra_gbps > 0) {
+    rates += fmt::format("{}inside {:g} Gbit/s", rates.empty() ? ": " : ", ", intra_gbps);
+  }
+  if (in_process.copy_blocks > 0) {
+    rates += fmt::format(", copies by {} blocks", in_process.copy_blocks);
+  }
+  const bool paced = nic_gbps > 0 || intra_gbps > 0;
+  return (paced ? "paced, one GPU" : "one GPU, not paced") + rates;
+}
+
+bool is_one_gpu_network(const std::string& network) {
+  return network.starts_with("paced, one GPU") || network.starts_with("one GPU, not paced");
+}
+
 std::optional<int> cards_per_node(const std::string& network) {
+  if (is_one_gpu_network(network)) return 1;
   if (!is_box_network(network)) return std::nullopt;
   const std::string of_box = network.substr(network.find("box ") + 4);
   const std::size_t times = of_box.find(" x ");
@@ -48,7 +68,9 @@ std::optional<int> cards_per_node(const std::string& network) {
 
 bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes) {
   if (first == second) return false;
-  if (is_box_network(first) || is_box_network(second)) return true;
+  for (const std::string& one : {first, second}) {
+    if (is_box_network(one) || is_one_gpu_network(one)) return true;
+  }
   return !first.empty() && !second.empty() && nodes > 1;
 }
 

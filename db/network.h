@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "db/console/in_process.h"
+
 /// The network between the nodes of a run, in words that are equal for equal networks.
 namespace db {
 
@@ -17,7 +19,7 @@ std::string this_network();
 bool is_box_network(const std::string& network);
 
 /// Whether figures of two runs are of different networks. What is not known ("") differs from
-/// nothing. Between ranks of one node nothing travels through a card, but for the nodes of a box.
+/// nothing. Between ranks of one node nothing travels through a card, but for the nodes of a box or in one GPU.
 /// `nodes`: the larger number of the two runs.
 bool are_other_networks(const std::string& first, const std::string& second, std::int64_t nodes);
 
@@ -26,6 +28,13 @@ bool are_other_networks(const std::string& first, const std::string& second, std
 /// Gbit/s, inside 4 Gbit/s". Its senders may keep the rate themselves: "paced box 0.5 Gbit/s". None
 /// outside of a box.
 std::optional<std::string> box_network(const std::map<std::string, std::string>& environment);
+
+/// "paced, one GPU: 200 Gbit/s, inside 400 Gbit/s, copies by 8 blocks": that of a cluster in one GPU
+/// (moe/communicator/gpu_cluster.h), without what does not pace; "one GPU, not paced" where nothing
+/// does.
+std::string one_gpu_network(const options::InProcess& in_process);
+/// Whether it is that of a cluster in one GPU.
+bool is_one_gpu_network(const std::string& network);
 
 /// Network cards of a node of such a network, of which each rank uses one. None where that is not
 /// known: which cards of a computer a rank uses is the choice of the program that sends.

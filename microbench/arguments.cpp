@@ -101,6 +101,7 @@ void declare_machine(CLI::App& app, Arguments& a) {
       ->type_name("N")
       ->group("Machine");
   options::add_launcher(app, a.launcher, "Machine");
+  options::add_in_process(app, a.in_process, "Machine");
   options::add_device(app, a.device, "where buffers are and GEMMs run");
   app.get_option("--device")->group("Machine");
   app.add_option("--threads", a.threads,

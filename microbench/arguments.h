@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/in_process.h"
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "microbench/benchmarks.h"
@@ -16,6 +17,7 @@ struct Arguments {
   std::string what;
   std::optional<int> ranks;
   db::options::Launcher launcher;
+  db::options::InProcess in_process;
   std::string sizes;  ///< empty: each benchmark's own
   std::string dtype = "f32";
   std::string device = "cpu";

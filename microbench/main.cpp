@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
     if (arguments.what == microbench::kCompare) return microbench::compare_stored(arguments);
     // Google Benchmark measures one rank.
     if (arguments.google_options.empty()) {
-      arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
+      arguments.ranks = moe::ranks_of(arguments.ranks, arguments.launcher.hostfile,
+                                      arguments.in_process, arguments.device);
     }
     microbench::Request request;
     moe::JobInputs inputs;
@@ -34,10 +35,11 @@ int main(int argc, char** argv) {
       request = microbench::read_request(arguments, offered, read);
       return microbench::facts_of(request);
     };
-    return moe::run_job({arguments.ranks, arguments.time_limit_s, arguments.launcher}, argv, inputs,
-                        [&](moe::Communicator& world) {
-                          return microbench::measure(arguments, request, world, argc, argv);
-                        });
+    moe::Job job{arguments.ranks, arguments.time_limit_s, arguments.launcher};
+    job.in_process = arguments.in_process;
+    return moe::run_job(job, argv, inputs, [&](moe::Communicator& world) {
+      return microbench::measure(arguments, request, world, argc, argv);
+    });
   };
   return db::run_program(app, argc, argv, work, moe::exit_code);
 }

@@ -15,6 +15,7 @@
 #include "db/console/output_error.h"
 #include "db/console/version.h"
 #include "db/identity.h"
+#include "db/network.h"
 #include "microbench/against.h"
 #include "microbench/bench_store.h"
 #include "microbench/benchmark_files.h"
@@ -101,6 +102,7 @@ void open_results(Results& results, const Arguments& arguments, const Bench& ben
                   char** argv) {
   const std::vector<moe::RankInfo>& ranks = bench.ranks;
   db::Run run = db::this_run("bench", arguments.what, argc, argv);
+  if (arguments.in_process) run.network = db::one_gpu_network(arguments.in_process);
   if (!arguments.database.empty()) moe::expect_database_of_launcher(arguments.database);
   if (arguments.against) {
     const MeasuredPlace place{moe::this_machine(), run.network,
@@ -258,17 +260,19 @@ std::vector<moe::InputFact> facts_of(const Request& request) {
 
 int measure(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
             char** argv) {
-  const auto ranks = moe::survey_ranks(world, arguments.time_limit_s);
+  const auto ranks = moe::survey_ranks(world, arguments.time_limit_s,
+                                       moe::node_in_gpu(arguments.in_process, world.rank));
   const bool cuda = arguments.device == "cuda";
-  const moe::OpenDevice device =
-      moe::open_device(world, ranks, {cuda, arguments.threads, arguments.time_limit_s});
+  moe::DeviceWish wish{cuda, arguments.threads, arguments.time_limit_s};
+  if (arguments.in_process) wish.cluster = moe::gpu_cluster_of(arguments.in_process);
+  const moe::OpenDevice device = moe::open_device(world, ranks, wish);
   std::unique_ptr<moe::Communicator> staged;
-  if (cuda && !device.nccl) {
+  if (cuda && !device.world) {
     std::vector<int> everybody(world.size);
     std::iota(everybody.begin(), everybody.end(), 0);
     staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
   }
-  moe::Communicator& fast = device.nccl ? *device.nccl : staged ? *staged : world;
+  moe::Communicator& fast = device.world ? *device.world : staged ? *staged : world;
   if (request.dtype == moe::DType::bf16 && !cuda && world.rank == 0) {
     if (const std::string remark = moe::remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
   }
@@ -277,7 +281,7 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
     spdlog::warn(remark);
   }
   Bench bench{world, fast, *device.backend, request.dtype, arguments.device, {}};
-  bench.enqueues = device.nccl != nullptr;
+  bench.enqueues = device.world != nullptr;
   bench.ranks = ranks;
   bench.sampling.budget_s = arguments.budget_s;
   bench.sampling.iterations = arguments.iterations;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/console/run_program.h"
+#include "db/network.h"
 #include "moe/command/conversion.h"
 #include "moe/command/lists.h"
 #include "moe/command/shared_inputs.h"
@@ -63,15 +64,18 @@ class PlannerOfTuner {
  private:
   tuner::PlanRequest request() const {
     const bool measured = tuner::is_measured_cluster(arguments_.cluster);
-    return {.planner = arguments_.planner,
-            .scenario = {.model = arguments_.model,
-                         .cluster = arguments_.cluster,
-                         .database = measured ? arguments_.database : "",
-                         .ranks = arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)),
-                         .layout = arguments_.layout},
-            .iterations = arguments_.plan_every,
-            .memory_limit_bytes = arguments_.memory_limit_bytes,
-            .say = [](const std::string& text) { spdlog::info(text); }};
+    return {
+        .planner = arguments_.planner,
+        .scenario = {.model = arguments_.model,
+                     .cluster = arguments_.cluster,
+                     .database = measured ? arguments_.database : "",
+                     .ranks = arguments_.ranks.value_or(moe::mpi_job_size().value_or(1)),
+                     .layout = arguments_.layout,
+                     .network =
+                         arguments_.in_process ? db::one_gpu_network(arguments_.in_process) : ""},
+        .iterations = arguments_.plan_every,
+        .memory_limit_bytes = arguments_.memory_limit_bytes,
+        .say = [](const std::string& text) { spdlog::info(text); }};
   }
 
   moe::FurtherPlans measured(tuner::PlanInTraining plan) {
@@ -116,7 +120,8 @@ int main(int argc, char** argv) {
   moe::declare(app, arguments);
   moe::declare_lists(app, {tuner::planner_list()});
   const auto work = [&] {
-    arguments.ranks = moe::ranks_or_allocation(arguments.ranks, arguments.launcher.hostfile);
+    arguments.ranks = moe::ranks_of(arguments.ranks, arguments.launcher.hostfile,
+                                    arguments.in_process, arguments.device);
     PlannerOfTuner tuners(arguments);
     const moe::TrainingPlanner planner{
         [&](const std::vector<std::string>& settings) { return tuners.first(settings); },
@@ -139,6 +144,7 @@ int main(int argc, char** argv) {
       return 0;
     };
     moe::Job job{arguments.ranks, arguments.time_limit_s, arguments.launcher};
+    job.in_process = arguments.in_process;
     if (arguments.output.format == "json") {
       job.failed = [](const moe::Outcome& outcome) {
         std::cout << moe::to_json(outcome) << std::endl;

@@ -137,10 +137,19 @@ class Backend {
 std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep,
                                           double copy_bytes_per_s = 0);
 
+/// The part of a device that one of the ranks of this process has which share it.
+struct DeviceShare {
+  int index = 0;
+  int of = 1;  ///< how many share it
+};
+
 /// CUDA device `device` of this host. Every wait for it throws DeviceTimeLimit after
 /// `time_limit_s`.
-/// Throws Unavailable ("built without CUDA", "no CUDA device: ...").
-std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60);
+/// Throws Unavailable ("built without CUDA", "no CUDA device: ..."). One that shares the device runs
+/// kernels on multiprocessors of its own, where the driver divides them, as name() says; when an
+/// exception ends it, memory that others may still read stays until the process ends.
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60,
+                                           DeviceShare share = {});
 /// The number of devices that can be used; 0 where built without CUDA or where there is no driver.
 int cuda_device_count();
 /// [device]: its unique name, "GPU-5d5ba0d6-d33d-4b2c-8a1c-0242ac120002". It is the same in every

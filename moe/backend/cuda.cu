@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/log.h"
 #include "moe/backend/backend.h"
+#include "moe/backend/cuda/device_part.cuh"
 #include "moe/backend/cuda_check.cuh"
 #include "moe/backend/cuda_exec.cuh"
 #include "moe/backend/cuda_marks.cuh"
@@ -23,11 +25,11 @@ namespace {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(int device, double time_limit_s) : device_(device), waits_(device, time_limit_s) {
-    use_device();
+  CudaBackend(int device, double time_limit_s, DeviceShare share)
+      : device_(device), share_(share), waits_(device, time_limit_s), part_(chosen(device), share) {
     streams_.reserve(kStreamCount);
     for (int stream = 0; stream < kStreamCount; ++stream) {
-      streams_.emplace_back(waits_, static_cast<Stream>(stream));
+      streams_.emplace_back(waits_, static_cast<Stream>(stream), part_);
     }
     at(Stream::compute).blas();
     at(Stream::compute).make_blas_memory();
@@ -39,7 +41,9 @@ class CudaBackend : public Backend {
   /// memory is left until the process ends.
   ~CudaBackend() override {
     if (cudaSetDevice(device_) != cudaSuccess) cudaGetLastError();
-    const double limit_s = waits_.expired() ? kShortWait_s : kLongWait_s;
+    // Another rank of this process may be about to read this memory, or hang.
+    const bool fails = share_.of > 1 && std::uncaught_exceptions() > exceptions_;
+    const double limit_s = waits_.expired() || fails ? kShortWait_s : kLongWait_s;
     for (const DeviceStream& stream : streams_) {
       if (DeviceWaits::ends(stream.get(), limit_s)) continue;
       db::log_error("CUDA device " + std::to_string(device_) +
@@ -49,12 +53,22 @@ class CudaBackend : public Backend {
       for (DeviceStream& other : streams_) other.leak();
       return;
     }
+    if (fails) arena_.leak();
   }
 
   std::string name() const override {
     const DeviceStream& compute = streams_[static_cast<std::size_t>(Stream::compute)];
-    return cuda_device_name(device_) + ", attention in bf16 by " +
-           (compute.fused_attention() != nullptr ? fused_library_name() : "tiles");
+    const std::string attention =
+        std::string(", attention in bf16 by ") +
+        (compute.fused_attention() != nullptr ? fused_library_name() : "tiles");
+    const std::string name = cuda_device_name(device_);
+    if (share_.of == 1) return name + attention;
+    const std::string sharers = ", shared by " + std::to_string(share_.of) + " ranks";
+    const int part = part_.multiprocessors();
+    return name + sharers +
+           (part > 0 ? " with " + std::to_string(part) + " multiprocessors each"
+                     : ", whose multiprocessors this driver does not divide") +
+           attention;
   }
 
   /// Growing takes room for both arenas for a moment. Where there is none, what is kept goes through
@@ -189,6 +203,10 @@ class CudaBackend : public Backend {
   }
 
  private:
+  static int chosen(int device) {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    return device;
+  }
   /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
   /// Waits until all work issued on the stream is done; `what` says in an error what is waited for.
@@ -243,7 +261,10 @@ class CudaBackend : public Backend {
   static constexpr double kLongWait_s = 60, kShortWait_s = 5;
 
   int device_;
+  DeviceShare share_;
+  const int exceptions_ = std::uncaught_exceptions();
   DeviceWaits waits_;
+  DevicePart part_;
   DeviceMemory arena_;
   std::int64_t arena_bytes_ = 0;
   std::int64_t kept_bytes_ = std::numeric_limits<std::int64_t>::max();
@@ -254,7 +275,7 @@ class CudaBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s, DeviceShare share) {
   const int count = cuda_device_count();
   if (count == 0) {
     int none = 0;
@@ -266,7 +287,7 @@ std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
     throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
                       std::to_string(count));
   }
-  auto backend = std::make_unique<CudaBackend>(device, time_limit_s);
+  auto backend = std::make_unique<CudaBackend>(device, time_limit_s, share);
   try {
     // Waits for the device, which may not end its work: then the destructor leaves its memory.
     backend->forget_marks();

@@ -9,13 +9,15 @@ namespace moe {
 
 class Backend;
 class Communicator;
+struct DeviceShare;
+struct GpuCluster;
 
 /// The functions of the shared module libmoelab_cuda.so. CUDA's libraries take about a gigabyte of
 /// address space, so the module alone is linked with them, and a program loads it when a device is
 /// asked for. Each entry is the function of that name in backend.h or communicator.h.
 struct CudaModule {
   const char* moelab_version;  ///< the version of the build that made the module
-  std::unique_ptr<Backend> (*make_cuda_backend)(int device, double time_limit_s);
+  std::unique_ptr<Backend> (*make_cuda_backend)(int device, double time_limit_s, DeviceShare share);
   int (*cuda_device_count)();
   std::vector<std::string> (*cuda_device_ids)();
   std::string (*cuda_device_name)(int device);
@@ -24,6 +26,9 @@ struct CudaModule {
   bool (*has_nccl)();
   std::unique_ptr<Communicator> (*make_nccl_communicator)(Communicator& host, Backend& backend,
                                                           int device, double time_limit_s);
+  std::unique_ptr<Communicator> (*make_gpu_cluster_communicator)(std::unique_ptr<Communicator> host,
+                                                                 const GpuCluster& cluster,
+                                                                 int device, double time_limit_s);
 };
 
 /// The name by which the module exports its CudaModule.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/backend/cuda/device_part.cuh"
 #include "moe/backend/cuda/fused_attention.cuh"
 #include "moe/backend/cuda_wait.cuh"
 
@@ -32,14 +33,22 @@ class DeviceStream {
  public:
   /// Blocks of kernels of communication start before those of other streams that wait for room on
   /// the device, since other ranks wait for them too.
-  DeviceStream(DeviceWaits& waits, Stream which) : waits_(&waits) {
+  DeviceStream(DeviceWaits& waits, Stream which, const DevicePart& part) : waits_(&waits) {
     const bool first = which == Stream::inter_node || which == Stream::intra_node;
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first ? greatest : least),
-          "cudaStreamCreateWithPriority");
+    const int priority = first ? greatest : least;
+    cudaStream_t stream = part.make_stream(priority);
+    if (stream == nullptr) {
+      check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
+            "cudaStreamCreateWithPriority");
+    }
     stream_ = OwnedStream(stream);
+    multiprocessors_ = part.multiprocessors();
+    if (multiprocessors_ > 0) {
+      part_of_device_ = true;
+      return;
+    }
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
     check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
@@ -47,7 +56,7 @@ class DeviceStream {
   }
 
   cudaStream_t get() const { return stream_.get(); }
-  /// Of the device.
+  /// Of the device, or of this rank's part of it.
   int multiprocessors() const { return multiprocessors_; }
 
   /// The cuBLAS handle, made on first use because it takes tens of megabytes on the device. FP32
@@ -59,6 +68,9 @@ class DeviceStream {
       blas_ = OwnedBlas(handle);
       check(cublasSetStream(handle, stream_.get()), "cublasSetStream");
       check(cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
+      if (part_of_device_) {
+        check(cublasSetSmCountTarget(handle, multiprocessors_), "cublasSetSmCountTarget");
+      }
     }
     return blas_.get();
   }
@@ -181,6 +193,7 @@ class DeviceStream {
   DeviceWaits* waits_;
   OwnedStream stream_;
   int multiprocessors_ = 0;
+  bool part_of_device_ = false;
   OwnedBlas blas_;
   DeviceMemory blas_memory_;
   std::unique_ptr<FusedAttention> fused_attention_;

@@ -73,8 +73,8 @@ bool cuda_is_emulated() {
   return emulated;
 }
 
-std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
-  return load_cuda_module().make_cuda_backend(device, time_limit_s);
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s, DeviceShare share) {
+  return load_cuda_module().make_cuda_backend(device, time_limit_s, share);
 }
 
 std::vector<std::string> cuda_device_ids() {

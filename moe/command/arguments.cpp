@@ -15,6 +15,7 @@ const char* const kExamples =
     "moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
     "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
     "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
+    "moe-train --model tiny --device cuda --ranks-in-process 4 --ranks-per-node 2\n"
     "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv\n"
     "moe-train --model tiny --steps 9000 --checkpoint run --resume\n"
     "moe-train export run -o hf          # for the library transformers; --help\n"
@@ -128,6 +129,7 @@ void declare_machine(CLI::App& app, TrainArguments& a) {
       ->type_name("N")
       ->group(group);
   options::add_launcher(app, a.launcher, group);
+  options::add_in_process(app, a.in_process, group);
   app.add_option("--layout", a.layout, kLayoutHelp)->type_name("LAYOUT")->group(group);
   options::add_device(app, a.device, "where to compute");
   app.get_option("--device")->group(group);

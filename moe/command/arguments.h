@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/in_process.h"
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 
@@ -25,6 +26,7 @@ struct TrainArguments {
   int steps = 100;
   std::optional<int> ranks;
   db::options::Launcher launcher;
+  db::options::InProcess in_process;
   std::string layout;
   std::string device = "cpu";
   std::vector<std::string> schedules;  ///< files, or "-" for stdin; several take turns

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "db/connection.h"
+#include "db/network.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/command/checkpoint_inputs.h"
 #include "moe/command/data_inputs.h"
@@ -109,7 +110,7 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.balanced_steps = arguments.balanced_steps;
   options.only_evaluates = only_evaluates(arguments, inputs);
   options.sample = sample_options(arguments, inputs);
-  options.run.device_world = device.nccl.get();
+  options.run.device_world = device.world.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   if (turns > 1) options.turns = plan.schedules;
   options.steps = arguments.steps * turns;
@@ -139,6 +140,11 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
   for (const std::string& remark : inputs.corpus.remarks) spdlog::info(remark);
   if (arguments.device == "cuda" && cuda_is_emulated()) {
     spdlog::warn("the CUDA device is emulated in software: its times say nothing about a GPU");
+  }
+  if (arguments.in_process) {
+    spdlog::info("{} node{} in one GPU: {}", arguments.in_process.nodes(),
+                 arguments.in_process.nodes() == 1 ? "" : "s",
+                 db::one_gpu_network(arguments.in_process));
   }
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
   if (const std::string remark = remark_on_threads(device, ranks); !remark.empty()) {
@@ -257,7 +263,8 @@ std::vector<InputFact> facts_of(const TrainArguments& arguments, const TrainInpu
 
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,
                   int argc, char** argv) {
-  const std::vector<RankInfo> ranks = survey_ranks(world, arguments.time_limit_s);
+  const std::vector<RankInfo> ranks =
+      survey_ranks(world, arguments.time_limit_s, node_in_gpu(arguments.in_process, world.rank));
   const Groups groups =
       make_groups(parse_layout(arguments.layout, world.size, fits(inputs.model)), nodes_of(ranks));
   const Program program = build_iteration(inputs.model, groups, world.rank);
@@ -266,9 +273,10 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     if (world.rank == 0) print_program(program, inputs.plan.schedules.front(), every_pass);
     return;
   }
-  const OpenDevice device = open_device(world, ranks,
-                                        {arguments.device == "cuda", arguments.threads,
-                                         arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
+  DeviceWish wish{arguments.device == "cuda", arguments.threads, arguments.time_limit_s,
+                  arguments.copy_gbps * 1e9 / 8};
+  if (arguments.in_process) wish.cluster = gpu_cluster_of(arguments.in_process);
+  const OpenDevice device = open_device(world, ranks, wish);
   const RankInfo& here = ranks[world.rank];
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());

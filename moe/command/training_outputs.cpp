@@ -9,6 +9,7 @@
 #include "db/console/output_error.h"
 #include "db/error.h"
 #include "db/identity.h"
+#include "db/network.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/sample_text.h"
@@ -132,6 +133,7 @@ void open_stores(TrainingOutputs& outputs, const TrainArguments& arguments,
   db::Run run = db::this_run("train", inputs.model.name, command_line.argc, command_line.argv);
   run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
   run.ranks = static_cast<int>(ranks.size());
+  if (arguments.in_process) run.network = db::one_gpu_network(arguments.in_process);
   run.layout = to_text(groups.layout);
   run.model_json = to_json(inputs.model);
   run.seed = inputs.model.seed;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/communicator/collective_call.h"
+#include "moe/communicator/gpu_cluster.h"
 #include "moe/program/op.h"
 #include "moe/rows/element_share.h"
 #include "moe/rows/row_layout.h"
@@ -35,8 +36,8 @@ struct CallContext {
 /// time; each stream of a runner has a communicator of its own, made by split(), because different
 /// communicators may be used from different threads at the same time.
 ///
-/// Host communicators return when the call has finished; NCCL returns when the call is enqueued on
-/// the native stream. Waits test and sleep, never spin. A wait that exceeds its limit throws
+/// Host communicators return when the call has finished; those of devices return when the call is
+/// enqueued on the native stream. Waits test and sleep, never spin. A wait that exceeds its limit throws
 /// TimeLimit and names the ranks that it waited for; the other members then throw
 /// CommunicationError.
 class Communicator {
@@ -101,6 +102,10 @@ class Communicator {
   /// Whether buffers must be host memory.
   virtual bool on_host() const { return true; }
 
+  /// Whether calls wait for other ranks on the device, so that all ranks must enqueue those of all
+  /// communicators in one order (issue_order.h).
+  virtual bool needs_issue_order() const { return false; }
+
   /// Bytes that this rank has sent to other ranks of the group since construction. Copies to itself
   /// do not count, nor does what groups made by split() send. Ask between calls.
   std::int64_t sent_bytes() const { return sent_bytes_; }
@@ -152,6 +157,14 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend
                                                      int device, double time_limit_s = 60);
 /// Whether this build has NCCL.
 bool has_nccl();
+
+/// Ranks that are threads of this process and share a device, over `host`, whose ranks are those of
+/// `cluster`. Calls return when they are enqueued on the native stream. Adds in the order of host
+/// communicators, with their bits. Throws Unavailable where links are paced and the driver cannot
+/// (one_gpu/).
+std::unique_ptr<Communicator> make_gpu_cluster_communicator(std::unique_ptr<Communicator> host,
+                                                            const GpuCluster& cluster, int device,
+                                                            double time_limit_s = 60);
 
 /// Lets a host communicator work on buffers of a device, through pinned host memory. (staged.cpp)
 std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communicator> host,

@@ -16,4 +16,5 @@ extern "C" __attribute__((visibility("default"))) const moe::CudaModule moelab_c
     .cuda_version = moe::cuda_version,
     .has_nccl = moe::has_nccl,
     .make_nccl_communicator = moe::make_nccl_communicator,
+    .make_gpu_cluster_communicator = moe::make_gpu_cluster_communicator,
 };

@@ -24,6 +24,12 @@ constexpr std::array kDeviceSettings = {
     DefaultVariable{"CUDA_MODULE_LOADING", "EAGER"},
 };
 
+/// Of one device that serves the streams of many ranks: streams that share a connection wait for each
+/// other.
+constexpr std::array kSharedDeviceSettings = {
+    DefaultVariable{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+};
+
 [[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s, const EndedRanks& ended,
                               const std::string& input, const db::options::Launcher& launcher) {
   prepare_launch(ranks, launcher);
@@ -36,6 +42,11 @@ constexpr std::array kDeviceSettings = {
 }
 
 }  // namespace
+
+void set_variables_of_shared_gpu() {
+  set_unless_set(kDeviceSettings);
+  set_unless_set(kSharedDeviceSettings);
+}
 
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s, const EndedRanks& ended,

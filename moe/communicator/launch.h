@@ -28,4 +28,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          const std::string& input = {},
                                          const db::options::Launcher& launcher = {});
 
+/// Sets these variables in a process whose ranks are threads, before it starts them.
+void set_variables_of_shared_gpu();
+
 }  // namespace moe

@@ -87,6 +87,18 @@ std::optional<int> ranks_or_allocation(std::optional<int> ranks, const std::stri
   return tasks;
 }
 
+std::optional<int> ranks_of(std::optional<int> ranks, const std::string& hostfile,
+                            const db::options::InProcess& in_process, const std::string& device) {
+  if (!in_process) return ranks_or_allocation(ranks, hostfile);
+  if (inside_mpi_job()) {
+    throw InputError(fmt::format(
+        "--ranks-in-process {}: this process is a rank of an MPI job: expected no launcher",
+        in_process.ranks));
+  }
+  if (const std::string fault = in_process.fault(device); !fault.empty()) throw InputError(fault);
+  return in_process.ranks;
+}
+
 void refuse_lone_tasks(std::optional<int> ranks) {
   const int tasks = tasks_of_slurm_step().value_or(1);
   if (tasks == 1 || inside_mpi_job() || ranks == 1) return;

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "db/console/in_process.h"
+
 /// What launchers say of this process in its environment: whether it is a rank, and of how many.
 namespace moe {
 
@@ -20,6 +22,11 @@ std::optional<int> mpi_job_size();
 /// without a hostfile as the Slurm allocation has tasks that it runs in; which is told on stderr. None
 /// where neither says. Throws InputError where the hostfile cannot be read.
 std::optional<int> ranks_or_allocation(std::optional<int> ranks, const std::string& hostfile = "");
+
+/// As many as are threads of this process, else ranks_or_allocation(). Throws InputError where ranks
+/// in a process do not fit together or to `device`, or where this process is a rank itself.
+std::optional<int> ranks_of(std::optional<int> ranks, const std::string& hostfile,
+                            const db::options::InProcess& in_process, const std::string& device);
 
 /// Throws InputError where srun has started this process as one of several tasks and no MPI job:
 /// each would believe to be alone. A program that was told `--ranks 1` may.

@@ -122,6 +122,7 @@ class NcclCommunicator : public Communicator {
   }
 
   bool on_host() const override { return false; }
+  bool needs_issue_order() const override { return true; }
 
  private:
   void carry_out(const collective::AllToAllV& c, const CallContext& call) {

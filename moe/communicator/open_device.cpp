@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 #include "moe/communicator/cores.h"
@@ -46,6 +47,22 @@ OpenDevice open_processor(Communicator& world, const std::vector<RankInfo>& rank
   return open;
 }
 
+/// Of ranks that are threads of this process.
+OpenDevice open_shared_gpu(Communicator& world, const DeviceWish& wish) {
+  constexpr int kDevice = 0;
+  const CallContext call{.time_limit_s = wish.time_limit_s, .what = "opening of the device"};
+  std::vector<int> all(static_cast<std::size_t>(world.size));
+  std::iota(all.begin(), all.end(), 0);
+  OpenDevice open;
+  open.backend = make_cuda_backend(kDevice, wish.time_limit_s, {world.rank, world.size});
+  open.world =
+      make_gpu_cluster_communicator(world.split(all), *wish.cluster, kDevice, wish.time_limit_s);
+  world.barrier(call);  // now none has begun to fill its arena
+  open.memory_bytes = cuda_free_bytes(kDevice) / 5 * 4 / world.size;
+  world.barrier(call);
+  return open;
+}
+
 }  // namespace
 
 DeviceChoice choose_devices(const std::vector<std::vector<std::string>>& visible) {
@@ -81,6 +98,8 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
                        const DeviceWish& wish) {
   if (!wish.cuda) return open_processor(world, ranks, wish);
 
+  if (wish.cluster) return open_shared_gpu(world, wish);
+
   const CallContext call{.time_limit_s = wish.time_limit_s, .what = "survey of the devices"};
   bool nccl = true;
   std::vector<std::vector<std::string>> visible;
@@ -101,10 +120,10 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
   OpenDevice open;
   open.backend = make_cuda_backend(device, wish.time_limit_s);
   if (nccl && choice.one_each) {
-    open.nccl = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
+    open.world = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
     // NCCL takes memory for its connections at the first call.
-    open.nccl->barrier({open.backend->native_stream(Stream::compute), Stream::compute,
-                        wish.time_limit_s, "warm-up of NCCL"});
+    open.world->barrier({open.backend->native_stream(Stream::compute), Stream::compute,
+                         wish.time_limit_s, "warm-up of NCCL"});
     open.bytes_left = [device] { return cuda_free_bytes(device) / 5 * 4; };
   }
   // Now every rank has opened its device, and none has begun to fill its arena.

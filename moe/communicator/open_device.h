@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,16 @@ struct DeviceWish {
   double time_limit_s = 60;  ///< how long each wait for the device or other ranks may last
   /// The rate of copies on a processor, as in make_cpu_backend; 0 = as fast as memory.
   double copy_bytes_per_s = 0;
+  /// Ranks are threads of one process and share its first GPU; of a GPU alone.
+  std::optional<GpuCluster> cluster{};
 };
 
 /// A device. Members are destroyed in reverse, so communicators end before their device.
 struct OpenDevice {
   std::unique_ptr<Backend> backend;
-  /// NCCL over the world, where every rank has a GPU of its own; none where buffers are in host
-  /// memory or go through it (make_staged_communicator).
-  std::unique_ptr<Communicator> nccl;
+  /// Over the world: NCCL where every rank has a GPU of its own, copies in one GPU where ranks are
+  /// threads; none where buffers are in host memory or go through it (make_staged_communicator).
+  std::unique_ptr<Communicator> world;
   /// Four fifths of the memory, divided among the ranks that share it. A process that took more
   /// would swap or be killed.
   std::int64_t memory_bytes = 0;

@@ -97,13 +97,15 @@ std::string broadcast_text(Communicator& world, const std::string& of_rank_0,
   return {reinterpret_cast<const char*>(words.data()), static_cast<std::size_t>(bytes)};
 }
 
-std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s) {
+std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s,
+                                   const std::string& node) {
   const CallContext call{.time_limit_s = time_limit_s, .what = "survey of the ranks"};
   const ClockOffset clock = measure_clock_offset(world, time_limit_s);
   const std::array<double, 3> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
   std::vector<double> all(mine.size() * world.size);
   world.all_gather(mine.data(), all.data(), mine.size(), DType::f64, call);
-  const std::vector<std::string> hostnames = gather_texts(world, node_name(), call);
+  const std::vector<std::string> hostnames =
+      gather_texts(world, node.empty() ? node_name() : node, call);
   const std::vector<int> nodes = number(hostnames);
   const std::vector<int> machines = number(gather_texts(world, machine_name(), call));
   std::vector<UsableCores> usable;

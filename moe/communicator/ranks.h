@@ -20,9 +20,11 @@ struct RankInfo {
 };
 
 /// Host names, machines, cores, process ids and clocks of all ranks of `world`, the same on every
-/// rank. Rank 0 says whose clocks it does not know. Each wait for another rank lasts time_limit_s at
+/// rank. `node`: what this rank's node is called, of node_name() where it is "". Rank 0 says whose
+/// clocks it does not know. Each wait for another rank lasts time_limit_s at
 /// most. Collective.
-std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s = kDefaultTimeLimit_s);
+std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s = kDefaultTimeLimit_s,
+                                   const std::string& node = "");
 /// RankInfo::node by rank.
 std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);
 /// Ranks that share processors and memory with `rank`, itself included.

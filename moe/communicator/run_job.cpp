@@ -14,9 +14,11 @@
 #include "db/console/output_error.h"
 #include "moe/backend/backend.h"
 #include "moe/communicator/announced_work.h"
+#include "moe/communicator/gpu_cluster.h"
 #include "moe/communicator/handed_inputs.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/launcher_words.h"
+#include "moe/communicator/local.h"
 #include "moe/communicator/mpi_job.h"
 #include "moe/communicator/node_name.h"
 #include "moe/communicator/option_facts.h"
@@ -80,6 +82,32 @@ int do_together(const Job& job, Communicator& world, const std::function<void()>
   }
 }
 
+/// Runs `work` on threads of this process. Throws the exception of the rank that failed first, when
+/// all have ended, and sets `failed` to that rank.
+int work_on_threads(const db::options::InProcess& in_process,
+                    const std::function<int(Communicator&)>& work, std::optional<int>& failed) {
+  set_variables_of_shared_gpu();
+  const auto ranks = static_cast<std::size_t>(in_process.ranks);
+  std::vector<int> codes(ranks);
+  std::vector<std::exception_ptr> thrown(ranks);
+  try {
+    run_local_ranks(gpu_cluster_of(in_process).node_of, [&](Communicator& world) {
+      const auto self = static_cast<std::size_t>(world.rank);
+      try {
+        codes[self] = work(world);
+      } catch (...) {
+        thrown[self] = std::current_exception();
+        throw;
+      }
+    });
+  } catch (...) {
+    const auto by = std::ranges::find(thrown, std::current_exception());
+    if (by != thrown.end()) failed = static_cast<int>(by - thrown.begin());
+    throw;
+  }
+  return std::ranges::max(codes);
+}
+
 std::string own_build(const JobInputs& inputs) {
   const auto found = std::ranges::find(inputs.given, kBuildKey, &InputFact::key);
   return found == inputs.given.end() ? "" : found->value;
@@ -119,7 +147,7 @@ int run_job(const Job& job, char** argv, const JobInputs& inputs,
             const std::function<int(Communicator& world)>& work) {
   const bool is_handed = tell_launcher();
   leave_openmp_place();
-  std::optional<int> rank;
+  std::optional<int> rank, thread;  // of this process; the one whose thread has failed
   // An error that every rank throws needs one message, and no rank has to be told.
   const auto tell = [&](const std::exception& error) {
     spdlog::error(words_of(error));
@@ -153,6 +181,7 @@ int run_job(const Job& job, char** argv, const JobInputs& inputs,
       const std::string read = inputs.read();
       inputs.take(read, 0);
       stop_when_asked();
+      if (job.in_process) return work_on_threads(job.in_process, work, thread);
       world = join_ranks(job, argv,
                          to_text(HandedInputs{node_name() + ", where the job was started",
                                               own_build(inputs), read}));
@@ -173,7 +202,7 @@ int run_job(const Job& job, char** argv, const JobInputs& inputs,
   } catch (const Disagreement& error) {
     code = end_together(error);
   } catch (const std::exception& error) {
-    end_job(job, rank, error);
+    end_job(job, thread ? thread : rank, error);
   }
   finalize_mpi();
   return code;

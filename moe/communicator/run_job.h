@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "db/console/in_process.h"
 #include "db/console/launcher.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/same_inputs.h"
@@ -21,6 +22,8 @@ struct Job {
   /// mpirun, in the process that starts it; in a job of somebody else's mpirun, on every rank that
   /// gives up.
   std::function<void(const Outcome&)> failed{};
+  /// Where it has ranks, they are threads of this process, and the three above say nothing.
+  db::options::InProcess in_process{};
 };
 
 /// What a program works with, and how it comes to the ranks.
@@ -39,7 +42,8 @@ struct JobInputs {
 /// where this process starts them. Ranks whose inputs differ do not begin: all end with 2.
 /// `work` runs on every rank and returns the exit code. Exceptions that all ranks throw together
 /// (Stopped, NotFinite, CheckpointError, LostOutput, Disagreement) are reported once, by rank 0.
-/// After any other exception of `work` this rank names itself and ends the whole job.
+/// After any other exception of `work` this rank names itself and ends the whole job; one that is a
+/// thread does so when all others have ended too.
 ///
 /// May replace this process by mpirun (launch.h): call it before anything is written or any thread
 /// is started.

@@ -176,6 +176,7 @@ void make_communicators(RunState& state) {
 
   state.issued_before.assign(state.program.ops.size(), {});
   if (!on_device || !state.options.device_world) return;
+  if (!state.options.device_world->needs_issue_order()) return;
   const std::vector<int> before = issued_before(state.program);
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] >= 0) state.issued_before[i].push_back(before[i]);

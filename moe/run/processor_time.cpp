@@ -17,6 +17,14 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+/// Ranks that are threads of one process use its time together.
+bool is_first_of_process(std::span<const RankInfo> ranks, std::size_t rank) {
+  const RankInfo& self = ranks[rank];
+  return self.pid == 0 || std::ranges::none_of(ranks.first(rank), [&](const RankInfo& earlier) {
+           return earlier.machine == self.machine && earlier.pid == self.pid;
+         });
+}
+
 double tick_s() { return 1 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
 }  // namespace
@@ -50,7 +58,9 @@ std::vector<double> shares_of_others(std::span<const ProcessorTime> used,
     const ProcessorTime& mine = used[rank];
     double others_s = mine.busy_s - mine.processors * tick_s();
     for (std::size_t other = 0; other < ranks.size(); ++other) {
-      if (ranks[other].machine == ranks[rank].machine) others_s -= used[other].own_s;
+      if (ranks[other].machine != ranks[rank].machine || !is_first_of_process(ranks, other))
+        continue;
+      others_s -= used[other].own_s;
     }
     const double available_s = mine.at_s * mine.processors;
     shares.push_back(available_s > 0 ? std::clamp(others_s / available_s, 0.0, 1.0) : 0);

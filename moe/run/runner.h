@@ -64,7 +64,8 @@ struct RunOptions {
   bool record_spans = true;
   /// Waits after each op until it has ended, so that an error of a device names the op it is of.
   bool check_each_op = false;
-  /// NCCL over the same ranks; without it, messages between devices go through the host.
+  /// A communicator of devices over the same ranks, as NCCL; without it, messages between devices go
+  /// through the host.
   Communicator* device_world = nullptr;
 };
 

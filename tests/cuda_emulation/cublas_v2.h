@@ -32,6 +32,8 @@ const char* cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+/// How many multiprocessors a product is made for, of which there are none here.
+cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors);
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 
 /// Column-major: C = alpha op(A) op(B) + beta C, `batch` times. Factors are read from host memory

@@ -46,3 +46,12 @@ for fault in event:1 event:10 event:200 event:400; do
   [[ $code == 124 ]] || fail "$fault: exit code $code"
   says "$fault" 'rank 0: [a-z].*: waited 1[.0-9]* s for'
 done
+
+# A rank that is a thread ends all others, within the limit of its wait.
+in_one_gpu=(--ranks-in-process 4 --ranks-per-node 2)
+code=$(trains kernel:200 "${in_one_gpu[@]}")
+[[ $code == 1 ]] || fail "kernel:200 in one GPU: exit code $code"
+says "kernel:200 in one GPU" 'rank [0-3]: .*cudaErrorIllegalAddress'
+code=$(trains event:400 "${in_one_gpu[@]}")
+[[ $code == 124 || $code == 1 ]] || fail "event:400 in one GPU: exit code $code"
+says "event:400 in one GPU" 'rank [0-3]:? .*waited 1[.0-9]* s'

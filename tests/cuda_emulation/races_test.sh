@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: races_test.sh BUILD [PART...]: the tests of the device in software with its module under the thread sanitizer, in
-# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, streams, trainings, four_ranks, nccl; all of
+# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, streams, trainings, four_ranks, one_gpu, nccl; all of
 # them by default.
 set -euo pipefail
 build=$1
@@ -10,6 +10,7 @@ parts='kernels 1 CudaKernels.InDouble*
 streams 1 CudaTraining.*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*:*EndsAWait*
 trainings 1 */CudaTraining.*-*/2
 four_ranks 1 */CudaTraining.*/2
+one_gpu 1 GpuCluster.ComputesWhat*:GpuCluster.TwoStreams*:GpuCluster.PacedTransfers*
 nccl 2 NcclCommunicator.*:*OverNccl*'
 for part in "$@"; do
   known=$(cut -d ' ' -f 1 <<< "$parts")

@@ -33,6 +33,18 @@ TEST(Network, OfABoxTellsTheCardsOfANode) {
   EXPECT_EQ(cards_per_node(""), std::nullopt);
 }
 
+TEST(Network, InOneGpuSaysSoAndWhatIsPaced) {
+  EXPECT_EQ(one_gpu_network({4, 2, 200, 400}), "paced, one GPU: 200 Gbit/s, inside 400 Gbit/s");
+  EXPECT_EQ(one_gpu_network({4, 1, 25.5, 400, 8}),
+            "paced, one GPU: 25.5 Gbit/s, copies by 8 blocks");
+  EXPECT_EQ(one_gpu_network({2, 2, 200, 0}), "one GPU, not paced") << "its ranks are one node";
+  EXPECT_EQ(cards_per_node(one_gpu_network({4, 2})), 1);
+  EXPECT_TRUE(is_one_gpu_network(one_gpu_network({2, 2, 200, 0})));
+  EXPECT_FALSE(is_box_network(one_gpu_network({4, 2})));
+  EXPECT_TRUE(are_other_networks(one_gpu_network({4, 2}), "", 1))
+      << "its nodes are on one computer";
+}
+
 TEST(Network, OfAComputerAreTheCardsWhoseRateIsKnown) {
   const TemporaryDirectory directory;
   const std::filesystem::path system = directory.path();

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "db/console/in_process.h"
 #include "db/console/launcher.h"
 #include "db/console/options.h"
 #include "tuner/commands/declare.h"
@@ -151,6 +152,7 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action) {
   }
   command->get_option("--retry-failed")->needs(command->get_option("--resume"));
   options::add_launcher(*command, arguments.study.job.launcher, "Runs");
+  options::add_in_process(*command, arguments.study.job.in_process, "Runs");
   options::add_output(*command, arguments.output);
   options::set_footer(*command,
                       "moe-tune study degrees --model tiny --ranks 2 --db results.db \\\n"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "db/listings.h"
-#include "db/network.h"
 #include "moe/communicator/mpi_job.h"
 #include "moe/errors.h"
 #include "moe/source_tree.h"
@@ -41,7 +40,9 @@ void print_trials(const Arguments& arguments) {
 
 int ranks_of_study(const Arguments& arguments) {
   const std::string& hostfile = arguments.study.job.launcher.hostfile;
-  const auto ranks = moe::ranks_or_allocation(arguments.scenario.ranks, hostfile);
+  const db::options::InProcess& in_process = arguments.study.job.in_process;
+  const auto ranks =
+      moe::ranks_of(arguments.scenario.ranks, hostfile, in_process, arguments.study.job.device);
   if (ranks || hostfile.empty()) return ranks.value_or(1);
   throw moe::InputError(
       fmt::format("--hostfile {}: expected slots=N on every line, or --ranks", hostfile));
@@ -61,7 +62,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.planners = parse_planners(arguments.planners);
   options.argv.assign(argv, argv + argc);
   options.say = [](const std::string& text) { spdlog::info(text); };
-  if (const std::string network = db::this_network(); !network.empty()) {
+  if (const std::string network = options.job.network(); !network.empty()) {
     spdlog::info("network: {}", network);
   }
   moe::stop_when_asked();

@@ -109,7 +109,8 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
 
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted) {
   const db::Connection connection = db::open_reader(database);
-  const MeasuredPlace here = this_place(db::this_machine());
+  const MeasuredPlace here =
+      this_place(db::this_machine(), wanted.network.empty() ? db::this_network() : wanted.network);
   if (auto of_study = costs_of_study(connection, wanted, here)) return *of_study;
   if (auto fitted = fitted_costs(connection, wanted.ranks, wanted.place, here)) return *fitted;
   throw moe::InputError(fmt::format(

@@ -18,6 +18,8 @@ struct CostsWanted {
   /// the only one, or the one that this process runs on.
   std::string place = {};
   std::string model = {};  ///< as a person writes it, for messages
+  /// Between the ranks; empty: that of this process (db::this_network).
+  std::string network = {};
 };
 
 struct MeasuredCosts {

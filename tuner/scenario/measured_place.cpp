@@ -53,8 +53,10 @@ MeasuredPlace place_of_run(const db::Connection& connection, std::int64_t run_id
                   static_cast<int>(nodes.size()));
 }
 
-MeasuredPlace this_place(const db::Machine& machine) {
-  return place_of(machine, db::this_run("here", "", 0, nullptr), 0);
+MeasuredPlace this_place(const db::Machine& machine, const std::string& network) {
+  db::Run here = db::this_run("here", "", 0, nullptr);
+  here.network = network;
+  return place_of(machine, here, 0);
 }
 
 bool is_same_machine(const MeasuredPlace& a, const MeasuredPlace& b) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/network.h"
 #include "db/records.h"
 
 /// Where figures were measured. Figures of two machines or two networks are never one figure.
@@ -24,7 +25,8 @@ struct MeasuredPlace {
 MeasuredPlace place_of_run(const db::Connection& connection, std::int64_t run_id);
 MeasuredPlace place_of(const db::Machine& machine, const db::Run& run, int nodes);
 /// Where this process runs, which may be on several nodes.
-MeasuredPlace this_place(const db::Machine& machine);
+MeasuredPlace this_place(const db::Machine& machine,
+                         const std::string& network = db::this_network());
 
 /// Whether all that is known of both machines is the same. Their names do not matter, as those of
 /// the nodes of a cluster do not.

@@ -97,7 +97,8 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
     }
   }
   MeasuredCosts measured = measured_costs(
-      options.database, {moe::to_json(model), options.ranks, options.layout, place, options.model});
+      options.database,
+      {moe::to_json(model), options.ranks, options.layout, place, options.model, options.network});
   take_cards(settings, measured);
   return measured;
 }

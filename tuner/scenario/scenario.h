@@ -24,6 +24,7 @@ struct ScenarioOptions {
   std::string database;             ///< the database for "measured"
   std::optional<int> ranks;         ///< default: all of the cluster
   std::string layout;               ///< moe::parse_layout; "" = all experts over all ranks
+  std::string network = {};         ///< CostsWanted::network
   std::string routing = "uniform";  ///< make_routings
   /// Keys with other values: of the model ("moe.experts=64", moe::load_model), and of the cluster
   /// ("cluster.nodes=4", load_cluster).

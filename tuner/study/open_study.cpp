@@ -57,7 +57,7 @@ OpenStudy::OpenStudy(db::Connection& connection, StudyOptions& options, const mo
   if (found) {
     study = *found;
     check_same_inputs(study, options, groups.layout, given);
-    warn(check_begun_here(connection, study, this_place(machine)));
+    warn(check_begun_here(connection, study, this_place(machine, options.job.network())));
   } else {
     study = new_study(options, groups, given);
   }
@@ -95,6 +95,7 @@ void OpenStudy::begin(const db::Machine& machine, bool exists) {
   for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
   db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
   run.device = options_.job.device;
+  run.network = options_.job.network();
   run.ranks = options_.job.ranks;
   run.layout = study.layout;
   run.model_json = study.model_json;

@@ -137,10 +137,11 @@ class StudyRun {
   bool take_costs_of_others() {
     try {
       Profile profile;
-      profile.machine =
-          measured_costs(options_.job.database,
-                         {open_.study.model_json, options_.job.ranks, options_.job.layout})
-              .costed;
+      profile.machine = measured_costs(options_.job.database, {.model_json = open_.study.model_json,
+                                                               .ranks = options_.job.ranks,
+                                                               .layout = options_.job.layout,
+                                                               .network = options_.job.network()})
+                            .costed;
       profile.groups = planned_.groups;
       profile.routings = {planned_.expected_routing()};
       planned_.take(profile);

@@ -108,7 +108,7 @@ void StudyPredictions::adopt_costs() {
   std::vector<db::Fit> fits = changed_fits(before, planned_.machine.costs, options_.job.ranks);
   for (db::Fit& fit : fits) {
     fit.run_id = open_.run_id;
-    fit.network = db::this_network();
+    fit.network = options_.job.network();
     fit.nodes = planned_.machine.cluster.nodes;
   }
   db::Transaction transaction(connection_, "store a profile");

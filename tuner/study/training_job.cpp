@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -199,8 +200,6 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
                                 job.model,
                                 "--steps",
                                 std::to_string(steps),
-                                "--ranks",
-                                std::to_string(job.ranks),
                                 "--schedule",
                                 "-",
                                 "--db",
@@ -219,6 +218,11 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
     argv.emplace_back(option);
     argv.push_back(value);
   };
+  if (job.in_process) {
+    std::ranges::copy(job.in_process.words(), std::back_inserter(argv));
+  } else {
+    add("--ranks", std::to_string(job.ranks));
+  }
   for (const std::string& setting : job.settings) add("--set", setting);
   if (!job.layout.empty()) add("--layout", job.layout);
   if (!job.launcher.command.empty()) add("--launcher", job.launcher.command);
@@ -235,7 +239,7 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
   const moe::ChildResult child = moe::run_child(argv, time_limit_s, alive, lines);
   std::vector<JobResult> results =
       classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
-  if (!may_be_a_lost_node(results.front())) return results;
+  if (job.in_process || !may_be_a_lost_node(results.front())) return results;
   const std::string silent = why_hosts_are_silent(job.ranks, job.launcher, alive);
   if (silent.empty()) return results;
   for (JobResult& result : results) {

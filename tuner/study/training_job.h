@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "db/console/in_process.h"
 #include "db/console/launcher.h"
+#include "db/network.h"
 #include "moe/child.h"
 #include "moe/passes/schedule.h"
 
@@ -25,6 +27,7 @@ struct TrainingJob {
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   db::options::Launcher launcher{};
+  db::options::InProcess in_process{};  ///< its ranks are threads of one process, if it has any
   int steps = 20;
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
@@ -32,6 +35,11 @@ struct TrainingJob {
   std::int64_t memory_limit_bytes = 0;
   double copy_gbps = 0;  ///< rate of copies to the host's memory; 0 = unlimited
   std::vector<std::string> data;
+
+  /// Between the ranks.
+  std::string network() const {
+    return in_process ? db::one_gpu_network(in_process) : db::this_network();
+  }
 };
 
 /// The result of a run of moe-train under one schedule.

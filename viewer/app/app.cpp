@@ -9,6 +9,7 @@
 #include <string>
 
 #include "db/error.h"
+#include "db/network.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -50,9 +51,10 @@ std::string run_text(const App& app, const RunRow& run) {
   const char* dash = app.fonts.symbols ? "\u2013" : "-";
   const std::string planner = run.planner.empty() ? "" : ", " + run.planner;
   const std::string divided = divided_text(run.layout);
-  return fmt::format("run {}  {}  {} {}{}, {} rank{}{} on {}", run.id, dash, run.kind, run.name,
+  const std::string paced = db::is_one_gpu_network(run.network) ? ", " + run.network : "";
+  return fmt::format("run {}  {}  {} {}{}, {} rank{}{} on {}{}", run.id, dash, run.kind, run.name,
                      planner, run.ranks, run.ranks == 1 ? "" : "s",
-                     divided.empty() ? "" : " (" + divided + ")", run.device);
+                     divided.empty() ? "" : " (" + divided + ")", run.device, paced);
 }
 
 void draw_bar(App& app, Rect area) {

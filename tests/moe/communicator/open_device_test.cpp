@@ -62,7 +62,7 @@ TEST(OpenDevice, SharesOutTheProcessorAmongTheRanksOfTheMachine) {
   EXPECT_GT(alone, 0);
   run_local_ranks(3, [&](Communicator& world) {
     const OpenDevice device = open_device(world, survey_ranks(world), {});
-    EXPECT_EQ(device.nccl, nullptr);
+    EXPECT_EQ(device.world, nullptr);
     EXPECT_EQ(device.backend->native_stream(Stream::compute), nullptr);
     EXPECT_EQ(device.memory_bytes, alone / 3);
   });

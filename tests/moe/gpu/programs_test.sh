@@ -74,6 +74,26 @@ else  # on a device in software experiments/gpu runs moe-bench
   grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "moe-bench all finds wrong values"
 fi
 
+# A cluster in one GPU: ranks are threads of the program.
+for nodes in "2" "2 --ranks-per-node 2" "4 --ranks-per-node 2 --nic-gbps 40 --intra-gbps 80 --copy-blocks 4"; do
+  # shellcheck disable=SC2086
+  same "$(losses --device "$device" --schedule "$folder/schedule.json" --ranks-in-process $nodes)" "$cpu" ||
+    fail "losses change with --ranks-in-process $nodes"
+done
+grep -q 'in one GPU: paced, one GPU: 40 Gbit/s, inside 80 Gbit/s, copies by 4 blocks' "$folder/err" ||
+  fail "nobody says that links are paced: $(cat "$folder/err")"
+expect 0 "$train" --model micro --steps 1 --device "$device" --ranks-in-process 2 --db "$folder/threads.db"
+[[ $(sqlite3 "$folder/threads.db" "SELECT network FROM run") == 'paced, one GPU: 200 Gbit/s' ]] ||
+  fail "a run in one GPU is stored as one on another network"
+expect 0 "$bench" collectives --device "$device" --ranks-in-process 4 --ranks-per-node 2 --sizes 64K --budget 0.05
+grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "collectives in one GPU are wrong"
+expect 2 "$train" --model micro --ranks-in-process 2
+grep -q 'expected --device cuda' "$folder/err" || fail "ranks of processors are threads"
+expect 2 "$train" --model micro --device "$device" --ranks-in-process 3 --ranks-per-node 2
+expect 2 "$train" --model micro --device "$device" --ranks 2 --nic-gbps 40
+expect 3 "$train" --model micro --steps 1 --device "$device" --ranks-in-process 2 --memory-limit 4K
+grep -q 'rank [01]: .*more than the limit' "$folder/err" || fail "no word about memory: $(cat "$folder/err")"
+
 if ! command -v mpirun > /dev/null; then
   echo "mpirun is not installed: --ranks is not tested"
   exit 0

@@ -28,6 +28,14 @@ TEST(ProcessorTime, EveryMachineTellsOfItsOwn) {
               ElementsAre(DoubleNear(0, 1e-2), DoubleNear(0.5, 1e-3)));
 }
 
+TEST(ProcessorTime, RanksOfOneProcessUseItsTimeTogether) {
+  std::vector<RankInfo> threads = on_machines({0, 0});
+  for (RankInfo& rank : threads) rank.pid = 7;
+  const ProcessorTime process{100, 300, 100, 4};
+  EXPECT_THAT(shares_of_others(std::vector{process, process}, threads),
+              ElementsAre(DoubleNear(0.5, 1e-3), DoubleNear(0.5, 1e-3)));
+}
+
 TEST(ProcessorTime, ATickIsNobodys) {
   EXPECT_THAT(shares_of_others(std::vector{ProcessorTime{0.01, 0.02, 0.005, 2}}, on_machines({0})),
               ElementsAre(0))

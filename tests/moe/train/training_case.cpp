@@ -7,6 +7,7 @@
 #include <set>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/local.h"
 #include "moe/kernels/bf16.h"
 #include "moe/model/iteration.h"
 #include "moe/train/change_program.h"
@@ -154,7 +155,7 @@ RankOutcome train_rank(const Model& model, const Schedules& schedules, const Gro
   for (auto* losses : {&outcome.losses, &outcome.auxiliary_losses, &outcome.z_losses}) {
     losses->resize(static_cast<std::size_t>(steps));
   }
-  options.memory_limit_bytes = std::int64_t{1} << 30;
+  if (options.memory_limit_bytes == 0) options.memory_limit_bytes = std::int64_t{1} << 30;
   const Program iteration = build_iteration(model, groups, world.rank);
   Runner runner(apply(iteration, schedules.at(0)), groups, backend, world, options);
   initialize_parameters(runner, model.seed);
@@ -251,6 +252,22 @@ Outcome train_in_turn(const Model& model, const Schedules& schedules, const Grou
   std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
   run_local_ranks(groups.ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_backend();
+    ranks[static_cast<std::size_t>(world.rank)] =
+        train_rank(model, schedules, groups, steps, world, *backend, options);
+  });
+  return join_ranks(std::move(ranks), groups, steps);
+}
+
+Outcome train_in_one_gpu(const Model& model, const Schedules& schedules, const Groups& groups,
+                         int steps, const GpuCluster& cluster) {
+  std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
+  run_local_ranks(cluster.node_of, [&](Communicator& world) {
+    std::vector<int> all;
+    for (int rank = 0; rank < world.size; ++rank) all.push_back(rank);
+    const std::unique_ptr<Backend> backend = make_cuda_backend(0, 60, {world.rank, world.size});
+    const auto device = make_gpu_cluster_communicator(world.split(all), cluster, 0);
+    const RunOptions options{.memory_limit_bytes = std::int64_t{1} << 26,
+                             .device_world = device.get()};
     ranks[static_cast<std::size_t>(world.rank)] =
         train_rank(model, schedules, groups, steps, world, *backend, options);
   });

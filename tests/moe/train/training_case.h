@@ -81,6 +81,9 @@ Outcome train_in_turn(
     const MakeBackend& make_backend = [] { return make_cpu_backend(1); },
     const RunOptions& options = {});
 
+/// The same on one CUDA device that is a cluster of all ranks.
+Outcome train_in_one_gpu(const Model& model, const Schedules& schedules, const Groups& groups,
+                         int steps, const GpuCluster& cluster);
 /// The same on a CUDA device for each rank, which send over NCCL.
 Outcome train_over_nccl(const Model& model, const Schedule& schedule, const Groups& groups,
                         int steps);
