@@ -7,6 +7,7 @@
 #include "db/measurement_samples.h"
 #include "db/records.h"
 #include "db/run_links.h"
+#include "db/run_products.h"
 
 /// The one place that says which struct of records.h is which table, and which field which column.
 /// Reading and writing are generated from it; a test compares it with schema.sql and timelines.sql.
@@ -109,6 +110,15 @@ struct Table<RunLink> {
       Column{"busy_s", &RunLink::busy_s},
       Column{"bandwidth_bytes_per_s", &RunLink::bandwidth_bytes_per_s},
       Column{"relative_error", &RunLink::relative_error}};
+};
+
+template <>
+struct Table<RunProduct> {
+  static constexpr const char* name = "run_product";
+  static constexpr std::tuple columns{
+      Column{"run_id", &RunProduct::run_id},         Column{"library", &RunProduct::library},
+      Column{"product", &RunProduct::product},       Column{"algorithm", &RunProduct::algorithm},
+      Column{"duration_s", &RunProduct::duration_s}, Column{"unasked_s", &RunProduct::unasked_s}};
 };
 
 template <>

@@ -116,6 +116,21 @@ CREATE TABLE run_link (
   PRIMARY KEY (run_id, from_rank, to_rank)
 ) STRICT, WITHOUT ROWID;
 
+-- How a training's devices carried out a matrix product: by which of the algorithms of their library.
+-- library: what multiplied, and on what. algorithm: the library's own text, '' for the one that it took
+-- unasked. duration_s: how long that took when it was timed, and unasked_s, how long the one that the
+-- library took unasked.
+CREATE TABLE run_product (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  library TEXT NOT NULL,
+  product TEXT NOT NULL,
+  algorithm TEXT NOT NULL,
+  duration_s REAL NOT NULL CHECK (duration_s >= 0),
+  unasked_s REAL NOT NULL CHECK (unasked_s >= 0),
+  PRIMARY KEY (run_id, library, product)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_product_by_library ON run_product (library);
+
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
 -- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops counts

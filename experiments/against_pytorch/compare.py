@@ -12,7 +12,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Enough steps for a median; a turn lasts seconds.
-STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4, "gpu-layer": 20}
+STEPS = {"tiny": 60, "box-small": 5, "real-small": 5, "wide": 4, "gpu-layer": 20, "mixtral-layer": 20,
+         "small-experts-layer": 20}
 
 
 WARMUP = 3  # as in pytorch_step.py

@@ -22,6 +22,10 @@ sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import make_golden as golden  # noqa: E402
 
 WARMUP = 3  # as in compare.py
+# Keys of a model file: those of golden.Model, and those of the functions there.
+KEYS = ("d_model", "d_hidden", "heads", "blocks", "moe_every", "key_value_heads", "norm", "positions", "rotary_base", "biases",
+        "expert", "d_expert")
+OTHER_KEYS = ("vocabulary", "sequence_length", "experts", "choices", "capacity_groups", "capacity_factor", "auxiliary_weight")
 MODEL = golden.Model()  # what --check compares; a model file's otherwise
 
 
@@ -30,16 +34,18 @@ def take_sizes(path):
     global MODEL
     sections = tomllib.loads(path.read_text())
     model, moe, training = (sections.get(name, {}) for name in ("model", "moe", "training"))
-    golden.V, golden.L = model.get("vocabulary", 256), model["sequence_length"]
-    MODEL = golden.Model(d_model=model["d_model"], d_hidden=model["d_hidden"], heads=model["heads"],
-                         blocks=model["blocks"], moe_every=moe.get("moe_every", 2))
-    golden.E = moe["experts"]
-    golden.CAPACITY_GROUPS = moe.get("capacity_groups", 1)
-    golden.AUXILIARY_WEIGHT = moe.get("auxiliary_weight", 0.01)
+    keys = model | moe
+    others = keys.keys() - set(KEYS + OTHER_KEYS)
+    assert not others, f"{path}: not here: {', '.join(sorted(others))}"
+    assert training.get("optimizer", "adam") == "adam"
+    golden.V, golden.L = keys.get("vocabulary", 256), keys["sequence_length"]
+    MODEL = golden.Model(**{key: keys[key] for key in KEYS if key in keys})
+    golden.E = keys["experts"]
+    golden.CAPACITY_GROUPS = keys.get("capacity_groups", 1)
+    golden.AUXILIARY_WEIGHT = keys.get("auxiliary_weight", 0.01)
     golden.B = training["global_batch"]
     golden.LEARNING_RATE = training.get("learning_rate", 1e-3)
-    assert training.get("optimizer", "adam") == "adam"
-    factor = moe.get("capacity_factor", "dropless")
+    factor = keys.get("capacity_factor", "dropless")
     return moe.get("choices", 1), None if factor == "dropless" else factor
 
 
@@ -61,12 +67,44 @@ def start_parameters():
     return parameters
 
 
+def linear(x, p, weight, bias):
+    """x W + b in one call, where there is a bias."""
+    return torch.addmm(p[bias], x, p[weight]) if bias in p else x @ p[weight]
+
+
+def turned(x):
+    """As make_golden's, of q and k [B, heads, L, W] and in their type."""
+    half = x.shape[-1] // 2
+    rates = MODEL.rotary_base ** (-torch.arange(half, device=x.device) / half)
+    angles = torch.arange(x.shape[-2], device=x.device)[:, None] * rates
+    cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], -1)
+
+
 def attention(x, p, b):
     B, L, M = x.shape
-    qkv = torch.addmm(p[b + "attention.qkv.bias"], x.reshape(B * L, M), p[b + "attention.qkv.weight"])
-    q, k, v = qkv.view(B, L, 3, MODEL.heads, M // MODEL.heads).permute(2, 0, 3, 1, 4)
-    y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B * L, M)
-    return torch.addmm(p[b + "attention.output.bias"], y, p[b + "attention.output.weight"]).view(B, L, M)
+    width = M // MODEL.heads
+    qkv = linear(x.reshape(B * L, M), p, b + "attention.qkv.weight", b + "attention.qkv.bias")
+    heads = [MODEL.heads, MODEL.key_value_heads, MODEL.key_value_heads]
+    q, k, v = (t.transpose(1, 2) for t in qkv.view(B, L, -1, width).split(heads, 2))
+    if MODEL.positions == "rotary":
+        q, k = turned(q), turned(k)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=MODEL.key_value_heads < MODEL.heads)
+    y = y.transpose(1, 2).reshape(B * L, M)
+    return linear(y, p, b + "attention.output.weight", b + "attention.output.bias").view(B, L, M)
+
+
+def network(x, p, name, which=""):
+    """A dense network, or the expert `which`, whose tensors are those of apart()."""
+    def layer(y, part):
+        if which == "":
+            return linear(y, p, f"{name}.{part}.weight", f"{name}.{part}.bias")
+        return linear(y, p, f"{name}{part}{which}", f"{name}{part}.bias{which}")
+
+    up = layer(x, "up")
+    hidden = F.silu(layer(x, "gate")) * up if MODEL.expert == "mixtral" else F.gelu(up, approximate="tanh")
+    return layer(hidden, "down")
 
 
 def kept(expert, capacity):
@@ -81,7 +119,7 @@ def mixture(x, p, b, choices, capacity):
     with torch.autocast(x.device.type, enabled=False):  # routers compute in float32
         probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
     weight, expert = probabilities.topk(choices, dim=-1)
-    if choices == 2:
+    if choices > 1:
         weight = weight / weight.sum(-1, keepdim=True)
     asked = torch.bincount(expert.flatten(), minlength=golden.E).to(x.dtype) / expert.numel()
     auxiliary = golden.E * (asked * probabilities.mean(0)).sum()
@@ -93,11 +131,7 @@ def mixture(x, p, b, choices, capacity):
     rows = torch.bincount(chosen, minlength=golden.E + 1).tolist()[:golden.E]
     order = order[:sum(rows)]
     token = order // choices
-    outputs = []
-    for e, part in enumerate(x[token].split(rows)):
-        hidden = torch.addmm(p[b + f"up.bias{e}"], part, p[b + f"up{e}"])
-        hidden = F.gelu(hidden, approximate="tanh")
-        outputs.append(torch.addmm(p[b + f"down.bias{e}"], hidden, p[b + f"down{e}"]))
+    outputs = [network(part, p, b, e) for e, part in enumerate(x[token].split(rows))]
     share = weight.flatten()[order].unsqueeze(1)
     return torch.zeros_like(x).index_add(0, token, (torch.cat(outputs) * share).to(x.dtype)), auxiliary
 
@@ -118,7 +152,9 @@ def apart(parameters):
 
 def forward(p, tokens, targets, choices, capacity):
     B, L, M = golden.B, golden.L, MODEL.d_model
-    x = F.embedding(tokens, p["token_table"]) + p["position_table"]
+    x = F.embedding(tokens, p["token_table"])
+    if MODEL.positions == "learned":
+        x = x + p["position_table"]
     auxiliary = []
     for i in range(MODEL.blocks):
         b = f"block{i}."
@@ -128,16 +164,23 @@ def forward(p, tokens, targets, choices, capacity):
             y, loss = mixture(normed, p, b, choices, capacity)
             auxiliary.append(loss)
         else:
-            hidden = F.gelu(torch.addmm(p[b + "ffn.up.bias"], normed, p[b + "ffn.up.weight"]), approximate="tanh")
-            y = torch.addmm(p[b + "ffn.down.bias"], hidden, p[b + "ffn.down.weight"])
+            y = network(normed, p, b + "ffn")
         x = x + y.view(B, L, M)
     logits = golden.norm(MODEL, x, p, "final_norm").reshape(B * L, M) @ p["head.weight"]
     return F.cross_entropy(logits.float() if logits.dtype == torch.bfloat16 else logits, targets.flatten()), auxiliary
 
 
 def check():
-    """Losses and the sum of all gradients of make_golden's own cases, in float64."""
+    """Losses and the sum of all gradients of make_golden's own cases, and of Mixtral's parts, in float64."""
+    global MODEL
     torch.set_default_dtype(torch.float64)
+    mixtral = golden.Model(key_value_heads=1, norm="rms_norm", positions="rotary", biases=False, expert="mixtral", d_expert=24)
+    for MODEL in (golden.Model(), mixtral):
+        check_model()
+    print("pytorch_step.py computes what make_golden.py does")
+
+
+def check_model():
     generator = torch.Generator().manual_seed(1)
     start = golden.make_parameters(MODEL, generator)
     text = torch.randint(0, golden.V, (golden.B, golden.L + 1), generator=generator)
@@ -156,7 +199,6 @@ def check():
             sums.append([loss.item(), *(a.item() for a in auxiliary), squares])
         worst = max(abs(a - b) / abs(a) for a, b in zip(*sums))
         assert worst < 1e-12, f"{choices} choices, capacity {capacity}: {sums}"
-    print("pytorch_step.py computes what make_golden.py does")
 
 
 def main():

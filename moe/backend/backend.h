@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/backend/product_ways.h"
 #include "moe/errors.h"
 #include "moe/kernels/bound_op.h"
 #include "moe/kernels/initial_values.h"
@@ -104,6 +105,16 @@ class Backend {
     const BoundOp* const one = &op;
     execute_together({&one, 1});
   }
+
+  /// What multiplies, and on what: "cuBLAS 130100 on NVIDIA H200, 132 multiprocessors". Ways of one
+  /// are of use to the same alone. "" where each product has one way.
+  virtual std::string multiplies_by() { return ""; }
+  /// The fastest way of each product, timed one by one on random numbers. Products for which there
+  /// is no memory, or that have one way, are left out. Called when nothing runs.
+  virtual std::vector<ProductWay> time_products(std::span<const Product>) { return {}; }
+  /// Products are carried out in these ways from now on (way_of), others as the library chooses.
+  /// Called when nothing runs.
+  virtual void take_ways(std::vector<ProductWay>) {}
 
   /// Marks the present end of a stream. Later work on another stream can wait for the mark, and its
   /// time can be read where it is `timed`; without it is cheaper on a device.

@@ -13,6 +13,7 @@
 #include "db/console/log.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cuda/device_part.cuh"
+#include "moe/backend/cuda/gemm.cuh"
 #include "moe/backend/cuda_check.cuh"
 #include "moe/backend/cuda_exec.cuh"
 #include "moe/backend/cuda_marks.cuh"
@@ -174,6 +175,19 @@ class CudaBackend : public Backend {
       last = first;
     }
     return begin;
+  }
+
+  std::string multiplies_by() override {
+    return "cuBLAS " + std::to_string(cublasLtGetVersion()) + " on " + name() + ", " +
+           std::to_string(at(Stream::compute).multiprocessors()) + " multiprocessors";
+  }
+  std::vector<ProductWay> time_products(std::span<const Product> products) override {
+    use_device();
+    return moe::time_products(at(Stream::compute), waits_, products);
+  }
+  void take_ways(std::vector<ProductWay> ways) override {
+    use_device();
+    at(Stream::compute).take_ways(std::move(ways));
   }
 
   Mark record(Stream stream, bool timed) override {

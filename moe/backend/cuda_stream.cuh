@@ -5,9 +5,11 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "moe/backend/cuda/chosen_ways.cuh"
 #include "moe/backend/cuda/device_part.cuh"
 #include "moe/backend/cuda/fused_attention.cuh"
 #include "moe/backend/cuda_wait.cuh"
@@ -33,7 +35,9 @@ class DeviceStream {
  public:
   /// Blocks of kernels of communication start before those of other streams that wait for room on
   /// the device, since other ranks wait for them too.
-  DeviceStream(DeviceWaits& waits, Stream which, const DevicePart& part) : waits_(&waits) {
+  /// `waits` and `part` must outlive it.
+  DeviceStream(DeviceWaits& waits, Stream which, const DevicePart& part)
+      : waits_(&waits), part_(&part) {
     const bool first = which == Stream::inter_node || which == Stream::intra_node;
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -100,6 +104,52 @@ class DeviceStream {
   }
   FusedAttention* fused_attention() const { return fused_attention_.get(); }
 
+  /// Of products on this stream.
+  ChosenWays& ways() { return ways_; }
+  /// Chooses them, with streams beside this one where a group of products is to be carried out so.
+  void take_ways(std::vector<ProductWay> ways) {
+    const bool beside = std::ranges::any_of(
+        ways, [](const ProductWay& way) { return way.algorithm == kSideBySide; });
+    if (beside) {
+      make_sides();
+    } else {
+      sides_.clear();
+    }
+    for (DeviceStream& side : sides_) side.ways_.take(ways);
+    ways_.take(std::move(ways));
+  }
+  static constexpr std::string_view kSideBySide = "side by side";
+
+  /// Streams beside this one, for products that do not fill the device. Each takes as much of its
+  /// memory as this one.
+  void make_sides() {
+    constexpr std::size_t kSides = 3;
+    while (sides_.size() < kSides) {
+      DeviceStream& side = sides_.emplace_back(*waits_, Stream::compute, *part_);
+      side.blas();
+      side.make_blas_memory();
+      side.joined_ = make_event(cudaEventDisableTiming);
+    }
+    if (!joined_) joined_ = make_event(cudaEventDisableTiming);
+  }
+  /// Calls f(stream) with this stream and those beside it in turn, `count` times. The work begins
+  /// after all that was enqueued here before, and what is enqueued here later begins after it.
+  template <class F>
+  void side_by_side(std::size_t count, F f) {
+    check(cudaEventRecord(joined_.get(), get()), "cudaEventRecord");
+    for (DeviceStream& side : sides_) {
+      check(cudaStreamWaitEvent(side.get(), joined_.get(), 0), "cudaStreamWaitEvent");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t turn = i % (sides_.size() + 1);
+      f(turn == 0 ? *this : sides_[turn - 1], i);
+    }
+    for (DeviceStream& side : sides_) {
+      check(cudaEventRecord(side.joined_.get(), side.get()), "cudaEventRecord");
+      check(cudaStreamWaitEvent(get(), side.joined_.get(), 0), "cudaStreamWaitEvent");
+    }
+  }
+
   /// Makes the pinned buffers before the first iteration: an allocation may wait for all that runs
   /// on the device, even for kernels of NCCL that wait for other ranks.
   void make_staging() {
@@ -112,16 +162,18 @@ class DeviceStream {
     blas_memory_.leak();
     (void)fused_attention_.release();
     for (Staging& staging : staging_) staging.memory.leak();
+    for (DeviceStream& side : sides_) side.leak();
   }
 
-  /// Does not wait for the copy: a later one waits for the buffer.
+  /// Does not wait for the copy. Copies of few bytes lie in one buffer side by side, and wait for
+  /// earlier ones only where both buffers are full.
   void post(std::byte* device, std::span<const std::byte> host) {
-    in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
-      std::memcpy(staging.memory.get(), host.data() + begin, bytes);
-      check(cudaMemcpyAsync(device + begin, staging.memory.get(), bytes, cudaMemcpyHostToDevice,
-                            get()),
-            "cudaMemcpyAsync to the device");
-    });
+    in_steps(host.size(), false,
+             [&](std::size_t begin, std::size_t bytes, const Staging&, void* at) {
+               std::memcpy(at, host.data() + begin, bytes);
+               check(cudaMemcpyAsync(device + begin, at, bytes, cudaMemcpyHostToDevice, get()),
+                     "cudaMemcpyAsync to the device");
+             });
   }
 
   /// Uses two buffers: while one is copied to `host`, the other is filled.
@@ -134,17 +186,17 @@ class DeviceStream {
       waits_->until(filled->free.get(), "a copy to the host");
       std::memcpy(done, filled->memory.get(), done_bytes);
     };
-    in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
-      check(cudaMemcpyAsync(staging.memory.get(), device + begin, bytes, cudaMemcpyDeviceToHost,
-                            get()),
-            "cudaMemcpyAsync from the device");
-      // Recorded here too, because empty() below waits for it before in_steps() records it.
-      check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
-      empty();
-      filled = &staging;
-      done = host.data() + begin;
-      done_bytes = bytes;
-    });
+    in_steps(host.size(), true,
+             [&](std::size_t begin, std::size_t bytes, const Staging& staging, void* at) {
+               check(cudaMemcpyAsync(at, device + begin, bytes, cudaMemcpyDeviceToHost, get()),
+                     "cudaMemcpyAsync from the device");
+               // Recorded here too, because empty() below waits for it before in_steps() records it.
+               check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
+               empty();
+               filled = &staging;
+               done = host.data() + begin;
+               done_bytes = bytes;
+             });
     empty();
   }
 
@@ -156,9 +208,7 @@ class DeviceStream {
       for (const HostCopy& copy : copies) download(copy.host, copy.device);
       return;
     }
-    make_staging();
-    const Staging& staging = staging_.front();
-    waits_->until(staging.free.get(), "an earlier copy");
+    const Staging& staging = next_staging();
     auto* at = static_cast<std::byte*>(staging.memory.get());
     for (const HostCopy& copy : copies) {
       check(cudaMemcpyAsync(at, copy.device, copy.host.size(), cudaMemcpyDeviceToHost, get()),
@@ -175,29 +225,49 @@ class DeviceStream {
   }
 
  private:
-  /// Calls f(begin, bytes, staging) for `total` bytes in steps of a buffer, with the two buffers in
-  /// turn.
-  template <class F>
-  void in_steps(std::size_t total, F f) {
+  /// The buffer whose turn it is, once no copy uses it. Nothing else lies in it.
+  const Staging& next_staging() {
     make_staging();
-    int next = 0;
-    for (std::size_t begin = 0; begin < total; begin += Staging::kBytes) {
-      const Staging& staging = staging_[next];
-      waits_->until(staging.free.get(), "an earlier copy");
-      f(begin, std::min(Staging::kBytes, total - begin), staging);
+    turn_ = 1 - turn_;
+    used_ = Staging::kBytes;
+    const Staging& staging = staging_[turn_];
+    waits_->until(staging.free.get(), "an earlier copy");
+    return staging;
+  }
+
+  /// Calls f(begin, bytes, staging, place) for `total` bytes in steps of a buffer, with the two
+  /// buffers in turn. Without `alone` the first step may go beside what lies in one.
+  template <class F>
+  void in_steps(std::size_t total, bool alone, F f) {
+    for (std::size_t begin = 0; begin < total;) {
+      const std::size_t bytes = std::min(Staging::kBytes, total - begin);
+      if (alone || bytes > Staging::kBytes - used_) {
+        next_staging();
+        used_ = 0;
+      }
+      const Staging& staging = staging_[turn_];
+      f(begin, bytes, staging, static_cast<std::byte*>(staging.memory.get()) + used_);
       check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
-      next = 1 - next;
+      constexpr std::size_t kBetween = 64;  // a line of the host's caches
+      used_ = std::min(Staging::kBytes, (used_ + bytes + kBetween - 1) / kBetween * kBetween);
+      begin += bytes;
     }
   }
 
   DeviceWaits* waits_;
+  const DevicePart* part_;
   OwnedStream stream_;
   int multiprocessors_ = 0;
   bool part_of_device_ = false;
   OwnedBlas blas_;
   DeviceMemory blas_memory_;
   std::unique_ptr<FusedAttention> fused_attention_;
+  ChosenWays ways_;
+  OwnedEvent joined_;  ///< what others of side_by_side() wait for
+  std::vector<DeviceStream> sides_;
   std::vector<Staging> staging_;
+  int turn_ = 0;                        ///< the buffer in use
+  std::size_t used_ = Staging::kBytes;  ///< of its bytes, from the begin
 };
 
 }  // namespace moe

@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "db/connection.h"
 #include "db/network.h"
+#include "db/run_products.h"
 #include "moe/backend/cuda_module.h"
 #include "moe/command/checkpoint_inputs.h"
 #include "moe/command/data_inputs.h"
@@ -32,6 +34,8 @@
 #include "moe/outcome.h"
 #include "moe/run/processor_time.h"
 #include "moe/source_tree.h"
+#include "moe/train/chosen_products.h"
+#include "moe/train/products.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
 
@@ -194,6 +198,44 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
   }
 }
 
+/// Has a GPU's products carried out in the fastest ways, where a database keeps them: another run
+/// would otherwise choose others, and get other bits.
+std::vector<db::RunProduct> choose_ways(const TrainArguments& arguments, const TrainInputs& inputs,
+                                        const Groups& groups, const Program& program,
+                                        const Schedule& begins, const OpenDevice& device,
+                                        Communicator& world) {
+  if (arguments.device != "cuda" || arguments.database.empty()) return {};
+  if (only_evaluates(arguments, inputs)) return {};
+  std::vector<Schedule> schedules = inputs.plan.schedules;
+  schedules.front() = begins;
+  std::set<Product> products;
+  for (const Schedule& schedule : schedules) {
+    for (Product& one : products_of(apply(program, schedule), groups, world.rank)) {
+      products.insert(one);
+    }
+  }
+  const auto known = [&](const std::string& library) {
+    expect_database_of_launcher(arguments.database);
+    const db::Connection stored =
+        db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
+    std::vector<KnownWay> ways;
+    for (const db::RunProduct& row : db::load_products_of(stored, library)) {
+      if (const auto product = product_of(row.product)) {
+        ways.push_back({row.library, {*product, row.algorithm, row.duration_s, row.unasked_s}});
+      }
+    }
+    return ways;
+  };
+  std::vector<db::RunProduct> rows;
+  for (const auto& [library, way] :
+       choose_products(world, *device.backend, {products.begin(), products.end()}, known,
+                       arguments.time_limit_s)) {
+    rows.push_back(
+        {0, library, product_text(way.product), way.algorithm, way.duration_s, way.unasked_s});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::int64_t iterations_of(const TrainArguments& arguments, const TrainInputs& inputs) {
@@ -289,10 +331,12 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     return;
   }
   const Schedule begins = first_schedule(arguments, inputs, groups, program, world.rank == 0);
+  const std::vector<db::RunProduct> products =
+      choose_ways(arguments, inputs, groups, program, begins, device, world);
   TrainingOutputs outputs;  // of rank 0
   if (world.rank == 0) {
     const AnnouncedWork opening("opens its database and log");
-    open_outputs(outputs, arguments, inputs, groups, begins, ranks, device, {argc, argv});
+    open_outputs(outputs, arguments, inputs, groups, begins, ranks, device, products, {argc, argv});
   }
   try {
     const ProcessorTime before = processor_time();

@@ -129,7 +129,8 @@ std::optional<LogResumed> log_resumed(const TrainArguments& arguments, const Tra
 void open_stores(TrainingOutputs& outputs, const TrainArguments& arguments,
                  const TrainInputs& inputs, const StepScale& scale, const Groups& groups,
                  const Schedule& begins, const std::vector<RankInfo>& ranks,
-                 const OpenDevice& device, const CommandLine& command_line) {
+                 const OpenDevice& device, const std::vector<db::RunProduct>& products,
+                 const CommandLine& command_line) {
   db::Run run = db::this_run("train", inputs.model.name, command_line.argc, command_line.argv);
   run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
   run.ranks = static_cast<int>(ranks.size());
@@ -148,7 +149,8 @@ void open_stores(TrainingOutputs& outputs, const TrainArguments& arguments,
                           .loads_every = arguments.loads_every,
                           .threads = device.threads,
                           .resumes = inputs.resume ? inputs.resume->index.run : std::nullopt,
-                          .resumes_after = inputs.resume ? inputs.resume->index.iteration : 0},
+                          .resumes_after = inputs.resume ? inputs.resume->index.iteration : 0,
+                          .products = products},
         run, schedule_row(takes_turns ? schedule : begins), ranks, groups);
   }
 }
@@ -195,7 +197,7 @@ std::vector<std::string> schedule_names(const SchedulePlan& plan) {
 void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                   const TrainInputs& inputs, const Groups& groups, const Schedule& begins,
                   const std::vector<RankInfo>& ranks, const OpenDevice& device,
-                  const CommandLine& command_line) {
+                  const std::vector<db::RunProduct>& products, const CommandLine& command_line) {
   if (!arguments.database.empty()) expect_database_of_launcher(arguments.database);
   const StepScale scale = scale_of(arguments, inputs.model, device, static_cast<int>(ranks.size()));
   outputs.report.emplace(arguments, inputs.model, scale, schedule_names(inputs.plan),
@@ -205,7 +207,8 @@ void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                         arguments.time_limit_s);
   }
   if (!arguments.database.empty() && !only_evaluates(arguments, inputs)) {
-    open_stores(outputs, arguments, inputs, scale, groups, begins, ranks, device, command_line);
+    open_stores(outputs, arguments, inputs, scale, groups, begins, ranks, device, products,
+                command_line);
   }
 }
 

@@ -40,12 +40,12 @@ struct CommandLine {
   char** argv = nullptr;
 };
 
-/// Opens them. `begins`: the schedule of the first iteration. Throws db::Error,
+/// Opens them. `begins`: the schedule of the first iteration; `products`: as in TrainStoreOptions. Throws db::Error,
 /// db::OutputError, and InputError where the database is another than that of the launcher.
 void open_outputs(TrainingOutputs& outputs, const TrainArguments& arguments,
                   const TrainInputs& inputs, const Groups& groups, const Schedule& begins,
                   const std::vector<RankInfo>& ranks, const OpenDevice& device,
-                  const CommandLine& command_line);
+                  const std::vector<db::RunProduct>& products, const CommandLine& command_line);
 
 /// Tells all outputs. Keeps references to all arguments.
 TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& inputs,

@@ -22,8 +22,8 @@ struct Gemm {
   Out* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;   ///< beta = 1, otherwise 0
-  const In* bias = nullptr;  ///< [n]; not together with accumulate or a batch
-  std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+  const In* bias = nullptr;  ///< [n]; not together with accumulate, nor with a batch on a processor
+  std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0, stride_bias = 0;
 };
 
 /// Sets every row of C to the bias, or to zero without one, before a product is added to it. A team

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "moe/memory/free_memory.h"
+#include "moe/memory/memory_owners.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/shareable_state.h"
 #include "moe/program/stage_program.h"
@@ -55,7 +56,8 @@ struct Wave {
 
 struct MemoryPlan::State {
   std::vector<Tensor> tensors;
-  std::vector<std::vector<TensorId>> activations;  ///< [op]: the activations that it uses
+  std::vector<TensorId> owners;  ///< by tensor (memory_owners.h); the others have no users
+  std::vector<std::vector<TensorId>> activations;  ///< [op]: the owners that it uses
   std::vector<Users> users;                        ///< by tensor
   std::vector<Wave> waves;  ///< all waves, in the order in which their sizes become known
 
@@ -107,16 +109,17 @@ void MemoryPlan::State::add_users(const Program& program, const StartRule& rule)
     const auto stream = static_cast<std::size_t>(rule.stream[i]);
     for (const auto* uses : {&program.ops[i].reads, &program.ops[i].writes}) {
       for (const Use& use : *uses) {
-        Users& of = users[use.tensor];
+        const TensorId tensor = owners[use.tensor];
+        Users& of = users[tensor];
         if (of.last == op) continue;
         of.last = op;
         ++of.count;
         of.until[stream] = std::max(of.until[stream], rule.place[i] + 1);
-        if (lives_within_iteration(tensors[use.tensor].role)) activations[i].push_back(use.tensor);
+        if (lives_within_iteration(tensors[tensor].role)) activations[i].push_back(tensor);
       }
     }
     for (const Use& use : program.ops[i].writes) {
-      StreamProgress& known = users[use.tensor].known;
+      StreamProgress& known = users[owners[use.tensor]].known;
       for (std::size_t s = 0; s < kStreamCount; ++s) {
         known[s] = std::min(known[s], rule.progress[i][s]);
       }
@@ -185,6 +188,7 @@ void MemoryPlan::State::find_waves(const Program& program, const StartRule& rule
 MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
     : state_(std::make_unique<State>()) {
   state_->tensors = program.tensors;
+  state_->owners = memory_owners(program);
   state_->add_users(program, rule);
   state_->place_persistent(program);
   state_->find_waves(program, rule);
@@ -222,9 +226,11 @@ void MemoryPlan::restart() {
   }
 }
 
-bool MemoryPlan::has_place(TensorId tensor) const { return state_->offsets.at(tensor) >= 0; }
+bool MemoryPlan::has_place(TensorId tensor) const {
+  return state_->offsets.at(state_->owners.at(tensor)) >= 0;
+}
 std::int64_t MemoryPlan::offset(TensorId tensor) const {
-  const std::int64_t offset = state_->offsets.at(tensor);
+  const std::int64_t offset = state_->offsets.at(state_->owners.at(tensor));
   if (offset < 0) {
     throw std::logic_error(
         fmt::format("memory plan: {} has no place yet", state_->tensors[tensor].name));
@@ -232,7 +238,7 @@ std::int64_t MemoryPlan::offset(TensorId tensor) const {
   return offset;
 }
 std::int64_t MemoryPlan::end(TensorId tensor) const {
-  return offset(tensor) + state_->sizes[tensor];
+  return offset(tensor) + state_->sizes[state_->owners[tensor]];
 }
 std::int64_t MemoryPlan::activations_begin() const {
   return state_->arena(Pool::device).persistent;

@@ -21,7 +21,8 @@ namespace moe {
 /// the other share memory. A wave's ops are visited in list order. An activation is placed when its
 /// first op is visited, at the lowest free offset. Its memory is given out again only to an op that
 /// starts after every user of it has ended (start_rule.h), so the plan never adds a wait and never
-/// costs overlap. Takes n log n time for n ops (free_memory.h).
+/// costs overlap. Tensors that lie in the memory of another (memory_owners.h) have its offset. Takes
+/// n log n time for n ops (free_memory.h).
 class MemoryPlan {
  public:
   MemoryPlan(const Program& program, const StartRule& rule);

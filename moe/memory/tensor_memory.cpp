@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "moe/memory/memory_owners.h"
 #include "moe/program/start_rule.h"
 
 namespace moe {
@@ -23,11 +24,14 @@ bool set_use(const std::vector<int>& users, const std::vector<OpSpan>& spans, Te
 }  // namespace
 
 StageTensorMemory::StageTensorMemory(const Program& stage, const std::vector<int>& op_of)
-    : stage_(stage), plan_(stage, start_rule(stage)), users_(stage.tensors.size()) {
+    : stage_(stage),
+      plan_(stage, start_rule(stage)),
+      owners_(memory_owners(stage)),
+      users_(stage.tensors.size()) {
   for (std::size_t op = 0; op < stage.ops.size(); ++op) {
     for (const auto* uses : {&stage.ops[op].reads, &stage.ops[op].writes}) {
       for (const Use& use : *uses) {
-        std::vector<int>& users = users_[use.tensor];
+        std::vector<int>& users = users_[owners_[use.tensor]];
         if (users.empty() || users.back() != op_of[op]) users.push_back(op_of[op]);
       }
     }
@@ -47,6 +51,7 @@ std::vector<TensorMemory> StageTensorMemory::of_rank(const Binding& binding,
   }
   std::vector<TensorMemory> memory;
   for (std::size_t t = 0; t < stage_.tensors.size(); ++t) {
+    if (owners_[t] != static_cast<TensorId>(t)) continue;
     const bool passing = lives_within_iteration(stage_.tensors[t].role);
     TensorMemory of;
     of.tensor = static_cast<TensorId>(t);

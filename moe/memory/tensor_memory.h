@@ -32,7 +32,8 @@ class StageTensorMemory {
   bool depends_on_routing() const { return depends_on_routing_; }
   /// The bytes of tensors that live over iterations.
   std::int64_t persistent_bytes() const { return plan_.activations_begin(); }
-  /// By tensor. An activation is in use from the begin of the first op that uses it to the end of
+  /// By tensor; those that lie in the memory of another (memory_owners.h) are left out, and their ops
+  /// count as that one's. An activation is in use from the begin of the first op that uses it to the end of
   /// the last one; `spans` are those of the whole Program's ops on the rank, ordered by op.
   /// Activations none of whose ops has a span are left out.
   std::vector<TensorMemory> of_rank(const Binding& binding, const std::vector<OpSpan>& spans);
@@ -40,6 +41,7 @@ class StageTensorMemory {
  private:
   const Program& stage_;
   MemoryPlan plan_;
+  std::vector<TensorId> owners_;
   /// [tensor]: the ops of the whole Program that use it, ascending.
   std::vector<std::vector<int>> users_;
   bool depends_on_routing_ = false;

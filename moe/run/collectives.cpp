@@ -1,5 +1,6 @@
 #include "moe/run/collectives.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -55,9 +56,35 @@ void note_arrivals(RunState& state, int index, const Communicator& group,
   }
 }
 
+/// A rank that exchanges rows with itself has them where they belong (memory_owners.h). Throws
+/// std::logic_error where they belong elsewhere.
+bool are_in_place(const PreparedOp& prepared) {
+  if (prepared.bound.reads[0].data != prepared.bound.writes[0].data) return false;
+  const auto rows_of = [](const std::vector<Segment>& segments) {
+    std::vector<RowRange> rows;  // in order; ranges that adjoin are one
+    for (const Segment& segment : segments) {
+      if (segment.rows == 0) continue;
+      if (!rows.empty() && rows.back().begin + rows.back().rows == segment.begin) {
+        rows.back().rows += segment.rows;
+      } else {
+        rows.push_back({segment.begin, segment.rows});
+      }
+    }
+    return rows;
+  };
+  const auto same = [](const RowRange& a, const RowRange& b) {
+    return a.begin == b.begin && a.rows == b.rows;
+  };
+  if (!std::ranges::equal(rows_of(prepared.send), rows_of(prepared.receive), same)) {
+    throw std::logic_error(prepared.bound.op->name + ": rows change their places in one memory");
+  }
+  return true;
+}
+
 template <ExchangesRows Kind>
 void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
   const PreparedOp& prepared = state.prepared_op(index);
+  if (are_in_place(prepared)) return;
   const View& from = prepared.bound.reads[0];
   group.all_to_all_v(static_cast<const std::byte*>(from.data), prepared.send,
                      static_cast<std::byte*>(prepared.bound.writes[0].data), prepared.receive,

@@ -89,6 +89,8 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
   run_id_ = db::begin_run(connection_, std::move(run), machine, schedule);
   ranks_ = rank_rows(run_id_, ranks, options.threads);
   db::insert(connection_, ranks_);
+  for (db::RunProduct& product : options_.products) product.run_id = run_id_;
+  db::insert(connection_, options_.products);
   transaction.commit();
   connection_.set_busy_timeout(kFlushWait_s);
 }

@@ -12,6 +12,7 @@
 #include "db/records.h"
 #include "db/run_chain.h"
 #include "db/run_links.h"
+#include "db/run_products.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline_rows.h"
 #include "moe/rows/groups.h"
@@ -38,7 +39,8 @@ struct TrainStoreOptions {
   std::vector<int> threads = {};  ///< [rank], as in OpenDevice
   /// The run whose checkpoint this one goes on from; it may be in another database.
   std::optional<db::RunIdentity> resumes = std::nullopt;
-  int resumes_after = 0;  ///< the last iteration of that checkpoint
+  int resumes_after = 0;                      ///< the last iteration of that checkpoint
+  std::vector<db::RunProduct> products = {};  ///< of all devices; their run_id is set here
 };
 
 /// A million rows are about 30 MB.

@@ -75,7 +75,8 @@ struct BiasedProduct {
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
   cublasLtMatmulHeuristicResult_t chosen{};
-  int found = 0;
+  std::vector<cublasLtMatmulHeuristicResult_t> all{8};
+  int found = 0, found_of_all = 0;
 
   BiasedProduct(cudaDataType_t type, std::int64_t leading, const void* bias,
                 std::uint32_t alignment) {
@@ -95,6 +96,8 @@ struct BiasedProduct {
           sizeof alignment);
     }
     cublasLtMatmulAlgoGetHeuristic(nullptr, product, a, b, d, d, preference, 1, &chosen, &found);
+    cublasLtMatmulAlgoGetHeuristic(nullptr, product, a, b, d, d, preference, 8, all.data(),
+                                   &found_of_all);
   }
   ~BiasedProduct() {
     cublasLtMatmulDescDestroy(product);
@@ -120,6 +123,71 @@ TEST_F(EmulatedCublas, AddsTheBiasOfCublasLtAndChecksTheAlignmentThatAKernelWasC
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_EQ(std::vector<float>(d, d + 2), (std::vector<float>{310.5, 420.25}));
   EXPECT_EQ(multiply(a + 1), CUBLAS_STATUS_INVALID_VALUE);
+}
+
+TEST_F(EmulatedCublas, LtHasSeveralKernelsThatAddUpInOrdersOfTheirOwn) {
+  const BiasedProduct with(CUDA_R_32F, 2, nullptr, 8);
+  ASSERT_EQ(with.found_of_all, kEmulatedKernels);
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t row = nullptr, column = nullptr, one_element = nullptr;
+  cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatrixLayoutCreate(&row, CUDA_R_32F, 1, 3, 1);
+  cublasLtMatrixLayoutCreate(&column, CUDA_R_32F, 3, 1, 3);
+  cublasLtMatrixLayoutCreate(&one_element, CUDA_R_32F, 1, 1, 1);
+  float* const a = device_memory<float>({1, 1, 1, 0});
+  float* const b = device_memory<float>({1e8, 3, 3, 0});
+  float* const d = device_memory<float>({0, 0});
+  const float one = 1, zero = 0;
+  std::vector<float> sums;
+  for (int i = 0; i < kEmulatedKernels; ++i) {
+    const cublasLtMatmulAlgo_t& algo = with.all[static_cast<std::size_t>(i)].algo;
+    cublasLtMatmulHeuristicResult_t result{};
+    EXPECT_EQ(cublasLtMatmulAlgoCheck(nullptr, product, row, column, one_element, one_element,
+                                      &algo, &result),
+              CUBLAS_STATUS_SUCCESS);
+    EXPECT_NE(cublasLtMatmulAlgoCheck(nullptr, product, row, row, one_element, one_element, &algo,
+                                      &result),
+              CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(
+        cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle_), product, &one, a, row, b,
+                       column, &zero, d, one_element, d, one_element, &algo, nullptr, 0, stream_),
+        CUBLAS_STATUS_SUCCESS);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    sums.push_back(*d);
+  }
+  // (1e8 + 3) + 3, and 1e8 + (3 + 3); floats are 8 apart there.
+  EXPECT_EQ(sums, (std::vector<float>{1e8, 1e8 + 8, 1e8}));
+  cublasLtMatmulDescDestroy(product);
+  for (cublasLtMatrixLayout_t layout : {row, column, one_element}) {
+    cublasLtMatrixLayoutDestroy(layout);
+  }
+}
+
+TEST_F(EmulatedCublas, LtHasABiasForEachProductOfABatch) {
+  float* const a = device_memory<float>({1, 2, 3, 4, 10, 20, 30, 40});
+  float* const b = device_memory<float>({1, 1, 2, 0});
+  float* const bias = device_memory<float>({0.5, 0.25, 0, 0, 5, 6});
+  float* const d = device_memory<float>({0, 0, 0, 0});
+  const BiasedProduct with(CUDA_R_32F, 2, bias, 8);
+  const auto batch = [](cublasLtMatrixLayout_t layout, std::int64_t stride) {
+    const std::int32_t two = 2;
+    cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &two, sizeof two);
+    cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                     sizeof stride);
+  };
+  batch(with.a, 4);
+  batch(with.b, 2);
+  batch(with.d, 2);
+  const std::int64_t stride = 4;
+  cublasLtMatmulDescSetAttribute(with.product, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, &stride,
+                                 sizeof stride);
+  const float one = 1, zero = 0;
+  ASSERT_EQ(
+      cublasLtMatmul(reinterpret_cast<cublasLtHandle_t>(handle_), with.product, &one, a, with.a, b,
+                     with.b, &zero, d, with.d, d, with.d, &with.chosen.algo, nullptr, 0, stream_),
+      CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(std::vector<float>(d, d + 4), (std::vector<float>{4.5, 6.25, 25, 46}));
 }
 
 TEST_F(EmulatedCublas, LtHasNoKernelForDoubleNorForRowsOfBf16AtOddPlaces) {

@@ -53,6 +53,7 @@ Settings read_settings() {
   }
   result.memory_bytes = read("MOELAB_EMULATED_MEMORY", result.memory_bytes);
   result.report = read("MOELAB_EMULATED_REPORT", 0) != 0;
+  result.fastest_product = read("MOELAB_EMULATED_FASTEST_PRODUCT", 0);
   read_fault(result);
   return result;
 }

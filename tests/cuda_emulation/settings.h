@@ -11,6 +11,7 @@ struct Settings {
   int devices = 4;                          ///< MOELAB_EMULATED_DEVICES: of this machine
   std::size_t memory_bytes = 4ull << 30;    ///< MOELAB_EMULATED_MEMORY: of each device
   bool report = false;                      ///< MOELAB_EMULATED_REPORT=1 (report.h)
+  std::uint64_t fastest_product = 0;        ///< MOELAB_EMULATED_FASTEST_PRODUCT (cublasLt.h)
   std::int64_t failing_allocation = 0;      ///< MOELAB_EMULATED_FAULT=allocation:3; 0: none
   std::int64_t failing_kernel = 0;          ///< MOELAB_EMULATED_FAULT=kernel:3
   std::int64_t lost_copy = 0;               ///< MOELAB_EMULATED_FAULT=copy:3, the third to a device

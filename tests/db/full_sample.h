@@ -44,6 +44,7 @@ inline Sample store_full_sample(Connection& connection) {
       "INSERT INTO measurement_samples VALUES (1, 0.09, '[0.07, 0.09]');"
       "INSERT INTO measurement_rank VALUES (1, 0, 0.06, 0.05, 0.07), (1, 1, 0.07, 0.06, 0.09);"
       "INSERT INTO run_link VALUES (1, 0, 1, 40, 4096, 0.002, 2e6, 0.1);"
+      "INSERT INTO run_product VALUES (1, 'cuBLAS', 'f32 NN 2 x 3 x 4 in f32', '', 1e-6, 1e-6);"
       "INSERT INTO rank_load VALUES (1, 0, 1, 0, 5, NULL, NULL);"
       "INSERT INTO expert_place VALUES (1, 0, 1, 0, 3, 1)");
   return sample;

@@ -91,6 +91,9 @@ std::optional<Gemm<In, Out>> as_batch(std::span<const Gemm<In, Out>> gemms) {
   batch.stride_a = gemms[1].a - batch.a;
   batch.stride_b = gemms[1].b - batch.b;
   batch.stride_c = gemms[1].c - batch.c;
+  if (batch.bias != nullptr && gemms[1].bias != nullptr) {
+    batch.stride_bias = gemms[1].bias - batch.bias;
+  }
   if (batch.stride_a < 0 || batch.stride_b < 0 || batch.stride_c <= 0) return std::nullopt;
   for (std::size_t i = 1; i < gemms.size(); ++i) {
     const Gemm<In, Out>& one = gemms[i];
@@ -100,6 +103,7 @@ std::optional<Gemm<In, Out>> as_batch(std::span<const Gemm<In, Out>> gemms) {
         one.ldb == batch.ldb && one.ldc == batch.ldc && one.transpose_a == batch.transpose_a &&
         one.transpose_b == batch.transpose_b && one.accumulate == batch.accumulate &&
         (one.bias == nullptr) == (batch.bias == nullptr) &&
+        (one.bias == nullptr || one.bias - batch.bias == place * batch.stride_bias) &&
         one.a - batch.a == place * batch.stride_a && one.b - batch.b == place * batch.stride_b &&
         one.c - batch.c == place * batch.stride_c;
     if (!fits) return std::nullopt;
@@ -107,20 +111,54 @@ std::optional<Gemm<In, Out>> as_batch(std::span<const Gemm<In, Out>> gemms) {
   return batch;
 }
 
-/// Whether a product occupies at least half of the device. In a group it would then be slower: on
-/// an H200 groups of large products in bf16 ran at two fifths of the card's limit.
+/// The way that was chosen for small products of one kind.
 template <class In, class Out>
-bool occupies(const DeviceStream& stream, const Gemm<In, Out>& gemm) {
-  constexpr std::int64_t tile = 128 * 256;  // of C, which a multiprocessor computes at a time
-  return gemm.m * gemm.n >= stream.multiprocessors() * tile / 2;
+GroupWay way_of_group(DeviceStream& stream, std::span<const Gemm<In, Out>> gemms) {
+  if (stream.ways().empty()) return GroupWay::together;
+  Product product = product_of(gemms.front());
+  std::int64_t tokens = 0;
+  for (const Gemm<In, Out>& one : gemms) tokens += tokens_of(product_of(one));
+  const auto count = static_cast<std::int64_t>(gemms.size());
+  product = with_tokens(product, tokens / count);
+  product.grouped = true;
+  product.batch = count;
+  const ProductWay* const way = way_of(stream.ways().all(), product);
+  if (way == nullptr) return GroupWay::together;
+  const auto* const named = std::ranges::find(kGroupWayNames, way->algorithm);
+  return named == std::end(kGroupWayNames) ? GroupWay::together
+                                           : static_cast<GroupWay>(named - kGroupWayNames);
 }
 
 }  // namespace
 
+bool occupies(const DeviceStream& stream, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t tile = 128 * 256;  // of C, which a multiprocessor computes at a time
+  return m * n >= stream.multiprocessors() * tile / 2;
+}
+
+template <class In, class Out>
+void small_gemms(DeviceStream& stream, std::span<Gemm<In, Out>> gemms, GroupWay way) {
+  CudaExec exec(stream);
+  switch (way) {
+    case GroupWay::one_by_one:
+      for (const Gemm<In, Out>& one : gemms) exec.gemm(one);
+      return;
+    case GroupWay::side_by_side:
+      stream.side_by_side(gemms.size(),
+                          [&](DeviceStream& on, std::size_t i) { CudaExec(on).gemm(gemms[i]); });
+      return;
+    case GroupWay::together:
+      fill_biases(exec, gemms);
+      if (grouped_gemm(stream, std::span<const Gemm<In, Out>>(gemms))) return;
+      for (const Gemm<In, Out>& one : gemms) multiply(stream, one, one.accumulate);
+      return;
+  }
+}
+
 template <class In, class Out>
 void CudaExec::gemm(const Gemm<In, Out>& gemm) {
   if (gemm.m == 0 || gemm.n == 0) return;
-  if (gemm.bias != nullptr && gemm.k > 0 && gemm_with_bias(device_stream_, gemm)) return;
+  if (gemm.k > 0 && gemm_by_lt(device_stream_, gemm)) return;
   bool accumulate = gemm.accumulate;
   if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
     rows(gemm.m, gemm.n, FillRowsBody<In, Out>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
@@ -129,8 +167,8 @@ void CudaExec::gemm(const Gemm<In, Out>& gemm) {
   if (gemm.k > 0) multiply(device_stream_, gemm, accumulate);
 }
 
-/// One batch where sizes allow. Else large products one by one, and the others in one grouped call
-/// where cuBLAS has it.
+/// One batch where sizes allow. Else large products one by one, and the others as was chosen, or in
+/// one grouped call where cuBLAS has it.
 template <class In, class Out>
 void CudaExec::gemms(std::span<const Gemm<In, Out>> gemms) {
   std::vector<Gemm<In, Out>> products;
@@ -147,23 +185,26 @@ void CudaExec::gemms(std::span<const Gemm<In, Out>> gemms) {
     left = left.subspan(some.size());
     if (some.size() > 1) {
       if (const auto batch = as_batch(std::span<const Gemm<In, Out>>(some))) {
+        if (gemm_by_lt(device_stream_, *batch)) continue;
         fill_biases(*this, some);
         multiply(device_stream_, *batch, some.front().accumulate);
         continue;
       }
     }
     const auto group = std::ranges::stable_partition(
-        some, [&](const Gemm<In, Out>& one) { return occupies(device_stream_, one); });
+        some, [&](const Gemm<In, Out>& one) { return occupies(device_stream_, one.m, one.n); });
     const std::span<Gemm<In, Out>> small(group.begin(), group.end());
     const auto alone = small.size() == 1 ? some : some.first(some.size() - small.size());
     for (const Gemm<In, Out>& one : alone) gemm(one);
     if (small.size() < 2) continue;
-    fill_biases(*this, small);
-    if (grouped_gemm(device_stream_, std::span<const Gemm<In, Out>>(small))) continue;
-    for (const Gemm<In, Out>& one : small) multiply(device_stream_, one, one.accumulate);
+    small_gemms(device_stream_, small,
+                way_of_group(device_stream_, std::span<const Gemm<In, Out>>(small)));
   }
 }
 
+template void small_gemms(DeviceStream&, std::span<Gemm<float, float>>, GroupWay);
+template void small_gemms(DeviceStream&, std::span<Gemm<Bf16, Bf16>>, GroupWay);
+template void small_gemms(DeviceStream&, std::span<Gemm<Bf16, float>>, GroupWay);
 template void CudaExec::gemm(const Gemm<float, float>&);
 template void CudaExec::gemm(const Gemm<double, double>&);
 template void CudaExec::gemm(const Gemm<Bf16, Bf16>&);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,6 +70,25 @@ TEST_F(CudaBackend, PostsWhatTheHostWritesAgainAtOnce) {
         n)
         << part;
   }
+}
+
+/// Small posts lie in one pinned buffer, between larger ones and copies to the host, which take one of
+/// their own.
+TEST_F(CudaBackend, PostsOfAllSizesArriveWhereTheyBelong) {
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < 300; ++i) sizes.push_back(1 + 7 * i + (i % 50 == 0 ? 3 << 20 : 70'000));
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  std::byte* const base = backend_->arena(total);
+  std::vector<std::byte> sent, one, back(static_cast<std::size_t>(total));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto before = static_cast<std::int64_t>(sent.size());
+    one.assign(static_cast<std::size_t>(sizes[i]), static_cast<std::byte>(i));
+    backend_->post(base + before, one, Stream::compute);
+    sent.insert(sent.end(), one.begin(), one.end());
+    if (i % 70 == 0) backend_->download(one, base + before, Stream::compute);
+  }
+  backend_->download(back, base, Stream::compute);
+  EXPECT_EQ(back, sent);
 }
 
 TEST_F(CudaBackend, KeepsTheArenaWhenItGrows) {

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# usage: products_test.sh MOE_TRAIN: trainings on a device in software (MOELAB_CUDA_MODULE) take the ways to multiply that the
+# database has from a training before, and so give the same bits, whichever way is the fastest by then.
+set -euo pipefail
+train=$1
+text=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)/README.md
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export OMPI_MCA_btl=self,vader
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+run() {  # run FASTEST ARGUMENT...: losses of a training on which this kernel is the fastest
+  local fastest=$1
+  shift
+  MOELAB_EMULATED_FASTEST_PRODUCT=$fastest "$train" --model micro --set training.precision=f32 --data "$text" --steps 3 \
+    --evaluate-every 0 --device cuda --timelines 0 --format json "$@" > "$folder/out" 2> "$folder/err" ||
+    fail "$*: $(cat "$folder/err")"
+}
+of() {  # of DATABASE RUN: its losses in all their bits
+  sqlite3 "$1" "SELECT group_concat(printf('%!.17g', loss), ' ') FROM iteration WHERE run_id = $2"
+}
+ways() { sqlite3 "$1" "SELECT product, algorithm FROM run_product WHERE run_id = $2 ORDER BY 1"; }
+
+run 2 --db "$folder/a.db"
+[[ $(sqlite3 "$folder/a.db" "SELECT count(*) > 8 AND min(duration_s <= unasked_s) AND max(algorithm > '') FROM run_product") == 1 ]] ||
+  fail "the ways are not stored: $(ways "$folder/a.db" 1)"
+run 1 --db "$folder/a.db"
+[[ $(ways "$folder/a.db" 1) == "$(ways "$folder/a.db" 2)" ]] || fail "a later training takes other ways"
+[[ $(of "$folder/a.db" 1) == "$(of "$folder/a.db" 2)" ]] || fail "a later training gives other bits"
+run 1 --db "$folder/b.db"
+[[ $(ways "$folder/a.db" 1) != "$(ways "$folder/b.db" 1)" ]] || fail "which way is the fastest is not asked"
+[[ $(of "$folder/a.db" 1) != "$(of "$folder/b.db" 1)" ]] || fail "the ways are not taken"
+
+if ! command -v mpirun > /dev/null; then
+  echo "mpirun is not installed: --ranks is not tested"
+  exit 0
+fi
+# Goes on from the checkpoint of two iterations as the training did that made it.
+run 2 --db "$folder/c.db" --ranks 2 --checkpoint "$folder/kept" --checkpoint-every 2
+rm -r "$folder/kept/"*3
+run 1 --db "$folder/c.db" --ranks 2 --checkpoint "$folder/kept" --resume
+[[ $(sqlite3 "$folder/c.db" 'SELECT count(DISTINCT loss) FROM iteration WHERE iteration = 3') == 1 ]] ||
+  fail "a training that is resumed gives other bits: $(of "$folder/c.db" 1), $(of "$folder/c.db" 2)"
+echo "products on a device in software: all as expected"
