@@ -11,6 +11,9 @@
 namespace moe {
 namespace {
 
+constexpr std::array<std::string_view, kFamilyNames.size()> kArchitectures{
+    "MixtralForCausalLM", "Qwen2MoeForCausalLM", "Glm4MoeForCausalLM"};
+
 /// `KEY = VALUE` of the model.
 std::string shown(const Model& model, std::string_view name) {
   for (const ModelKey* key : keys_of(model)) {
@@ -60,6 +63,10 @@ std::vector<Need> own_needs(const Model& model, Family family) {
 }  // namespace
 
 std::string_view name_of(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
+
+std::string_view architecture_of(Family family) {
+  return kArchitectures[static_cast<std::size_t>(family)];
+}
 
 std::optional<UnmatchedKey> unmatched_key(const Model& model, Family family) {
   std::vector<Need> needs = common_needs(model, family);
