@@ -14,6 +14,7 @@
 #include "db/console/options.h"
 #include "db/console/run_program.h"
 #include "moe/errors.h"
+#include "moe/input/setting.h"
 #include "moe/model/model.h"
 #include "moe/source_tree.h"
 #include "moe/train/hugging_face/export.h"
@@ -50,7 +51,12 @@ int do_export(const Arguments& arguments) {
 int do_import(const Arguments& arguments) {
   const Model base = load_model(
       find_input(arguments.model, source_tree() / "experiments" / "models"), arguments.settings);
-  const ImportReport report = import_parameters({arguments.folder, base, arguments.checkpoint});
+  const auto settings = parse_settings(arguments.settings);
+  const bool asks_for_capacity =
+      std::ranges::find(settings, "moe.capacity_factor", key_of) != settings.end();
+  const ImportReport report =
+      import_parameters({arguments.folder, base, arguments.checkpoint, asks_for_capacity});
+  for (const std::string& remark : report.remarks) spdlog::info(remark);
   spdlog::info("{}: class {}, {} parameters; train with --model {} --checkpoint {} --resume",
                arguments.folder.string(), name_of(report.family), report.parameters,
                report.model_file.string(), arguments.checkpoint.string());

@@ -42,6 +42,8 @@ constexpr std::array kSignatures{
     Signature{"\xfd\x37zXZ\0"sv, true, "packed by xz", "it unpacked: xz -dk FILE"},
     Signature{"BZh"sv, false, "packed by bzip2", "it unpacked: bunzip2 -k FILE"},
     Signature{"\x04\x22\x4d\x18"sv, true, "packed by lz4", "it unpacked: lz4 -d FILE"},
+    Signature{"version https://git-lfs."sv, true, "a pointer of Git LFS",
+              "the file itself: git lfs pull"},
     Signature{"%PDF-"sv, true, "a PDF", "its text: pdftotext FILE X.txt"},
     Signature{"\xff\xfe\0\0"sv, false, "text in UTF-32", kFrom32},
     Signature{"\0\0\xfe\xff"sv, false, "text in UTF-32", kFrom32},
@@ -69,6 +71,15 @@ bool begins_with_an_object(std::string_view bytes) {
   return line[next] == '"' || line[next] == '}';
 }
 
+/// Names of files that are no text: what does not begin as they do is not what it is called.
+constexpr std::array kNamesOfOthers{".arrow"sv, ".gz"sv,          ".h5"sv,  ".npy"sv,
+                                    ".npz"sv,   ".parquet"sv,     ".pkl"sv, ".pt"sv,
+                                    ".pth"sv,   ".safetensors"sv, ".xz"sv,  ".zst"sv};
+
+bool is_name_of_json_lines(const std::filesystem::path& name) {
+  return name.extension() == ".jsonl" || name.extension() == ".ndjson";
+}
+
 /// True where the name says JSON and the first byte does not disagree.
 bool is_json_document(const std::filesystem::path& name, std::string_view bytes) {
   const std::size_t begin = bytes.find_first_not_of(" \t\r\n");
@@ -90,7 +101,16 @@ FileKind kind_of(const std::filesystem::path& path, const std::filesystem::path&
                                  one.is, one.way_out));
   }
   if (is_bin) return FileKind::plain;
-  if (begins_with_an_object(text)) return FileKind::json_lines;
+  const std::string_view after_mark =
+      text.substr(text.starts_with("\xef\xbb\xbf"sv) ? 3 : 0);  // of UTF-8
+  if (begins_with_an_object(after_mark) || is_name_of_json_lines(name)) return FileKind::json_lines;
+  if (std::ranges::find(kNamesOfOthers, name.extension().string()) != kNamesOfOthers.end() &&
+      !bytes.empty()) {
+    throw InputError(
+        fmt::format("{}: does not begin as a {} does: expected one, or text in a file "
+                    "named .txt",
+                    path.string(), name.extension().string()));
+  }
   if (name.filename() == "tokenizer.json") {
     throw InputError(fmt::format(
         "{}: is a tokenizer, which nothing here applies: expected a .npy of the tokens that it "
@@ -99,7 +119,7 @@ FileKind kind_of(const std::filesystem::path& path, const std::filesystem::path&
         "\"<u4\"))' {} X.txt",
         path.string(), path.string()));
   }
-  if (is_json_document(name, text)) {
+  if (is_json_document(name, after_mark)) {
     throw InputError(fmt::format(
         "{}: is a JSON document: expected JSON lines, an object with a \"text\" in each, as jq -c "
         "'.[]' makes them of a list; or a name in .txt, to train on it as it stands",

@@ -262,7 +262,8 @@ expect 2 err "mixtral has no moe_every = 2 (expected 1)" "$moe_train" export qwe
 expect 0 err "hf: class qwen2_moe, " "$moe_train" export qwen -o hf --drop-nothing
 expect 2 err "hf: exists already" "$moe_train" export qwen -o hf --drop-nothing
 expect 0 err "train with --model back/model.toml --checkpoint back --resume" "$moe_train" import hf --model tiny --checkpoint back
-"$moe_train" export back -o hf2 --drop-nothing 2>err
+grep -q 'capacity_factor = 1.25 of --model is "dropless" here' err || fail "import does not say that it drops no copies: $(cat err)"
+"$moe_train" export back -o hf2 2>err
 cmp -s hf/model.safetensors hf2/model.safetensors || fail "other parameters after export and import: $(cat err)"
 expect 0 err "goes on from iteration 0 of back" "$moe_train" --model back/model.toml --data corpus.txt --steps 1 \
   --checkpoint back --resume

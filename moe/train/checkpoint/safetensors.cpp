@@ -9,6 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "moe/errors.h"
@@ -43,26 +44,42 @@ constexpr std::array kElementTypes{ElementType{"F64", 8}, ElementType{"F32", 4},
       fmt::format("{}: tensor {}: {}", file.string(), db::shortened(tensor, 200), why));
 }
 
-std::string header_of(const std::vector<StoredTensor>& tensors) {
+/// A tensor as the header has it.
+struct HeaderEntry {
+  const std::string &name, &dtype;
+  const std::vector<std::int64_t>& shape;
+  std::size_t bytes;
+  std::string checksum;
+};
+
+std::string header_of(const std::vector<HeaderEntry>& entries) {
   // Members are appended: to look for each name among those before it would take long.
   using Json = nlohmann::ordered_json;
   Json::object_t metadata{{"format", "pt"}};
-  for (const StoredTensor& tensor : tensors) {
-    metadata.emplace_back(std::string(kChecksum) + tensor.name,
-                          checksum_text(checksum(tensor.bytes)));
+  for (const HeaderEntry& entry : entries) {
+    metadata.emplace_back(std::string(kChecksum) + entry.name, entry.checksum);
   }
   Json::object_t header;
   header.emplace_back(std::string(kMetadata), std::move(metadata));
   std::size_t end = 0;
-  for (const StoredTensor& tensor : tensors) {
-    const std::size_t begin = std::exchange(end, end + tensor.bytes.size());
+  for (const HeaderEntry& entry : entries) {
+    const std::size_t begin = std::exchange(end, end + entry.bytes);
     header.emplace_back(
-        tensor.name,
-        Json{{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}});
+        entry.name,
+        Json{{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, end}}});
   }
   std::string text = Json(std::move(header)).dump();
   text.resize((text.size() + kAlignedTo - 1) / kAlignedTo * kAlignedTo, ' ');
   return text;
+}
+
+/// Writes the header's length and the header.
+FileSeal write_header(WrittenFile& out, const std::string& header) {
+  const std::uint64_t length = header.size();
+  const auto bytes = std::as_bytes(std::span(header));
+  out.write(std::as_bytes(std::span(&length, 1)), "header");
+  out.write(bytes, "header");
+  return {static_cast<std::int64_t>(sizeof length + header.size()), checksum_text(checksum(bytes))};
 }
 
 /// The elements of a shape; none where there are more than anything holds.
@@ -88,18 +105,47 @@ int element_bytes(std::string_view dtype, const std::filesystem::path& file) {
 
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<StoredTensor>& tensors) {
-  const std::string header = header_of(tensors);
-  const std::uint64_t length = header.size();
-  const auto header_bytes = std::as_bytes(std::span(header));
+  std::vector<HeaderEntry> entries;
+  for (const StoredTensor& tensor : tensors) {
+    entries.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes.size(),
+                       checksum_text(checksum(tensor.bytes))});
+  }
   WrittenFile out(file);
-  out.write(std::as_bytes(std::span(&length, 1)), "header");
-  out.write(header_bytes, "header");
-  FileSeal seal{static_cast<std::int64_t>(sizeof length + header.size()),
-                checksum_text(checksum(header_bytes))};
+  FileSeal seal = write_header(out, header_of(entries));
   for (const StoredTensor& tensor : tensors) {
     out.write(tensor.bytes, "tensor " + tensor.name);
     seal.bytes += static_cast<std::int64_t>(tensor.bytes.size());
   }
+  out.close();
+  return seal;
+}
+
+FileSeal write_safetensors(const std::filesystem::path& file,
+                           const std::vector<MadeTensor>& tensors) {
+  const std::string unknown = checksum_text(0);  // as long as any
+  std::vector<HeaderEntry> entries;
+  for (const MadeTensor& tensor : tensors) {
+    const std::int64_t elements = elements_in(tensor.shape).value();
+    entries.push_back({tensor.name, tensor.dtype, tensor.shape,
+                       static_cast<std::size_t>(elements * element_bytes(tensor.dtype, file)),
+                       unknown});
+  }
+  WrittenFile out(file);
+  FileSeal seal = write_header(out, header_of(entries));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::vector<std::byte> bytes = tensors[i].make();
+    if (bytes.size() != entries[i].bytes) {
+      throw std::logic_error(fmt::format("write_safetensors: {} has {} bytes: expected {}",
+                                         tensors[i].name, bytes.size(), entries[i].bytes));
+    }
+    entries[i].checksum = checksum_text(checksum(bytes));
+    out.write(bytes, "tensor " + tensors[i].name);
+    seal.bytes += static_cast<std::int64_t>(bytes.size());
+  }
+  const std::string header = header_of(entries);
+  const auto header_bytes = std::as_bytes(std::span(header));
+  out.write_again(sizeof(std::uint64_t), header_bytes, "header");
+  seal.header_checksum = checksum_text(checksum(header_bytes));
   out.close();
   return seal;
 }

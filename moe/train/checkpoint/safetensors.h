@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -25,6 +26,14 @@ struct StoredTensor {
   std::span<const std::byte> bytes;
 };
 
+/// One tensor of a file that is written, whose bytes are made when it is its turn.
+struct MadeTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::function<std::vector<std::byte>()> make;
+};
+
 /// What a file that was written must be when it is read.
 struct FileSeal {
   std::int64_t bytes = 0;
@@ -44,6 +53,9 @@ void expect_shape(const std::filesystem::path& file, std::string_view tensor,
 /// the tensor and the reason ("No space left on device").
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<StoredTensor>& tensors);
+/// The same file, of which no more than one tensor is in memory. Throws what `make` throws.
+FileSeal write_safetensors(const std::filesystem::path& file,
+                           const std::vector<MadeTensor>& tensors);
 
 /// A file that was opened: its header is checked, its tensors when they are asked for.
 class SafetensorsFile {

@@ -44,6 +44,18 @@ void WrittenFile::write(std::span<const std::byte> bytes, std::string_view part)
   }
 }
 
+void WrittenFile::write_again(std::size_t first, std::span<const std::byte> bytes,
+                              std::string_view part) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file_, bytes.data(), std::min(bytes.size(), kMostAtOnce),
+                                     static_cast<off_t>(first));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(part, errno);
+    first += static_cast<std::size_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
 void WrittenFile::close() {
   if (fsync(file_) != 0) fail("waiting for the disk", errno);
   if (::close(std::exchange(file_, -1)) != 0) fail("closing", errno);

@@ -7,7 +7,8 @@
 
 namespace moe {
 
-/// A new file that is written from its begin to its end; a name that is there already is a failure.
+/// A new file that is written from its begin to its end, but for parts that are written again; a
+/// name that is there already is a failure.
 /// Every failure throws std::runtime_error with the file, the part under way and the reason.
 class WrittenFile {
  public:
@@ -18,6 +19,8 @@ class WrittenFile {
 
   /// `part`: the name of what is written, for messages: "tensor head.weight".
   void write(std::span<const std::byte> bytes, std::string_view part);
+  /// Replaces bytes that were written, from `first` on.
+  void write_again(std::size_t first, std::span<const std::byte> bytes, std::string_view part);
   /// Waits until all is on the disk, and closes the file.
   void close();
 

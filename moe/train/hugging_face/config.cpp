@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,78 +22,24 @@
 namespace moe {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::array<std::string_view, kFamilyNames.size()> kArchitectures{
-    "MixtralForCausalLM", "Qwen2MoeForCausalLM", "Glm4MoeForCausalLM"};
-
-std::string_view torch_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float32";
-    case DType::f64:
-      return "float64";
-    case DType::bf16:
-      return "bfloat16";
-    case DType::i32:
-    case DType::remainder:
-      break;
-  }
-  throw std::logic_error("config: parameters of integers");
-}
-
-void add_keys_of_mixtral(Json& config, const Model& model) {
-  config["intermediate_size"] = expert_hidden(model);
-  config["num_local_experts"] = model.experts;
-  config["sliding_window"] = nullptr;
-}
-
-void add_keys_of_qwen2_moe(Json& config, const Model& model) {
-  Json dense = Json::array();
-  for (int block = 0; block < model.blocks; ++block) {
-    if (!has_experts(model, block)) dense.push_back(block);
-  }
-  config["intermediate_size"] = model.d_hidden;
-  config["moe_intermediate_size"] = expert_hidden(model);
-  config["shared_expert_intermediate_size"] = model.shared_experts * expert_hidden(model);
-  config["num_experts"] = model.experts;
-  config["norm_topk_prob"] = model.choices > 1;
-  config["decoder_sparse_step"] = 1;
-  config["mlp_only_layers"] = std::move(dense);
-  config["qkv_bias"] = attention_biases(model).qkv;
-  config["use_sliding_window"] = false;
-}
-
-/// As transformers 5 reads the angles, and as 4 does.
-void add_keys_of_glm4_moe(Json& config, const Model& model) {
-  config["rope_parameters"] = {
-      {"rope_type", "default"}, {"rope_theta", model.rotary_base}, {"partial_rotary_factor", 1.0}};
-  config["partial_rotary_factor"] = 1.0;
-  config["head_dim"] = model.d_model / model.heads;
-  config["attention_bias"] = attention_biases(model).qkv;
-  config["use_qk_norm"] = false;
-  config["intermediate_size"] = model.d_hidden;
-  config["moe_intermediate_size"] = expert_hidden(model);
-  config["n_routed_experts"] = model.experts;
-  config["n_shared_experts"] = model.shared_experts;
-  config["first_k_dense_replace"] = model.dense_blocks;
-  config["norm_topk_prob"] = model.choices > 1;
-  config["routed_scaling_factor"] = 1.0;
-  config["n_group"] = 1;
-  config["topk_group"] = 1;
-  config["num_nextn_predict_layers"] = 0;
-}
-
 /// A config.json that is read.
 class Config {
  public:
   explicit Config(const InputDocument& document) : root_(document.object()) {}
 
-  std::int64_t integer(std::string_view key, std::int64_t most) const {
-    return root_.integer(key, 1, most);
+  std::int64_t integer(std::string_view key, std::int64_t most, std::int64_t least = 1) const {
+    read_.emplace(key);
+    return root_.integer(key, least, most);
+  }
+  InputValue member(std::string_view key) const {
+    read_.emplace(key);
+    return root_.member(key);
   }
   /// The value of a key; none where it is missing or null.
-  std::optional<InputValue> given(std::string_view key) const { return given(root_, key); }
+  std::optional<InputValue> given(std::string_view key) const {
+    read_.emplace(key);
+    return given(root_, key);
+  }
   static std::optional<InputValue> given(const InputObject& object, std::string_view key) {
     auto value = object.optional_member(key);
     return value && !value->is_null() ? value : std::nullopt;
@@ -104,10 +53,121 @@ class Config {
     return value ? value->number(1e-30, 1e30, "a number above 0") : fallback;
   }
   const InputObject& root() const { return root_; }
+  /// The keys with a value that nobody has asked for.
+  std::vector<std::string> unread() const {
+    std::vector<std::string> keys;
+    for (const std::string& key : root_.keys()) {
+      if (!read_.contains(key) && !root_.member(key).is_null()) keys.push_back(key);
+    }
+    return keys;
+  }
 
  private:
   InputObject root_;
+  mutable std::set<std::string, std::less<>> read_;
 };
+
+/// Keys that change no forward pass: of the training, of the texts that a model writes, of files
+/// and of the library. Of layers that predict further tokens transformers loads none.
+constexpr std::array<std::string_view, 66> kKeysOfOtherThings{"_attn_implementation",
+                                                              "_attn_implementation_autoset",
+                                                              "_name_or_path",
+                                                              "attention_dropout",
+                                                              "bad_words_ids",
+                                                              "begin_suppress_tokens",
+                                                              "bos_token_id",
+                                                              "chunk_size_feed_forward",
+                                                              "decoder_start_token_id",
+                                                              "diversity_penalty",
+                                                              "do_sample",
+                                                              "dtype",
+                                                              "early_stopping",
+                                                              "embd_pdrop",
+                                                              "encoder_no_repeat_ngram_size",
+                                                              "eos_token_id",
+                                                              "exponential_decay_length_penalty",
+                                                              "finetuning_task",
+                                                              "forced_bos_token_id",
+                                                              "forced_eos_token_id",
+                                                              "hidden_dropout",
+                                                              "id2label",
+                                                              "initializer_range",
+                                                              "label2id",
+                                                              "length_penalty",
+                                                              "max_length",
+                                                              "max_window_layers",
+                                                              "min_length",
+                                                              "no_repeat_ngram_size",
+                                                              "num_beam_groups",
+                                                              "num_beams",
+                                                              "num_nextn_predict_layers",
+                                                              "num_return_sequences",
+                                                              "output_attentions",
+                                                              "output_hidden_states",
+                                                              "output_router_logits",
+                                                              "output_scores",
+                                                              "pad_token_id",
+                                                              "prefix",
+                                                              "pretraining_tp",
+                                                              "problem_type",
+                                                              "remove_invalid_values",
+                                                              "repetition_penalty",
+                                                              "resid_pdrop",
+                                                              "return_dict",
+                                                              "return_dict_in_generate",
+                                                              "router_aux_loss_coef",
+                                                              "router_jitter_noise",
+                                                              "sep_token_id",
+                                                              "suppress_tokens",
+                                                              "task_specific_params",
+                                                              "temperature",
+                                                              "tf_legacy_loss",
+                                                              "tie_encoder_decoder",
+                                                              "tokenizer_class",
+                                                              "top_k",
+                                                              "top_p",
+                                                              "torch_dtype",
+                                                              "torchscript",
+                                                              "transformers_version",
+                                                              "typical_p",
+                                                              "unk_token_id",
+                                                              "unsloth_fixed",
+                                                              "unsloth_version",
+                                                              "use_bfloat16",
+                                                              "use_cache"};
+
+/// Switches of other classes, which are off.
+constexpr std::array<std::string_view, 8> kSwitches{
+    "add_cross_attention", "attention_bias", "is_decoder",        "is_encoder_decoder", "mlp_bias",
+    "qk_layernorm",        "use_qk_norm",    "use_sliding_window"};
+
+/// Throws for a key that nobody has read and that may change what is computed. Gives the others,
+/// which are left aside.
+std::vector<std::string> refuse_unread(const Config& config) {
+  std::vector<std::string> left;
+  for (const std::string& key : config.unread()) {
+    const InputValue value = config.root().member(key);
+    if (std::ranges::find(kSwitches, key) != kSwitches.end() && !value.boolean()) continue;
+    if (!std::ranges::binary_search(kKeysOfOtherThings, std::string_view(key))) {
+      value.fail("no such key: nothing here reads it, and it may change what is computed");
+    }
+    left.push_back(key);
+  }
+  return left;
+}
+
+/// Code of the model's own may compute anything.
+void refuse_other_code(const Config& config, Family family) {
+  const std::string_view expected = architecture_of(family);
+  if (const auto names = config.given("architectures")) {
+    for (const InputValue& name : names->list("a list of texts")) {
+      if (!name.is(expected)) name.fail(fmt::format("\"{}\"", expected));
+    }
+  }
+  if (const auto code = config.given("auto_map")) {
+    code->fail("no such key: the class of transformers, and no code of the model's own");
+  }
+}
 
 /// A class of MoE models that has no counterpart here, and the reason.
 struct OtherClass {
@@ -135,27 +195,54 @@ void refuse_scaled_angles(const InputObject& rope) {
     const auto type = Config::given(rope, key);
     if (type && !type->is("default")) type->fail("\"default\": angles that are not scaled");
   }
+  constexpr std::array<std::string_view, 4> known{"partial_rotary_factor", "rope_theta",
+                                                  "rope_type", "type"};
+  for (const std::string& key : rope.keys()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const auto value = Config::given(rope, key);
+    if (value) value->fail("no such key: angles of all layers alike, and not scaled");
+  }
 }
 
-/// The base of the angles: a key of its own, or in `rope_parameters` as transformers 5 writes it.
-double rotary_base(const Config& config, double fallback) {
-  if (const auto scaling = config.given("rope_scaling")) refuse_scaled_angles(scaling->object());
-  if (const auto parameters = config.given("rope_parameters")) {
-    const InputObject rope = parameters->object();
-    refuse_scaled_angles(rope);
-    if (const auto base = Config::given(rope, "rope_theta")) {
-      return base->number(1, 1e30, "a number of at least 1");
-    }
+/// `rope_parameters`, as transformers 5 writes them; none where there are none. They may be of kinds
+/// of layers, of which there is one here.
+std::optional<InputObject> rope_parameters(const Config& config) {
+  constexpr const char* kKind = "full_attention";
+  const auto given = config.given("rope_parameters");
+  if (!given) return std::nullopt;
+  const InputObject all = given->object();
+  if (!all.has(kKind)) return all;
+  for (const std::string& kind : all.keys()) {
+    const auto other = Config::given(all, kind);
+    if (kind != kKind && other) other->fail("no such key: \"full_attention\" is of all layers");
   }
-  const auto base = config.given("rope_theta");
-  return base ? base->number(1, 1e30, "a number of at least 1") : fallback;
+  return all.object(kKind);
+}
+
+/// The base of the angles: a key of its own, or in `rope_parameters`.
+double rotary_base(const Config& config, double fallback) {
+  const auto read = [](const InputValue& value) {
+    return value.number(1, 1e30, "a number of at least 1");
+  };
+  if (const auto scaling = config.given("rope_scaling")) refuse_scaled_angles(scaling->object());
+  const auto outer = config.given("rope_theta");
+  std::optional<InputValue> inner;
+  if (const auto rope = rope_parameters(config)) {
+    refuse_scaled_angles(*rope);
+    inner = Config::given(*rope, "rope_theta");
+  }
+  if (inner && outer && read(*inner) != read(*outer)) {
+    inner->fail(fmt::format("rope_theta = {:g}, as it is outside", read(*outer)));
+  }
+  if (inner) return read(*inner);
+  return outer ? read(*outer) : fallback;
 }
 
 /// Only whole heads are turned here; GLM-4-MoE turns half of each where its file says nothing.
 void refuse_turned_parts(const Config& config, Family family) {
   auto share = config.given("partial_rotary_factor");
-  if (const auto parameters = config.given("rope_parameters")) {
-    const auto inner = Config::given(parameters->object(), "partial_rotary_factor");
+  if (const auto rope = rope_parameters(config)) {
+    const auto inner = Config::given(*rope, "partial_rotary_factor");
     if (inner) share = inner;
   }
   if (share && share->number(0, 1, "1") != 1) share->fail("1");
@@ -175,8 +262,8 @@ void refuse_without_counterpart(const Config& config, const Model& model, Family
     }
   }
   const auto window = config.given("sliding_window");
-  if (window && config.flag("use_sliding_window", true) &&
-      window->integer(1) < model.sequence_length) {
+  const bool has_window = config.flag("use_sliding_window", true);
+  if (window && has_window && window->integer(1) < model.sequence_length) {
     window->fail(fmt::format("null, or at least sequence_length = {}", model.sequence_length));
   }
   if (const auto types = config.given("layer_types")) {
@@ -248,8 +335,7 @@ void read_qwen2_moe(const Config& config, Model& model) {
   model.experts = static_cast<int>(config.integer("num_experts", kMostExperts));
   set_attention_biases(model, config.flag("qkv_bias", true));
   refuse_other_weights(config, model, false, "probabilities");
-  const std::int64_t shared =
-      config.root().integer("shared_expert_intermediate_size", 0, kMostWidth);
+  const std::int64_t shared = config.integer("shared_expert_intermediate_size", kMostWidth, 0);
   if (shared % *model.d_expert != 0) {
     config.root()
         .member("shared_expert_intermediate_size")
@@ -294,7 +380,7 @@ void read_glm4_moe(const Config& config, Model& model) {
   model.d_hidden = config.integer("intermediate_size", kMostWidth);
   model.d_expert = config.integer("moe_intermediate_size", kMostWidth);
   model.experts = static_cast<int>(config.integer("n_routed_experts", kMostExperts));
-  model.shared_experts = static_cast<int>(config.root().integer("n_shared_experts", 0, kMostWidth));
+  model.shared_experts = static_cast<int>(config.integer("n_shared_experts", kMostWidth, 0));
   set_attention_biases(model, config.flag("attention_bias", false));
   const auto dense = config.given("first_k_dense_replace");
   model.dense_blocks = dense ? static_cast<int>(dense->integer(0, model.blocks - 1)) : 1;
@@ -324,42 +410,11 @@ void read_sizes(const Config& config, Model& model, Family family) {
 
 }  // namespace
 
-std::string config_text(const Model& model, Family family) {
-  Json config{{"architectures", {kArchitectures[static_cast<std::size_t>(family)]}},
-              {"model_type", name_of(family)},
-              {"vocab_size", model.vocabulary},
-              {"hidden_size", model.d_model},
-              {"num_hidden_layers", model.blocks},
-              {"num_attention_heads", model.heads},
-              {"num_key_value_heads", key_value_heads(model)},
-              {"num_experts_per_tok", model.choices},
-              {"hidden_act", "silu"},
-              {"max_position_embeddings", model.sequence_length},
-              {"rms_norm_eps", model.norm_epsilon},
-              {"rope_theta", model.rotary_base},
-              {"tie_word_embeddings", model.head == Head::tied},
-              {"torch_dtype", torch_type(model.dtype)},
-              {"bos_token_id", nullptr},
-              {"eos_token_id", nullptr},
-              {"pad_token_id", nullptr}};
-  switch (family) {
-    case Family::mixtral:
-      add_keys_of_mixtral(config, model);
-      break;
-    case Family::qwen2_moe:
-      add_keys_of_qwen2_moe(config, model);
-      break;
-    case Family::glm4_moe:
-      add_keys_of_glm4_moe(config, model);
-  }
-  return config.dump(2) + "\n";
-}
-
 ConfiguredModel read_config(const std::filesystem::path& folder, Model base) {
   const std::string file = (folder / kConfigFile).string();
-  const InputDocument document = parse_json(read_file(file), file);
+  const InputDocument document = parse_json(read_file(file), file, JsonNumbers::python);
   const Config config(document);
-  ConfiguredModel read{std::move(base), family_of(config.root().member("model_type"))};
+  ConfiguredModel read{std::move(base), family_of(config.member("model_type")), {}};
   Model& model = read.model;
   read_sizes(config, model, read.family);
   refuse_without_counterpart(config, model, read.family);
@@ -373,6 +428,8 @@ ConfiguredModel read_config(const std::filesystem::path& folder, Model base) {
     case Family::glm4_moe:
       read_glm4_moe(config, model);
   }
+  refuse_other_code(config, read.family);
+  read.left_aside = refuse_unread(config);
   Model dropless = model;  // a capacity is the training's own
   dropless.capacity_factor.reset();
   if (const auto unmatched = unmatched_key(dropless, read.family)) {

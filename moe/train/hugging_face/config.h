@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "moe/train/hugging_face/family.h"
 
@@ -17,11 +18,13 @@ std::string config_text(const Model& model, Family family);
 struct ConfiguredModel {
   Model model;
   Family family = Family::mixtral;
+  std::vector<std::string> left_aside;  ///< keys that change nothing of what is computed
 };
 
 /// Reads config.json in `folder`. What it does not say, such as the batch and the optimizer, is
 /// that of `base`. Throws InputError with the file and the line for a class that is not in
-/// kFamilyNames, for a key whose value has no counterpart here, and where `base` chooses what the
+/// kFamilyNames, for a key whose value has no counterpart here, for a key that nothing reads and that
+/// may change what is computed, and where `base` chooses what the
 /// class does not have.
 ConfiguredModel read_config(const std::filesystem::path& folder, Model base);
 

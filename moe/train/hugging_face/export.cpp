@@ -136,13 +136,12 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   expect_zeros(list.zeros, files, family);
 
   const std::string dtype(stored_type(index.model.dtype));
-  std::vector<std::vector<std::byte>> storage;
-  std::vector<StoredTensor> tensors;
+  std::vector<MadeTensor> tensors;
   for (const Counterpart& one : list.tensors) {
     // The bias of a gate is f32 beside parameters in bf16, there too.
     const std::string type = one.ours.empty() ? dtype : files.tensor(one.ours).dtype;
-    storage.push_back(stored_as(type, written_values(one, files)));
-    tensors.push_back({one.theirs, type, one.shape, storage.back()});
+    tensors.push_back({one.theirs, type, one.shape,
+                       [&, type] { return stored_as(type, written_values(one, files)); }});
   }
   UnfinishedFolder unfinished(to.parent_path());
   const FileSeal seal = write_safetensors(unfinished.path() / kTensorsFile, tensors);

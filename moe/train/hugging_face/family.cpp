@@ -7,9 +7,13 @@
 #include "moe/errors.h"
 #include "moe/model/attention_biases.h"
 #include "moe/model/model_key.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
+
+constexpr std::array<std::string_view, kFamilyNames.size()> kArchitectures{
+    "MixtralForCausalLM", "Qwen2MoeForCausalLM", "Glm4MoeForCausalLM"};
 
 /// `KEY = VALUE` of the model.
 std::string shown(const Model& model, std::string_view name) {
@@ -34,11 +38,21 @@ Need gate_needed(const Model& model, Family family) {
 
 /// All families have these.
 std::vector<Need> common_needs(const Model& model, Family family) {
+  const RotaryAngles angles = rotary_angles(model);
   return {{model.norm == Norm::rms_norm, "norm", "\"rms_norm\""},
           {model.positions == Positions::rotary, "positions", "\"rotary\""},
           {model.moe_every > 0, "moe_every", "1 or more"},
           {model.expert == "mixtral", "expert", "\"mixtral\""},
           gate_needed(model, family),
+          {head_width(model) * model.heads == model.d_model, "head_width", "d_model / heads"},
+          {model.query_key_norm == QueryKeyNorms::none, "query_key_norm", "\"none\""},
+          {angles.columns == head_width(model), "rotary_columns", "head_width"},
+          {angles.scaling == AngleScaling::none, "rotary_scaling", "\"none\""},
+          {best_groups(model) == model.expert_groups, "best_groups", "expert_groups"},
+          {!model.gate_bias, "gate_bias", "false"},
+          {normalizes_weights(model) == (model.choices > 1), "normalize_weights", "choices > 1"},
+          {model.weight_factor == 1, "weight_factor", "1"},
+          {!model.shared_expert_gate, "shared_expert_gate", "false"},
           {!model.capacity_factor, "capacity_factor", "\"dropless\""}};
 }
 
@@ -60,6 +74,10 @@ std::vector<Need> own_needs(const Model& model, Family family) {
 }  // namespace
 
 std::string_view name_of(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
+
+std::string_view architecture_of(Family family) {
+  return kArchitectures[static_cast<std::size_t>(family)];
+}
 
 std::optional<UnmatchedKey> unmatched_key(const Model& model, Family family) {
   std::vector<Need> needs = common_needs(model, family);

@@ -16,6 +16,8 @@ namespace moe {
 enum class Family : std::uint8_t { mixtral, qwen2_moe, glm4_moe };
 inline constexpr std::array<std::string_view, 3> kFamilyNames{"mixtral", "qwen2_moe", "glm4_moe"};
 std::string_view name_of(Family family);
+/// The class of Python: "MixtralForCausalLM".
+std::string_view architecture_of(Family family);
 
 /// A key of a model without a counterpart in a family, as an error names it.
 struct UnmatchedKey {

@@ -1,6 +1,7 @@
 #include "moe/train/hugging_face/import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,8 @@ class Pretrained {
  public:
   /// Throws where a file is missing or damaged, or has not what the index says.
   explicit Pretrained(const std::filesystem::path& folder) : folder_(folder) {
-    if (!std::filesystem::exists(folder / kTensorsIndex)) {
+    std::error_code none;
+    if (!std::filesystem::exists(folder / kTensorsIndex, none)) {
       const SafetensorsFile& all =
           files_.try_emplace(kTensorsFile, folder_ / kTensorsFile).first->second;
       for (const std::string& tensor : all.names()) {
@@ -57,7 +59,7 @@ class Pretrained {
       return;
     }
     const std::string index = (folder / kTensorsIndex).string();
-    const InputDocument document = parse_json(read_file(index), index);
+    const InputDocument document = parse_json(read_file(index), index, JsonNumbers::python);
     const InputObject map = document.object().object("weight_map", "an object");
     for (const std::string& tensor : map.keys()) {
       const std::string file = map.text(tensor);
@@ -67,26 +69,49 @@ class Pretrained {
         throw InputError(fmt::format("{}: tensor {}: is not in {}", index,
                                      db::shortened(tensor, 200), db::shortened(file, 200)));
       }
-      // Another file may have a tensor of the name too: the index says which one counts.
       file_of_[tensor] = file;
       left_.insert(tensor);
     }
+    if (!files_.contains(kTensorsFile) && std::filesystem::exists(folder / kTensorsFile, none)) {
+      throw InputError(fmt::format(
+          "{}: has {}, which transformers reads, and {}, which names other files: expected one",
+          folder.string(), kTensorsFile, kTensorsIndex));
+    }
+  }
+
+  /// Tensors of the files that the index does not name there: it decides, whoever has a copy.
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> remarks;
+    for (const auto& [name, file] : files_) {
+      const std::vector<std::string> all = file.names();
+      const auto is_other = [&, &in = name](const std::string& tensor) {
+        const auto named = file_of_.find(tensor);
+        return named == file_of_.end() || named->second != in;
+      };
+      const auto others = std::ranges::count_if(all, is_other);
+      if (others == 0) continue;
+      remarks.push_back(fmt::format(
+          "{}: {} of its {} tensors are not read, first {}: {} does not name this file for them",
+          (folder_ / name).string(), others, all.size(),
+          db::shortened(*std::ranges::find_if(all, is_other), 200), kTensorsIndex));
+    }
+    return remarks;
   }
 
   /// Throws where it is missing or has another shape.
-  void expect(const Counterpart& one) const {
+  void expect(const Counterpart& one) {
     const auto in = file_of_.find(one.theirs);
     if (in == file_of_.end()) {
       throw InputError(fmt::format("{}: tensor {}: is missing", folder_.string(), one.theirs));
     }
     expect_shape(folder_ / in->second, one.theirs, files_.at(in->second).shape(one.theirs),
                  one.shape);
+    left_.erase(one.theirs);
   }
   /// Of a tensor that is expected. Throws for a value that `dtype` does not hold.
-  std::vector<double> values(const Counterpart& one, DType dtype) {
+  std::vector<double> values(const Counterpart& one, DType dtype) const {
     const std::string& in = file_of_.at(one.theirs);
     const std::filesystem::path file = folder_ / in;
-    left_.erase(one.theirs);
     std::vector<double> values = elements_of(files_.at(in).tensor(one.theirs), file);
     const double largest = largest_of(dtype);
     const auto lost =
@@ -97,15 +122,20 @@ class Pretrained {
   }
   bool has(const std::string& name) const { return file_of_.contains(name); }
   std::size_t size() const { return file_of_.size(); }
-  /// Throws for a tensor that nothing has asked for. Tables that follow from the configuration are
-  /// left aside.
-  void expect_all_read() const {
-    for (const std::string& name : left_) {
-      if (name.ends_with("rotary_emb.inv_freq") || name == "lm_head.weight") continue;
-      throw InputError(fmt::format(
-          "{}: tensor {}: has no counterpart in the model that {} describes",
-          (folder_ / file_of_.at(name)).string(), db::shortened(name, 200), kConfigFile));
-    }
+  /// Of any tensor that is there.
+  std::vector<double> values(const std::string& name) {
+    const std::string& in = file_of_.at(name);
+    left_.erase(name);
+    return elements_of(files_.at(in).tensor(name), folder_ / in);
+  }
+  const std::vector<std::int64_t>& shape(const std::string& name) const {
+    return files_.at(file_of_.at(name)).shape(name);
+  }
+  /// Those that nothing has asked for.
+  std::vector<std::string> left() const { return {left_.begin(), left_.end()}; }
+  [[noreturn]] void refuse(const std::string& tensor, const std::string& why) const {
+    throw InputError(fmt::format("{}: tensor {}: {}", (folder_ / file_of_.at(tensor)).string(),
+                                 db::shortened(tensor, 200), why));
   }
 
  private:
@@ -144,6 +174,49 @@ void expect_zeros(const Counterpart& one, Pretrained& from) {
                   one.theirs));
 }
 
+/// Where the head is the token table, transformers leaves a head of its own aside: they must be one.
+void expect_tied_head(Pretrained& from) {
+  const std::string head = "lm_head.weight", table = "model.embed_tokens.weight";
+  if (!from.has(head)) return;
+  const std::vector<double> ours = from.values(table), theirs = from.values(head);
+  const auto [a, b] = std::ranges::mismatch(theirs, ours);
+  if (a == theirs.end() && from.shape(head) == from.shape(table)) return;
+  const std::string values =
+      a == theirs.end() || b == ours.end()
+          ? "another shape than"
+          : fmt::format("{:.9g} at {}, where {:.9g} stands in", *a, a - theirs.begin(), *b);
+  from.refuse(head, fmt::format("has {} {}: with tie_word_embeddings = true expected the same, or "
+                                "tie_word_embeddings = false for a head of its own",
+                                values, table));
+}
+
+/// Frequencies of the angles, which old files have beside the weights, follow from the base.
+void expect_frequencies(const Model& model, const std::string& name, Pretrained& from) {
+  constexpr double kRounding = 0.01;  // to bf16
+  const std::vector<double> values = from.values(name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double expected =
+        std::pow(model.rotary_base, -static_cast<double>(i) / static_cast<double>(values.size()));
+    if (std::abs(values[i] - expected) <= kRounding * expected) continue;
+    from.refuse(name, fmt::format("has {:.6g} at {}: expected {:.6g}, as follows from rope_theta = "
+                                  "{:g}",
+                                  values[i], i, expected, model.rotary_base));
+  }
+}
+
+/// Throws for a tensor that is there and of which the model knows nothing.
+void expect_no_more(const Model& model, Pretrained& from) {
+  if (model.head == Head::tied) expect_tied_head(from);
+  for (const std::string& name : from.left()) {
+    if (name.ends_with("rotary_emb.inv_freq")) {
+      expect_frequencies(model, name, from);
+      continue;
+    }
+    from.refuse(name,
+                fmt::format("has no counterpart in the model that {} describes", kConfigFile));
+  }
+}
+
 /// Puts a tensor of theirs into its place in ours.
 void put_part(const Counterpart& one, const std::vector<double>& theirs, std::int64_t stride,
               std::vector<double>& ours) {
@@ -159,14 +232,9 @@ void put_part(const Counterpart& one, const std::vector<double>& theirs, std::in
   }
 }
 
-struct Written {
-  std::vector<StoredTensor> tensors;
-  std::vector<std::vector<std::byte>> storage;  ///< [tensor]
-};
-
 /// The whole matrix that `parts` make; zeros where there are none.
 std::vector<double> matrix_of(const std::string& name, std::int64_t rows, std::int64_t columns,
-                              DType dtype, const Parts& parts, Pretrained& from) {
+                              DType dtype, const Parts& parts, const Pretrained& from) {
   std::vector<double> values(static_cast<std::size_t>(rows * columns));
   const auto found = parts.find(name);
   if (found == parts.end()) return values;
@@ -177,21 +245,33 @@ std::vector<double> matrix_of(const std::string& name, std::int64_t rows, std::i
 }
 
 /// Every tensor of a checkpoint of the model: parameters from the folder, and their masters, which
-/// have the same numbers before they are rounded; zeros elsewhere.
-Written tensors_of_checkpoint(const Program& program, const Parts& parts, Pretrained& from) {
-  Written written;
+/// have the same numbers before they are rounded; zeros elsewhere. Each is read when it is written.
+/// Valid as long as `parts` and `from`.
+std::vector<MadeTensor> tensors_of_checkpoint(const Program& program, const Parts& parts,
+                                              const Pretrained& from) {
+  std::vector<MadeTensor> made;
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
     std::string of_parts = named.name;  // transformers has no states
     if (named.tensor == parameter.remainder) of_parts.resize(of_parts.size() - kMaster.size());
-    const auto values = matrix_of(of_parts, named.rows, named.columns, named.dtype, parts, from);
-    std::string dtype(stored_type(named.dtype));
-    written.storage.push_back(stored_as(dtype, values));
-    written.tensors.push_back(
-        {named.name, std::move(dtype), {named.rows, named.columns}, written.storage.back()});
+    const std::string dtype(stored_type(named.dtype));
+    const auto make = [&parts, &from, of_parts, dtype, rows = named.rows, columns = named.columns,
+                       type = named.dtype] {
+      return stored_as(dtype, matrix_of(of_parts, rows, columns, type, parts, from));
+    };
+    made.push_back({named.name, dtype, {named.rows, named.columns}, make});
   }
-  return written;
+  return made;
 }
+
+/// Gone at the end, where it still has this name.
+struct RemovedFolder {
+  std::filesystem::path path;
+  ~RemovedFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
 
 /// Throws where the folder has another model file, which is not ours to replace.
 void expect_no_other(const std::filesystem::path& model_file, const std::string& text) {
@@ -218,7 +298,7 @@ ImportReport import_parameters(const ImportOptions& options) {
     throw InputError(fmt::format("{} has checkpoints up to iteration {}: expected another folder",
                                  directory.string(), complete.back()));
   }
-  const ConfiguredModel configured = read_config(options.from, options.base);
+  ConfiguredModel configured = read_config(options.from, options.base);
   Pretrained from(options.from);
   expect_enough(configured.model, from, options.from);
   const Counterparts list = counterparts(configured.model, configured.family);
@@ -231,23 +311,36 @@ ImportReport import_parameters(const ImportOptions& options) {
       parts[one.ours].push_back(&one);
     }
   }
-  ImportReport report{{}, configured.family, directory / kModelFile, 0};
+  ImportReport report{{}, configured.family, directory / kModelFile, 0, from.remarks()};
+  if (!configured.left_aside.empty()) {
+    report.remarks.push_back(
+        fmt::format("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
+                    fmt::join(configured.left_aside, ", ")));
+  }
+  if (configured.model.capacity_factor && !options.keep_capacity) {
+    report.remarks.push_back(
+        fmt::format("capacity_factor = {:g} of --model is \"dropless\" here, as transformers "
+                    "computes: --set moe.capacity_factor={:g} keeps it",
+                    *configured.model.capacity_factor, *configured.model.capacity_factor));
+    configured.model.capacity_factor.reset();
+  }
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);
   const UnfinishedFolder unfinished(directory);
   report.model = write_model_file(text, unfinished.path() / kModelFile);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);
-  const Written written = tensors_of_checkpoint(program, parts, from);
-  from.expect_all_read();
+  expect_no_more(report.model, from);
+  const std::vector<MadeTensor> tensors = tensors_of_checkpoint(program, parts, from);
 
   CheckpointIndex index;
   index.model = report.model;
   index.layout = to_text(Layout{});
   const auto partial = partial_folder(directory, index.iteration);
   std::filesystem::create_directory(partial);
-  index.files[shard_file(0)] = write_safetensors(partial / shard_file(0), written.tensors);
-  for (const StoredTensor& tensor : written.tensors) index.file_of[tensor.name] = shard_file(0);
+  const RemovedFolder unless_renamed{partial};
+  index.files[shard_file(0)] = write_safetensors(partial / shard_file(0), tensors);
+  for (const MadeTensor& tensor : tensors) index.file_of[tensor.name] = shard_file(0);
   std::filesystem::rename(unfinished.path() / kModelFile, report.model_file);
   complete(directory, index);
   for (const Parameter& parameter : program.parameters) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "moe/train/hugging_face/family.h"
 
@@ -11,6 +13,7 @@ struct ImportOptions {
   std::filesystem::path from;        ///< a folder as transformers writes it
   Model base;                        ///< has what config.json does not say
   std::filesystem::path checkpoint;  ///< the folder of a training's checkpoints, which has none
+  bool keep_capacity = false;        ///< that of `base`; no class drops copies
 };
 
 /// What was read.
@@ -19,6 +22,7 @@ struct ImportReport {
   Family family = Family::mixtral;
   std::filesystem::path model_file;  ///< to train with
   std::int64_t parameters = 0;
+  std::vector<std::string> remarks{};  ///< what of the folder or of `base` is left aside
 };
 
 /// Writes the checkpoint of iteration 0 of a training that begins with the parameters in `from`,

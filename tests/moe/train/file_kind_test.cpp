@@ -22,16 +22,21 @@ FileKind kind(const std::string& name, const std::string& bytes) {
 }
 
 TEST(FileKinds, FollowFromTheFirstBytesWhateverTheName) {
-  for (const char* name : {"a", "a.txt", "a.npy", "a.json", "a.jsonl"}) {
+  for (const char* name : {"a", "a.txt", "a.md", "a.json"}) {
     EXPECT_EQ(kind(name, "Some text.\n"), FileKind::plain) << name;
     EXPECT_EQ(kind(name, "caf\xe9 in Latin-1"), FileKind::plain) << name;
     EXPECT_EQ(kind(name, "\xef\xbb\xbfwith a mark of UTF-8"), FileKind::plain) << name;
     EXPECT_EQ(kind(name, ""), FileKind::plain) << name;
     EXPECT_EQ(kind(name, "{ \"text\": \"a\" } \r\n{"), FileKind::json_lines) << name;
     EXPECT_EQ(kind(name, "\n{}"), FileKind::json_lines) << name;
+    EXPECT_EQ(kind(name, "\xef\xbb\xbf{\"text\": \"a\"}\n"), FileKind::json_lines) << name;
     EXPECT_EQ(kind(name, "\x93NUMPY\x01"), FileKind::npy) << name;
     EXPECT_EQ(kind(name, packed_by_gzip("text")), FileKind::gzip) << name;
   }
+  for (const char* name : {"a.jsonl", "a.ndjson"}) {
+    EXPECT_EQ(kind(name, "[\"a\"]\n"), FileKind::json_lines) << "so that its reader refuses it";
+  }
+  EXPECT_EQ(kind("a.npy", ""), FileKind::plain) << "an empty file adds nothing";
   EXPECT_EQ(kind("a.cpp", "{\n  code();\n}\n"), FileKind::plain);
   EXPECT_EQ(kind("a.txt", "[a list]\n"), FileKind::plain);
 }
@@ -69,6 +74,10 @@ TEST(FileKinds, ThatNothingReadsAreRefusedWithAWayOut) {
       {"a.txt", "t\0e\0x\0t\0"s, "byte 1 is 0", "UTF-16 without a mark"},
       {"tokens", "\x01\0\x02\0"s, "byte 1 is 0", "tokens in a file named .bin"},
       {"a.json", "[{\"text\": \"a\"}]", "a JSON document", "jq -c"},
+      {"shard.bin", "version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS",
+       "git lfs"},
+      {"a.npy", "some text", "does not begin as a .npy does", ".txt"},
+      {"a.gz", "some text", "does not begin as a .gz does", ".txt"},
       {"tokenizer.json", "{\n \"model\": {}\n}", "a tokenizer", "tokenizers as t; numpy.save"},
       {"a.json", "{\n \"text\": \"a\"\n}", "a JSON document", "jq -c"},
   };

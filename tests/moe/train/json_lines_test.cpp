@@ -27,6 +27,10 @@ TEST(JsonLines, GiveTheirTextsEachEndedByANewline) {
   EXPECT_THAT(lines.documents, ElementsAre(0, 4, 15));
 }
 
+TEST(JsonLines, MayBeginWithAMarkOfUtf8) {
+  EXPECT_EQ(text_of_bytes(read("\xef\xbb\xbf{\"text\": \"a\", \"n\": NaN}\n").text), "a\n");
+}
+
 TEST(JsonLines, ThatHaveNoTextAreRefusedByLine) {
   const auto refused = [](const std::string& line) {
     return input_error([&] { read("{\"text\": \"a\"}\n\n" + line + "\n"); });

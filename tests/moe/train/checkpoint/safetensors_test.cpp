@@ -54,6 +54,24 @@ struct Written {
   }
 };
 
+TEST(Safetensors, WhoseTensorsAreMadeOneByOneAreTheSameFile) {
+  const Written written;
+  const std::string file = path_of("safetensors_made");
+  const auto bytes_of = [](const auto& values) {
+    return [&values] {
+      const auto bytes = std::as_bytes(std::span(values));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+  };
+  const std::array<float, 0> none{};
+  const std::vector<MadeTensor> tensors{{"a", "F32", {2, 3}, bytes_of(written.floats)},
+                                        {"b.c", "F64", {3}, bytes_of(written.doubles)},
+                                        {"empty", "F32", {0, 4}, bytes_of(none)}};
+  EXPECT_EQ(write_safetensors(file, tensors), written.seal);
+  EXPECT_EQ(read_file(file), written.text);
+  std::filesystem::remove(file);
+}
+
 TEST(Safetensors, AreReadAsTheyWereWritten) {
   const Written written;
   const SafetensorsFile read(written.file, written.seal);

@@ -72,10 +72,78 @@ TEST(HuggingFaceConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
   EXPECT_THAT(refusal_of("glm4_moe", "first_k_dense_replace", 2),
               HasSubstr("first_k_dense_replace"));
 
+  EXPECT_THAT(
+      refusal_of("mixtral", "rope_scaling", {{"factor", 4.0}}),
+      HasSubstr("rope_scaling.factor: expected no such key: angles of all layers alike, and "
+                "not scaled, got 4"));
+  EXPECT_THAT(refusal_of("mixtral", "rope_theta", 5e5),
+              HasSubstr("rope_parameters.rope_theta: expected rope_theta = 500000, as it is "
+                        "outside, got 1000"));
+  EXPECT_THAT(refusal_of("mixtral", "architectures", {"MixtralForSequenceClassification"}),
+              HasSubstr("architectures[0]: expected \"MixtralForCausalLM\", got"));
+  EXPECT_THAT(refusal_of("mixtral", "auto_map", {{"AutoModelForCausalLM", "a.B"}}),
+              HasSubstr("auto_map: expected no such key: the class of transformers"));
+  EXPECT_THAT(refusal_of("mixtral", "attention_bias", true),
+              HasSubstr("attention_bias: expected no such key: nothing here reads it, and it may "
+                        "change what is computed, got true"));
+  EXPECT_EQ(refusal_of("mixtral", "attention_bias", false), "nothing is refused");
+  EXPECT_THAT(refusal_of("qwen2_moe", "residual_multiplier", 0.5),
+              HasSubstr("residual_multiplier: expected no such key: nothing here reads it, and it "
+                        "may change what is computed, got 0.5"));
+  EXPECT_EQ(refusal_of("qwen2_moe", "residual_multiplier", nullptr), "nothing is refused");
+
   Model sigmoid = base_model();
   sigmoid.gate = "sigmoid";
   EXPECT_THAT(refusal([&] { read_config(kGolden / "mixtral", sigmoid); }),
               HasSubstr("class mixtral, which has no gate = \"sigmoid\": expected \"softmax\""));
+}
+
+TEST(HuggingFaceConfig, ReadsAnglesByKindOfLayerAndNeverTheirDefault) {
+  const Scratch scratch;
+  const auto base_with = [&](const nlohmann::json& rope) {
+    nlohmann::json config = json_of(kGolden / "mixtral" / kConfigFile);
+    config["rope_parameters"] = rope;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    return read_config(scratch.root, base_model()).model.rotary_base;
+  };
+  const nlohmann::json plain{{"rope_type", "default"}, {"rope_theta", 777.0}};
+  const nlohmann::json scaled{{"rope_type", "yarn"}, {"rope_theta", 777.0}};
+  EXPECT_EQ(base_with(plain), 777);
+  EXPECT_EQ(base_with({{"full_attention", plain}}), 777);
+  EXPECT_THAT(refusal([&] {
+                base_with({{"full_attention", scaled}});
+              }),
+              HasSubstr("rope_parameters.full_attention.rope_type: expected \"default\""));
+  EXPECT_THAT(refusal([&] {
+                base_with({{"full_attention", plain}, {"sliding_attention", plain}});
+              }),
+              HasSubstr("rope_parameters.sliding_attention: expected no such key"));
+  EXPECT_THAT(refusal([&] {
+                base_with({{"sliding_attention", plain}});
+              }),
+              HasSubstr("rope_parameters.sliding_attention: expected no such key"));
+}
+
+TEST(HuggingFaceConfig, ReadsNumbersThatOnlyPythonWrites) {
+  const Scratch scratch;
+  std::string text = read_file(kGolden / "mixtral" / kConfigFile);
+  const auto with = [&](const std::string& key, const std::string& number) {
+    const std::size_t at = text.find("\"" + key + "\": ") + key.size() + 4;
+    std::string other = text;
+    other.replace(at, text.find_first_of(",\n", at) - at, number);
+    std::ofstream(scratch.root / kConfigFile) << other;
+    return refusal([&] { read_config(scratch.root, base_model()); });
+  };
+  EXPECT_EQ(with("router_jitter_noise", "NaN"), "nothing is refused");
+  EXPECT_EQ(with("router_aux_loss_coef", "-Infinity"), "nothing is refused");
+  EXPECT_THAT(with("rms_norm_eps", "Infinity"),
+              HasSubstr("rms_norm_eps: expected a number above 0, got inf"));
+  EXPECT_THAT(with("rms_norm_eps", "Nan"), HasSubstr("not JSON"));
+}
+
+TEST(HuggingFaceConfig, TellsTheKeysThatItLeavesAside) {
+  EXPECT_THAT(read_config(kGolden / "mixtral", base_model()).left_aside,
+              ::testing::IsSupersetOf({"router_aux_loss_coef", "transformers_version"}));
 }
 
 TEST(HuggingFaceConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {

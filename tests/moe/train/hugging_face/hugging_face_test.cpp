@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <list>
 #include <nlohmann/json.hpp>
 
 #include "moe/errors.h"
@@ -326,12 +328,126 @@ TEST(HuggingFaceFolders, TakeATensorFromTheFileThatTheIndexNames) {
     std::filesystem::remove(from / other);
     write_safetensors(from / other, tensors);
   }
-  import_parameters({from, base_model(), scratch.root / "run"});
+  const ImportReport report = import_parameters({from, base_model(), scratch.root / "run"});
+  EXPECT_THAT(report.remarks, ::testing::Contains(HasSubstr(
+                                  "tensors are not read, first model.embed_tokens.weight: "
+                                  "model.safetensors.index.json does not name this "
+                                  "file")));
   import_parameters({kGolden / "qwen2_moe", base_model(), scratch.root / "golden"});
   export_checkpoint({scratch.root / "run", scratch.root / "hf"});
   export_checkpoint({scratch.root / "golden", scratch.root / "golden-hf"});
   EXPECT_EQ(read_file(scratch.root / "hf" / kTensorsFile),
             read_file(scratch.root / "golden-hf" / kTensorsFile));
+}
+
+TEST(HuggingFaceFolders, OfOneFileAndOfOthersWithAnIndexAreRefused) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from";
+  std::filesystem::copy(kGolden / "qwen2_moe", from);
+  std::filesystem::copy(kGolden / "mixtral" / kTensorsFile, from / kTensorsFile);
+  EXPECT_THAT(refusal([&] {
+                import_parameters({from, base_model(), scratch.root / "run"});
+              }),
+              HasSubstr("has model.safetensors, which transformers reads, and "
+                        "model.safetensors.index.json, which names other files"));
+}
+
+/// A golden folder with a tensor more.
+class WithATensorMore {
+ public:
+  WithATensorMore(const char* golden, const std::filesystem::path& to) : to_(to) {
+    std::filesystem::create_directories(to);
+    std::filesystem::copy(kGolden / golden / kConfigFile, to / kConfigFile);
+    for (const auto& entry : std::filesystem::directory_iterator(kGolden / golden)) {
+      if (entry.path().extension() == ".safetensors") files_.emplace_back(entry.path());
+    }
+  }
+  void write(const StoredTensor& more) {
+    std::vector<StoredTensor> all{more};
+    for (const SafetensorsFile& file : files_) {
+      for (const std::string& name : file.names()) all.push_back(file.tensor(name));
+    }
+    std::filesystem::remove(to_ / kTensorsFile);
+    write_safetensors(to_ / kTensorsFile, all);
+  }
+  const StoredTensor& tensor(const std::string& name) const {
+    for (const SafetensorsFile& file : files_) {
+      if (file.has(name)) return file.tensor(name);
+    }
+    throw std::runtime_error(name);
+  }
+
+ private:
+  std::filesystem::path to_;
+  std::list<SafetensorsFile> files_;
+};
+
+TEST(HuggingFaceFolders, WithAHeadThatIsNotTheTokenTableItShouldBeAreRefused) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from";
+  WithATensorMore folder("qwen2_moe", from);
+  StoredTensor head = folder.tensor("model.embed_tokens.weight");
+  std::vector<std::byte> bytes(head.bytes.begin(), head.bytes.end());
+  head.name = "lm_head.weight";
+  head.bytes = bytes;
+  folder.write(head);
+  EXPECT_EQ(refusal([&] {
+              import_parameters({from, base_model(), scratch.root / "run"});
+            }),
+            "nothing is refused");
+  const float other = 2;
+  std::memcpy(bytes.data() + 5 * sizeof other, &other, sizeof other);
+  folder.write(head);
+  EXPECT_THAT(refusal([&] {
+                import_parameters({from, base_model(), scratch.root / "other"});
+              }),
+              ::testing::AllOf(HasSubstr("tensor lm_head.weight: has 2 at 5, where "),
+                               HasSubstr("with tie_word_embeddings = true expected the same")));
+  head.shape = {head.shape[1], head.shape[0]};
+  folder.write(head);
+  EXPECT_THAT(refusal([&] {
+                import_parameters({from, base_model(), scratch.root / "other"});
+              }),
+              HasSubstr("tensor lm_head.weight: has "));
+}
+
+TEST(HuggingFaceFolders, WithFrequenciesOfAnotherBaseAreRefused) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from";
+  WithATensorMore folder("mixtral", from);  // heads of 4 columns, a base of 1000
+  std::vector<float> frequencies{1, 0.0316F};
+  folder.write({"model.layers.0.self_attn.rotary_emb.inv_freq",
+                "F32",
+                {2},
+                std::as_bytes(std::span(frequencies))});
+  EXPECT_EQ(refusal([&] {
+              import_parameters({from, base_model(), scratch.root / "run"});
+            }),
+            "nothing is refused");
+  frequencies[1] = 0.01F;
+  folder.write({"model.layers.0.self_attn.rotary_emb.inv_freq",
+                "F32",
+                {2},
+                std::as_bytes(std::span(frequencies))});
+  EXPECT_THAT(refusal([&] {
+                import_parameters({from, base_model(), scratch.root / "other"});
+              }),
+              HasSubstr("inv_freq: has 0.01 at 1: expected 0.0316228, as follows from rope_theta = "
+                        "1000"));
+}
+
+TEST(HuggingFaceFolders, DropNoCopiesUnlessThatIsAskedFor) {
+  const Scratch scratch;
+  Model base = base_model();
+  base.capacity_factor = 1.25;
+  const ImportReport dropless =
+      import_parameters({kGolden / "mixtral", base, scratch.root / "dropless"});
+  EXPECT_FALSE(dropless.model.capacity_factor);
+  EXPECT_THAT(dropless.remarks,
+              ::testing::Contains(HasSubstr("capacity_factor = 1.25 of --model is \"dropless\"")));
+  const ImportReport kept =
+      import_parameters({kGolden / "mixtral", base, scratch.root / "kept", true});
+  EXPECT_EQ(kept.model.capacity_factor, 1.25);
 }
 
 TEST(HuggingFaceElements, OfHalvesAreReadExactly) {
