@@ -1,5 +1,8 @@
 #pragma once
 
+#include <limits>
+
+#include "moe/kernels/column_sums.h"
 #include "moe/kernels/device.h"
 #include "moe/kernels/gemm.h"
 #include "moe/kernels/math.h"
@@ -16,7 +19,10 @@ struct TileRows {
   std::int64_t length;           ///< of the sequence
   std::int64_t sharing;          ///< heads of q that share a head of k and v
   std::int64_t head_width;
+  std::int64_t first_tile;  ///< the first key of the first tile that the block of queries sees
+  std::int64_t window;      ///< keys that a query sees, itself among them
 
+  MOE_BODY bool is_first() const { return first_key == first_tile; }
   MOE_BODY std::int64_t scores_at(std::int64_t r) const {
     return r / queries * stride + r % queries * row;
   }
@@ -28,6 +34,11 @@ struct TileRows {
   MOE_BODY std::int64_t seen(std::int64_t r) const {
     const std::int64_t up_to_itself = begin + r % queries + 1 - first_key;
     return up_to_itself < keys ? up_to_itself : keys;
+  }
+  /// Keys of the tile that lie before those, out of the window of the query.
+  MOE_BODY std::int64_t unseen(std::int64_t r) const {
+    const std::int64_t before = begin + r % queries + 1 - window - first_key, most = seen(r);
+    return before < 0 ? 0 : before < most ? before : most;
   }
   /// Where the row's element is in [heads, length], counted from the first query of the first head.
   MOE_BODY std::int64_t statistic_at(std::int64_t r) const {
@@ -49,7 +60,8 @@ struct RowSums {
 /// scores -> e^(scale score) over the sum of all of them up to this tile; log_sum_exp and y of the
 /// tiles before -> with this one. A team per row.
 ///   L' = log(e^L + e^l), p = e^(scale s - L'), y' = e^(L - L') y + (the product p v that follows)
-/// L of the tiles before, l of this tile.
+/// L of the tiles before, l of this tile. Before the first tile L is the sink of the head, if there
+/// are any.
 template <class Stored>
 struct TileSoftmaxBody {
   using Real = Wide<Stored>;
@@ -60,24 +72,33 @@ struct TileSoftmaxBody {
   Real* log_sum_exp;
   RowSums<Real> y;
   Real scale;
+  const Stored* sinks;  ///< of the first head; null where there are none
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t r) const {
-    Real* s = scores + tile.scores_at(r);
-    Stored* p = probabilities + tile.stored_at(r, kToOne);
+    const std::int64_t seen = tile.seen(r), unseen = tile.unseen(r), count = seen - unseen;
+    Real* s = scores + tile.scores_at(r) + unseen;
+    Stored* row = probabilities + tile.stored_at(r, kToOne);
+    Stored* p = row + unseen;
     Real* sum_so_far = log_sum_exp + tile.statistic_at(r);
-    const std::int64_t seen = tile.seen(r);
     const Real factor = scale;
-    const Real largest = team.max(seen, [=](std::int64_t i) { return s[i]; });
+    const Real largest = team.max(count, [=](std::int64_t i) { return s[i]; });
     team.sync();
-    const Real sum = team.sum(seen, [=](std::int64_t i) {
+    const Real sum = team.sum(count, [=](std::int64_t i) {
       const Real e = exponential((s[i] - largest) * factor);
       s[i] = e;
       return e;
     });
-    Real logarithm = largest * factor + std::log(sum), weight = Real(1) / sum, keep = 0;
-    if (tile.first_key > 0) {
-      const Real before = *sum_so_far, own = logarithm;
+    const bool is_first = tile.is_first(), has_sinks = sinks != nullptr;
+    const Real nothing = -std::numeric_limits<Real>::infinity();
+    const Real own = count > 0 ? largest * factor + std::log(sum) : nothing;
+    Real before = nothing, logarithm = own, weight = Real(1) / sum, keep = 0;
+    if (!is_first) before = *sum_so_far;
+    if (is_first && has_sinks) before = sinks[r / tile.queries * tile.sharing];
+    if (count == 0) {
+      logarithm = before;
+      keep = 1;
+    } else if (before > nothing) {
       logarithm = own > before ? own + std::log1p(std::exp(before - own))
                                : before + std::log1p(std::exp(own - before));
       weight *= std::exp(own - logarithm);
@@ -85,9 +106,10 @@ struct TileSoftmaxBody {
     }
     team.sync();
     if (team.leader()) *sum_so_far = logarithm;
-    team.for_each(seen, [=](std::int64_t i) { p[i] = s[i] * weight; });
-    team.for_each(tile.keys - seen, [=](std::int64_t i) { p[seen + i] = Stored(0); });
-    if (tile.first_key > 0) {
+    team.for_each(count, [=](std::int64_t i) { p[i] = s[i] * weight; });
+    team.for_each(unseen, [=](std::int64_t i) { row[i] = Stored(0); });
+    team.for_each(tile.keys - seen, [=](std::int64_t i) { row[seen + i] = Stored(0); });
+    if (!is_first) {
       Real* out = y.of(tile, r);
       team.for_each(tile.head_width, [=](std::int64_t c) { out[c] *= keep; });
     }
@@ -114,14 +136,16 @@ struct TileSoftmaxGradientBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t r) const {
     const std::int64_t at = tile.scores_at(r), stored_at = tile.stored_at(r, kToOne),
-                       seen = tile.seen(r);
+                       seen = tile.seen(r), unseen = tile.unseen(r);
     const Real *s = scores + at, *dp = gradients + at;
     Stored *p = probabilities + stored_at, *ds = score_gradients + stored_at;
     const Stored *row_dy = dy.of(tile, r), *row_y = y.of(tile, r);
     const Real factor = scale, logarithm = log_sum_exp[tile.statistic_at(r)];
     const Real dot =
         team.sum(tile.head_width, [=](std::int64_t c) { return Real(row_dy[c]) * Real(row_y[c]); });
-    team.for_each(seen, [=](std::int64_t i) {
+    team.for_each(unseen, [=](std::int64_t i) { p[i] = ds[i] = Stored(0); });
+    team.for_each(seen - unseen, [=](std::int64_t from_first) {
+      const std::int64_t i = unseen + from_first;
       const Real probability = exponential(s[i] * factor - logarithm);
       const Real gradient = factor * probability * (dp[i] - dot);
       p[i] = probability;
@@ -169,6 +193,7 @@ struct AttentionShape {
   AttentionScratch scratch;
   std::int64_t scratch_stride;  ///< elements of the scratch from head to head of k and v
   Real scale;
+  std::int64_t window;  ///< keys that a query sees
 
   template <class Exec, class Op>
   static AttentionShape of(const Exec&, const Op& op, const View& qkv, const View& scratch) {
@@ -202,15 +227,24 @@ struct AttentionShape {
             qkv.columns,
             needed,
             scratch.columns,
-            Real(1) / std::sqrt(static_cast<Real>(head_width))};
+            op.scale > 0 ? static_cast<Real>(op.scale)
+                         : Real(1) / std::sqrt(static_cast<Real>(head_width)),
+            op.window > 0 ? op.window : length};
   }
 
-  /// The block of queries from `begin` on, and the keys from `first_key` on that it sees.
+  /// The first key of the first tile that the block of queries from `begin` on sees.
+  std::int64_t first_tile(std::int64_t begin) const {
+    const std::int64_t first = begin + 1 - window;
+    return first > 0 ? first / scratch.tile.keys * scratch.tile.keys : 0;
+  }
+  /// The block of queries from `begin` on, and the first keys that it sees.
+  TileRows tile(std::int64_t begin) const { return tile(begin, first_tile(begin)); }
+  /// The same, and the keys from `first_key` on.
   TileRows tile(std::int64_t begin, std::int64_t first_key) const {
     const std::int64_t queries = smaller(scratch.tile.queries, length - begin);
     const std::int64_t keys = smaller(scratch.tile.keys, begin + queries - first_key);
-    return {begin,          queries, first_key, keys,      scratch.row,
-            scratch_stride, length,  sharing,   head_width};
+    return {begin,   queries,    first_key,         keys,  scratch.row, scratch_stride, length,
+            sharing, head_width, first_tile(begin), window};
   }
   /// Of a query of a head of a sequence, in log_sum_exp.
   std::int64_t statistic_at(std::int64_t sequence, std::int64_t head, std::int64_t query) const {
@@ -266,7 +300,7 @@ struct AttentionShape {
             .ldb = row,
             .c = c.base,
             .ldc = c.row,
-            .accumulate = t.first_key > 0,
+            .accumulate = !t.is_first(),
             .batch = batch,
             .stride_a = stride_of_stored(),
             .stride_b = head_width,
@@ -336,6 +370,7 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
   Stored* y = data_of<Stored>(bound.writes[0]);
   Real* log_sum_exp = data_of<Real>(bound.writes[1]);
   Real* scratch = data_of<Real>(bound.writes[2]);
+  const Stored* sinks = bound.reads.size() > 1 ? data_of<Stored>(bound.reads[1]) : nullptr;
 
   exec.batches(s.key_value_heads, [&](auto& part, std::int64_t shared, std::int64_t batch) {
     Real* scores = scratch + shared * s.scratch_stride;
@@ -349,15 +384,15 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
           const std::int64_t token = sequence * s.length + begin;
           Stored* out = y + token * s.width + head * s.head_width;
           const RowSums<Real> sums = s.query_sums(scores, out, s.width);
-          TileRows tile = s.tile(begin, 0);
+          TileRows tile = s.tile(begin);
           for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
                tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
             part.gemm(s.scores(tile, tokens + begin * s.row + head * s.head_width, s.row, k, scores,
                                batch));
             part.rows(batch * tile.queries, tile.keys,
-                      TileSoftmaxBody<Stored>{tile, scores, p,
-                                              log_sum_exp + s.statistic_at(sequence, head, begin),
-                                              sums, s.scale});
+                      TileSoftmaxBody<Stored>{
+                          tile, scores, p, log_sum_exp + s.statistic_at(sequence, head, begin),
+                          sums, s.scale, sinks == nullptr ? nullptr : sinks + head});
             part.gemm(s.sums_of_queries(tile, p, v, sums, batch));
           }
           s.store_query_sums(part, scores, tile.queries, out, s.width, batch);
@@ -379,16 +414,17 @@ struct AttentionGradientBlock {
   Stored* dq;
   RowSums<Real> dk, dv;  ///< of the sequence's first key
 
-  /// `first`: no block has been added to the gradients of keys and values yet.
+  /// Nothing has been added yet to the gradients of the keys and values of tiles before `fresh_end`.
   template <class Exec>
-  void launch_on(Exec& exec, std::int64_t begin, bool first, std::int64_t batch) const {
+  void launch_on(Exec& exec, std::int64_t begin, std::int64_t fresh_end, std::int64_t batch) const {
     Real *scores = scratch, *gradients = scratch + s.scratch.gradients;
     Stored *p = s.stored_tile(scratch, 0), *ds = s.stored_tile(scratch, 1);
     const RowSums<Real> query_sums = s.query_sums(scratch, dq, s.row);
     const std::int64_t stride = s.sharing * s.head_width;
-    TileRows tile = s.tile(begin, 0);
+    TileRows tile = s.tile(begin);
     for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
          tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
+      const bool first = tile.first_key < fresh_end;
       exec.gemm(s.scores(tile, q, s.row, k, scores, batch));
       exec.gemm(s.scores(tile, dy, s.width, v, gradients, batch));
       exec.rows(
@@ -404,8 +440,8 @@ struct AttentionGradientBlock {
   }
 };
 
-/// Blocks of queries run from the last to the first. The last one sees every key, so with its first
-/// head it overwrites the gradients of keys and values; all others add to them.
+/// Blocks of queries run from the last to the first. With its first head the first of them that sees
+/// a tile of keys overwrites the gradients of these and of their values; all others add to them.
 template <class Stored, class Exec>
 void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
   using Shape = AttentionShape<Stored>;
@@ -443,12 +479,53 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
               d_qkv + token * s.row + column,
               dk,
               dv};
-          of_block.launch_on(part, begin, begin == last && head == shared * s.sharing, batch);
+          const std::int64_t unseen = begin == last ? s.length : s.first_tile(begin + block);
+          of_block.launch_on(part, begin, head == shared * s.sharing ? unseen : 0, batch);
         }
       }
       s.store_key_sums(part, of_head, d_qkv + keys_at, batch);
     }
   });
+}
+
+/// What a sink's gradient gets from a query: -p (sum of dy y), p the share of the sink. A team per
+/// token and head; `terms` are [T, heads].
+template <class Stored>
+struct SinkTermBody {
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* y;
+  const Real* log_sum_exp;
+  const Stored* sinks;
+  Real* terms;
+  std::int64_t heads, length, head_width;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t i) const {
+    const std::int64_t token = i / heads, head = i % heads;
+    const Stored* gradient = dy + i * head_width;
+    const Stored* out = y + i * head_width;
+    const Real dot =
+        team.sum(head_width, [=](std::int64_t c) { return Real(gradient[c]) * Real(out[c]); });
+    if (!team.leader()) return;
+    const std::int64_t at = (token / length * heads + head) * length + token % length;
+    terms[i] = -dot * std::exp(Real(sinks[head]) - log_sum_exp[at]);
+  }
+};
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const AttentionSinkGradient& op, const BoundOp& bound) {
+  using Real = Wide<Stored>;
+  const View& dy = bound.reads[0];
+  const std::int64_t heads = bound.reads[3].columns, head_width = dy.columns / heads;
+  Real* terms = data_of<Real>(bound.writes[1]);
+  exec.rows(dy.rows * heads, head_width,
+            SinkTermBody<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                 data_of<Real>(bound.reads[2]), data_of<Stored>(bound.reads[3]),
+                                 terms, heads, op.sequence_length, head_width});
+  exec.column_sums(dy.rows, heads, ElementTerm<Real>{},
+                   SumTargets<Real, 1>{{data_of<Real>(bound.writes[0])}, op.accumulate},
+                   static_cast<const Real*>(terms));
 }
 
 }  // namespace moe

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "moe/model/attention_biases.h"
+#include "moe/model/attention_keys.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
@@ -375,7 +376,7 @@ constexpr std::array kOtherKeys{
                              "Seed of parameters, batches and draws.", kOptional, {}, kSeedOfGate),
 };
 
-constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, kOtherKeys);
+constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, kOtherKeys);
 
 }  // namespace
 

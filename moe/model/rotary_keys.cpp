@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "moe/model/attention_keys.h"
+
 namespace moe {
 namespace {
 
@@ -83,9 +85,9 @@ std::string rotary_refusal(const Model& model) {
   return "";
 }
 
-RotaryAngles rotary_angles(const Model& model) {
+RotaryAngles rotary_angles(const Model& model, int block) {
   RotaryAngles angles;
-  angles.base = model.rotary_base;
+  angles.base = rotary_base(model, block);
   angles.columns = own_integer(key_named("rotary_columns"), model);
   angles.scaling = scaling_of(model);
   if (angles.scaling == AngleScaling::none) return angles;

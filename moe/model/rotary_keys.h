@@ -7,8 +7,8 @@
 
 namespace moe {
 
-/// The angles of a model with rotary positions: what its keys say.
-RotaryAngles rotary_angles(const Model& model);
+/// The angles of a block of a model with rotary positions: what its keys say.
+RotaryAngles rotary_angles(const Model& model, int block = 0);
 /// Why these keys do not go together; "" where they do.
 std::string rotary_refusal(const Model& model);
 

@@ -7,12 +7,13 @@
 namespace moe {
 namespace {
 
-/// Tiles that have scores on or below the diagonal.
-std::int64_t tiles_of(std::int64_t length, AttentionTile tile) {
+/// Tiles that have scores on or below the diagonal, and in the window.
+std::int64_t tiles_of(std::int64_t length, std::int64_t window, AttentionTile tile) {
   std::int64_t tiles = 0;
   for (std::int64_t begin = 0; begin < length; begin += tile.queries) {
     const std::int64_t keys = std::min(begin + tile.queries, length);
     tiles += (keys + tile.keys - 1) / tile.keys;
+    tiles -= std::max<std::int64_t>(begin + 1 - window, 0) / tile.keys;
   }
   return tiles;
 }
@@ -24,13 +25,16 @@ std::int64_t tiles_of(std::int64_t length, AttentionTile tile) {
 template <class Kind>
 Work attention_work(const OpSizes& s, const Use& attended, const Use& scratch, const Kind& kind,
                     int products) {
-  const std::int64_t length = kind.sequence_length;
+  const std::int64_t length = kind.sequence_length,
+                     window = kind.window > 0 ? std::min(kind.window, length) : length;
   const auto sequences = static_cast<std::int64_t>(s.rows(attended)) / length;
-  return {products * s.rows(attended) * static_cast<double>(length) * s.columns(attended),
+  const auto w = static_cast<double>(window);
+  const double twice_seen = 2 * w - w * w / static_cast<double>(length);  // on average
+  return {products * s.rows(attended) * twice_seen * s.columns(attended),
           s.all_bytes() - s.bytes(scratch), 0,
-          products * sequences * kind.heads * tiles_of(length, kCpuAttentionTile),
+          products * sequences * kind.heads * tiles_of(length, window, kCpuAttentionTile),
           (products + 1) * sequences * (kind.heads / kind.key_value_heads) *
-              tiles_of(length, kGpuAttentionTile)};
+              tiles_of(length, window, kGpuAttentionTile)};
 }
 
 }  // namespace
@@ -75,6 +79,7 @@ std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t
 Work Attention::work(const OpSizes& s) const {
   return attention_work(s, s.out(0), s.out(2), *this, 2);
 }
+Work AttentionSinkGradient::work(const OpSizes& s) const { return s.element_wise(s.in(0), 2); }
 /// Scores once more, and the products of four gradients.
 Work AttentionGradient::work(const OpSizes& s) const {
   return attention_work(s, s.in(0), s.out(1), *this, 5);

@@ -51,7 +51,7 @@ inline constexpr std::int64_t kMostFusedBytes = std::int64_t{768} << 20;
 std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
                                        bool narrows, bool gradient);
 
-/// qkv[T,(heads + 2 key_value_heads) W] ->
+/// qkv[T,(heads + 2 key_value_heads) W], (sinks[1,heads]) ->
 ///     y[T,heads W], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
 /// log_sum_exp is of the scaled scores of a query with the keys up to itself. Of each sequence it
 /// lies as [heads, sequence_length], as cuDNN has it. Probabilities are
@@ -59,14 +59,29 @@ std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t
 /// [FlashAttention-2, Dao 2023, Algorithms 1 and 2].
 ///
 /// Causal attention with heads of width W. The columns of qkv hold all heads of q, then those of k,
-/// then those of v. heads / key_value_heads consecutive heads of q share a head of k and v
+/// then those of v. With sinks the sum of a query's probabilities and e^(sink of the head -
+/// log_sum_exp) is 1, and log_sum_exp has the sink in it  [GPT-OSS]. heads / key_value_heads consecutive heads of q share a head of k and v
 /// [grouped-query attention, Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
-  static constexpr OpFacts facts = kernel_op("attention", CostUnit::flops, {Cut::tokens},
-                                             {Cut::tokens, wide(Cut::tokens), wide(Cut::whole)});
+  static constexpr OpFacts facts =
+      kernel_op("attention", CostUnit::flops, {Cut::tokens, Cut::whole},
+                {Cut::tokens, wide(Cut::tokens), wide(Cut::whole)});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads
+  std::int64_t window = 0;      ///< keys that a query sees, itself among them; 0: all up to itself
+  double scale = 0;             ///< of scores; 0: 1 / sqrt(W)
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,heads W], y[T,heads W], log_sum_exp[T,heads], sinks[1,heads], (d_sinks where `accumulate`) ->
+///     d_sinks[1,heads], terms[T,heads] (a scratch)
+struct AttentionSinkGradient {
+  static constexpr OpFacts facts =
+      kernel_op("attention_sink_gradient", CostUnit::bytes,
+                {Cut::whole, Cut::whole, wide(Cut::whole), Cut::whole, wide(Cut::whole)},
+                {wide(Cut::sum), wide(Cut::whole)});
+  std::int64_t sequence_length = 0;
+  bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], y[T,heads W], log_sum_exp[T,heads] ->
@@ -78,6 +93,8 @@ struct AttentionGradient {
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads
+  std::int64_t window = 0;      ///< as in Attention
+  double scale = 0;
   Work work(const OpSizes& sizes) const;
 };
 

@@ -48,6 +48,10 @@ class Model:
     normalize_weights: bool = True
     gate_bias: bool = False
     shared_expert_gate: bool = False
+    window: int = 0
+    window_pattern: str = "s"
+    attention_sinks: bool = False
+    attention_scale: float = 0.0
     expert_groups: int = 1
     best_groups: int = 1
     weight_factor: float = 1.0
@@ -112,6 +116,8 @@ def make_parameters(model, generator):
             whole = model.query_key_norm == "all"
             p[b + "attention.query_norm.scale"] = normal(1, width if whole else model.head_width, 0.1, 1.0)
             p[b + "attention.key_norm.scale"] = normal(1, key_width if whole else model.head_width, 0.1, 1.0)
+        if model.attention_sinks:
+            p[b + "attention.sinks"] = normal(1, model.heads, 1.0)
         linear(b + "attention.output", width, m, 0.2)
         norm(b + "norm2")
         if model.has_experts(i):
@@ -157,7 +163,7 @@ def turned(model, x):
     return torch.cat([z.real, z.imag, rest], -1)
 
 
-def attention(model, x, p, b):
+def attention(model, x, p, b, block):
     """x [B, L, M]; q, k, v are groups of the columns, heads side by side in each."""
     width = model.head_width
     query_width, key_width = model.heads * width, model.key_value_heads * width
@@ -173,9 +179,15 @@ def attention(model, x, p, b):
     if model.positions == "rotary":
         q, k = turned(model, q), turned(model, k)
     k, v = (t.repeat_interleave(model.heads // model.key_value_heads, 1) for t in (k, v))
-    scores = q @ k.transpose(-1, -2) / math.sqrt(width)
-    future = torch.ones(L, L, dtype=torch.bool).triu(1)
-    y = scores.masked_fill(future, -math.inf).softmax(-1) @ v
+    scores = q @ k.transpose(-1, -2) * (model.attention_scale or 1 / math.sqrt(width))
+    hidden = torch.ones(L, L, dtype=torch.bool).triu(1)
+    if model.window and model.window_pattern[block % len(model.window_pattern)] == "s":
+        hidden |= torch.ones(L, L, dtype=torch.bool).tril(-model.window)
+    scores = scores.masked_fill(hidden, -math.inf)
+    if model.attention_sinks:
+        sinks = p[b + "attention.sinks"].view(1, -1, 1, 1).expand(B, -1, L, 1)
+        scores = torch.cat([scores, sinks], -1)
+    y = scores.softmax(-1)[..., :L] @ v
     return linear(y.transpose(1, 2).reshape(B, L, query_width), p, b + "attention.output")
 
 
@@ -252,7 +264,7 @@ def forward(model, p, tokens, targets, choices, capacity, seen):
     auxiliary = []
     for i in range(model.blocks):
         b = f"block{i}."
-        x = x + attention(model, norm(model, x, p, b + "norm1"), p, b)
+        x = x + attention(model, norm(model, x, p, b + "norm1"), p, b, i)
         normed = norm(model, x, p, b + "norm2")
         if model.has_experts(i):
             flat = normed.reshape(B * L, model.d_model)
@@ -372,6 +384,9 @@ def main():
                              "head_width": 6, "query_key_norm": "all", "weight_factor": 0.5}, 1),
         # Experts with limits and biases, as the gate has.
         ("limited", {"expert": "gpt_oss", "norm": "rms_norm", "positions": "rotary", "gate_bias": True}, 1),
+        # Windows in every second block, sinks, and another scale of scores.
+        ("windows", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2, "window": 3,
+                     "window_pattern": "sf", "attention_sinks": True, "attention_scale": 0.75}, 1),
         # A gate of the shared expert; experts of the better half.
         ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
                           "best_groups": 1}, 1),

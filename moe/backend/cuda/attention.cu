@@ -52,6 +52,12 @@ bool launch_fused(CudaExec& exec, DeviceStream& stream, const Op& op, const View
   return !calls.empty();
 }
 
+/// Of the attention that plans are made for: no window, and scores scaled by the width of a head.
+template <class Op>
+bool is_plain(const Op& op) {
+  return op.scale == 0 && (op.window == 0 || op.window >= op.sequence_length);
+}
+
 /// By tiles, where no library computes it.
 template <class Op>
 void launch_tiles(CudaExec& exec, const Op& op, const BoundOp& bound) {
@@ -68,7 +74,7 @@ void launch_tiles(CudaExec& exec, const Op& op, const BoundOp& bound) {
 }  // namespace
 
 void CudaExec::own(const Attention& op, const BoundOp& bound) {
-  if (stored_type(bound) == DType::bf16 &&
+  if (stored_type(bound) == DType::bf16 && is_plain(op) && bound.reads.size() == 1 &&
       launch_fused(*this, device_stream_, op, bound.reads[0], bound.writes[0], bound.writes[1],
                    bound.writes[2])) {
     return;
@@ -77,7 +83,7 @@ void CudaExec::own(const Attention& op, const BoundOp& bound) {
 }
 
 void CudaExec::own(const AttentionGradient& op, const BoundOp& bound) {
-  if (stored_type(bound) == DType::bf16 &&
+  if (stored_type(bound) == DType::bf16 && is_plain(op) &&
       launch_fused(*this, device_stream_, op, bound.reads[1], bound.reads[2], bound.reads[3],
                    bound.writes[1], data_of<Bf16>(bound.reads[0]),
                    data_of<Bf16>(bound.writes[0]))) {

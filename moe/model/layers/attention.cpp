@@ -1,6 +1,7 @@
 #include "moe/model/layers/attention.h"
 
 #include "moe/model/attention_biases.h"
+#include "moe/model/attention_keys.h"
 #include "moe/model/layers/linear.h"
 #include "moe/model/rotary_keys.h"
 
@@ -42,6 +43,13 @@ Layer query_key_norm(LayerBuilder& build, TensorId qkv, const QueryKeyGroups& gr
   return {y, backward};
 }
 
+/// A score of each head of the rank.
+TensorId attention_sinks(LayerBuilder& build) {
+  const int heads = build.model.heads;
+  return build.tensor_ranks() > 1 ? build.shared_bias("attention.sinks", heads, Sharded::by_columns)
+                                  : build.bias("attention.sinks", heads);
+}
+
 }  // namespace
 
 Layer attention(LayerBuilder& build, TensorId x) {
@@ -65,9 +73,10 @@ Layer attention(LayerBuilder& build, TensorId x) {
                            gather_tokens(build, x, "attention input"));
   const Layer normed = query_key_norm(build, qkv.output, normed_groups(model, heads, key_heads));
   const bool rotary = model.positions == Positions::rotary;
+  const RotaryAngles angles = rotary ? rotary_angles(model, build.block) : RotaryAngles{};
   if (rotary) {
-    build.op(Rotary{heads, length, key_heads, rotary_angles(model)}, "attention rotary",
-             {normed.output}, {normed.output});
+    build.op(Rotary{heads, length, key_heads, angles}, "attention rotary", {normed.output},
+             {normed.output});
   }
   const TensorId attended = build.activation("attended", tokens, width / parts);
   const TensorId log_sum_exp = build.wide("attention_log_sum_exp", tokens, heads);
@@ -76,7 +85,12 @@ Layer attention(LayerBuilder& build, TensorId x) {
                       attention_scratch_columns({key_heads, heads / key_heads, of_head}, length,
                                                 build.narrows(), gradient));
   };
-  build.op(Attention{heads, length, key_heads}, "attention", {normed.output},
+  const std::int64_t window = attention_window(model, build.block);
+  const double scale = attention_scale(model);
+  std::vector<TensorId> reads{normed.output};
+  const bool has_sinks = has_attention_sinks(model);
+  if (has_sinks) reads.push_back(attention_sinks(build));
+  build.op(Attention{heads, length, key_heads, window, scale}, "attention", reads,
            {attended, log_sum_exp, scratch("attention_scratch", false)});
   const Layer output = linear(build,
                               {.name = "attention output",
@@ -93,12 +107,17 @@ Layer attention(LayerBuilder& build, TensorId x) {
     const TensorId d_attended =
         output.backward(gather_tokens(build, dy, "attention output gradient"));
     const TensorId d_qkv = build.activation("d_qkv", tokens, (width + 2 * key_width) / parts);
-    build.op(AttentionGradient{heads, length, key_heads}, "attention gradient",
+    build.op(AttentionGradient{heads, length, key_heads, window, scale}, "attention gradient",
              {d_attended, normed.output, attended, log_sum_exp},
              {d_qkv, scratch("attention_gradient_scratch", true)});
+    if (has_sinks) {
+      build.op(AttentionSinkGradient{length}, "attention sink gradient",
+               {d_attended, attended, log_sum_exp, reads[1]},
+               {build.gradient(reads[1]), build.wide("attention_sink_terms", tokens, heads)});
+    }
     if (rotary) {
-      build.op(RotaryGradient{heads, length, key_heads, rotary_angles(build.model)},
-               "attention rotary gradient", {d_qkv}, {d_qkv});
+      build.op(RotaryGradient{heads, length, key_heads, angles}, "attention rotary gradient",
+               {d_qkv}, {d_qkv});
     }
     return sum_tokens(build, qkv.backward(normed.backward(d_qkv)), "attention input gradient");
   };

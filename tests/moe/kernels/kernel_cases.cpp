@@ -123,6 +123,30 @@ void add_attention(Cases& cases) {
   }
 }
 
+/// Windows of less than a tile of queries, of some of them, and of all; with sinks.
+void add_windowed_attention(Cases& cases) {
+  for (const auto& [length, window, scale] :
+       {std::tuple{7, 3, 0.0}, {130, 1, 0.5}, {700, 90, 0.0}, {130, 200, 0.0}, {70, 0, 0.25}}) {
+    const int heads = 2, key_value_heads = 1, head_width = 3, sequences = 2;
+    const int tokens = sequences * length, width = heads * head_width;
+    const Attention op{heads, length, key_value_heads, window, scale};
+    KernelCase forward =
+        attention_case(op, random_tensor(tokens, width + 2 * key_value_heads * head_width, 1, 2));
+    forward.name =
+        "attention " + std::to_string(length) + " in windows of " + std::to_string(window);
+    forward.reads.push_back(random_tensor(1, heads, 5));
+    const auto out = reference(forward);
+    const HostTensor dy = random_tensor(tokens, width, 2);
+    KernelCase gradient = attention_gradient_case(forward, dy, out);
+    KernelCase sinks{forward.name + ", sinks",
+                     AttentionSinkGradient{length},
+                     {dy, out[0], out[1], forward.reads[1]},
+                     {blank(1, heads), blank(tokens, heads)}};
+    cases.push_back({forward, 0, gradient, 0, {0, -1}});
+    cases.push_back({forward, 0, sinks, 0, {1, -1}});
+  }
+}
+
 template <class Forward, class Gradient>
 void add_activation(Cases& cases, const std::string& op) {
   // Two ranges with untouched rows around them: the received rows of one slice.
@@ -366,6 +390,7 @@ std::vector<GradientCase> gradient_cases() {
   add_rms_norm(cases);
   add_linear(cases);
   add_attention(cases);
+  add_windowed_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
   add_activation<Relu, ReluGradient>(cases, "relu");
   add_gated<GatedSilu, GatedSiluGradient>(cases, "gated_silu", 4);
@@ -527,7 +552,8 @@ KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
   const auto& attention = std::get<Attention>(forward.kind);
   const HostTensor& qkv = forward.reads[0];
   return {forward.name + " gradient",
-          AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads},
+          AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads,
+                            attention.window, attention.scale},
           {std::move(dy), qkv, results[0], results[1]},
           {sized_like(qkv), attention_scratch(attention, head_width_of(attention, qkv), true)}};
 }

@@ -89,6 +89,8 @@ seed = 9
       R"("rotary_columns":4,"rotary_scaling":"none","rotary_factor":1.0,)"
       R"("rotary_trained_length":4096,"rotary_slow_turns":1.0,"rotary_fast_turns":32.0,)"
       R"("rotary_magnitude":1.0,"rotary_whole_pairs":true,)"
+      R"("window":0,"window_pattern":"s","window_rotary_base":1000.0,"attention_sinks":false,)"
+      R"("attention_scale":"head_width",)"
       R"("head":"tied","shard_vocabulary":false,"biases":false,"attention_biases":"none",)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"

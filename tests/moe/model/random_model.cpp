@@ -69,6 +69,7 @@ struct DrawByRange {
 }  // namespace
 
 KeyValue drawn_value(std::mt19937& random, const ModelKey& key) {
+  if (key.name == "window_pattern") return std::string(random() % 2 == 0 ? "fs" : "sf");
   return std::visit(DrawByRange{random}, key.range);
 }
 

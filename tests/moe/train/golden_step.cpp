@@ -65,9 +65,9 @@ struct GoldenCase {
 /// Every case of every file, in a row.
 const std::vector<GoldenCase>& all_cases() {
   static const std::vector<Golden> files{
-      load("transformer"),   load("mixtral"),         load("relu_shared"), load("mixtral_shared"),
-      load("normed_heads"),  load("normed_together"), load("limited"),     load("gated_shared"),
-      load("expert_choice"), load("soft_moe")};
+      load("transformer"),  load("mixtral"),         load("relu_shared"), load("mixtral_shared"),
+      load("normed_heads"), load("normed_together"), load("limited"),     load("gated_shared"),
+      load("windows"),      load("expert_choice"),   load("soft_moe")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {
@@ -104,6 +104,14 @@ Model model_of(const GoldenCase& golden, DType dtype) {
   if (sizes.contains("normalize_weights")) model.normalize_weights = sizes["normalize_weights"];
   model.weight_factor = sizes.value("weight_factor", 1.0);
   model.gate_bias = sizes.value("gate_bias", false);
+  for (const std::string key : {"window", "window_pattern", "attention_sinks", "attention_scale"}) {
+    if (!sizes.contains(key)) continue;
+    const nlohmann::json& value = sizes[key];
+    if (value.is_boolean()) model.own[key] = value.get<bool>();
+    if (value.is_string()) model.own[key] = value.get<std::string>();
+    if (value.is_number_integer()) model.own[key] = value.get<std::int64_t>();
+    if (value.is_number_float()) model.own[key] = value.get<double>();
+  }
   model.shared_expert_gate = sizes.value("shared_expert_gate", false);
   model.expert_groups = sizes.value("expert_groups", 1);
   if (sizes.contains("best_groups")) model.best_groups = sizes["best_groups"].get<int>();

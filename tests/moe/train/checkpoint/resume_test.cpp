@@ -51,6 +51,7 @@ std::vector<Model> models_of_gates() {
     model.own["rotary_trained_length"] = std::int64_t{16};
     model.own["rotary_slow_turns"] = 0.5;
     model.own["rotary_fast_turns"] = 2.0;
+    model.own["window"] = std::int64_t{3};
     model.shared_experts = 1;
     if (gate.facts.scores_tokens && gate.facts.chooser == Chooser::token) {
       model.expert_groups = 4;
