@@ -48,7 +48,7 @@ constexpr ModelKey rotary_key(std::string_view name, KeyRange range,
 
 inline constexpr std::array kKeys{
     rotary_key(
-        "rotary_columns", IntegerRange{2, 1 << 24},
+        "rotary_columns", IntegerRange{1, 1 << 24},
         [](const Model& model) -> KeyValue { return head_width(model); },
         "Columns of a head that turn, an even number: the first ones.", kColumnsOfAHead,
         "head_width"),

@@ -6,6 +6,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/attention_biases.h"
+#include "moe/model/attention_keys.h"
 #include "moe/model/model_key.h"
 #include "moe/model/rotary_keys.h"
 
@@ -48,6 +49,9 @@ std::vector<Need> common_needs(const Model& model, Family family) {
           {model.query_key_norm == QueryKeyNorms::none, "query_key_norm", "\"none\""},
           {angles.columns == head_width(model), "rotary_columns", "head_width"},
           {angles.scaling == AngleScaling::none, "rotary_scaling", "\"none\""},
+          {attention_window(model, 0) == 0 && attention_window(model, 1) == 0, "window", "0"},
+          {!has_attention_sinks(model), "attention_sinks", "false"},
+          {attention_scale(model) == 0, "attention_scale", "\"head_width\""},
           {best_groups(model) == model.expert_groups, "best_groups", "expert_groups"},
           {!model.gate_bias, "gate_bias", "false"},
           {normalizes_weights(model) == (model.choices > 1), "normalize_weights", "choices > 1"},

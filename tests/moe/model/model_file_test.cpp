@@ -214,7 +214,7 @@ TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
       message_with("choices = 2", "choices = 2\nexpert = \"mixtral\"\nactivation = \"relu\""),
       HasSubstr("x.toml:12: moe.activation: expert = \"mixtral\" has an activation of its own"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\nexpert = \"mixtrel\""),
-              HasSubstr("expected one of \"gpt\", \"mixtral\", got \"mixtrel\""));
+              HasSubstr("expected one of \"gpt\", \"mixtral\", \"gpt_oss\", got \"mixtrel\""));
   EXPECT_THAT(
       message_with("choices = 2", "choices = 2\ndense_blocks = 1"),
       HasSubstr("moe.moe_every: expected 0 (no experts) to blocks - dense_blocks = 1, got 2"));

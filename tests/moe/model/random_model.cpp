@@ -134,6 +134,8 @@ Model random_model(std::mt19937& random) {
     const KeyValue value = drawn_value(random, *key);
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
   }
+  // Ranks of tp refuse to norm all heads together.
+  if (model.query_key_norm == QueryKeyNorms::all) model.query_key_norm = QueryKeyNorms::head;
   if (!rotary_refusal(model).empty()) {
     model.own.erase("rotary_slow_turns");
     model.own.erase("rotary_fast_turns");
