@@ -87,16 +87,24 @@ struct PositionTableGradientBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t l) const {
     Wide<Stored>* out = d_table + l * width;
-    if (!accumulate) team.map(width, out, Zero<Wide<Stored>>{});
     const std::int64_t length = of.sequence_length;
     const std::int64_t begin = of.own_begin + (l - of.first_position + length) % length;
     const std::int64_t end =
         of.own_begin + of.own_count < count ? of.own_begin + of.own_count : count;
+    // All are maps of the same types, so that a member goes on with its own elements.
+    bool empty = !accumulate;
     for (std::int64_t t = begin; t < end; t += length) {
       const Stored* in = dx + t * width;
-      team.map(
-          width, out, [](Wide<Stored> sum, Stored term) { return sum + term; }, out, in);
+      if (empty) {
+        team.map(
+            width, out, [](Stored term) { return Wide<Stored>(0) + term; }, in);
+      } else {
+        team.map(
+            width, out, [](Wide<Stored> sum, Stored term) { return sum + term; }, out, in);
+      }
+      empty = false;
     }
+    if (empty) team.map(width, out, Zero<Wide<Stored>>{});
   }
 };
 
