@@ -15,12 +15,12 @@ fail() {
 run() {  # run FASTEST ARGUMENT...: losses of a training on which this kernel is the fastest
   local fastest=$1
   shift
-  MOELAB_EMULATED_FASTEST_PRODUCT=$fastest "$train" --model micro --set training.precision=f32 --data "$text" --steps 3 \
+  MOELAB_EMULATED_FASTEST_PRODUCT=$fastest "$train" --model micro --set training.precision=f32 --set training.clip_norm=1 --data "$text" --steps 3 \
     --evaluate-every 0 --device cuda --timelines 0 --format json "$@" > "$folder/out" 2> "$folder/err" ||
     fail "$*: $(cat "$folder/err")"
 }
 of() {  # of DATABASE RUN: its losses in all their bits
-  sqlite3 "$1" "SELECT group_concat(printf('%!.17g', loss), ' ') FROM iteration WHERE run_id = $2"
+  sqlite3 "$1" "SELECT group_concat(printf('%!.17g %!.17g', loss, gradient_norm), ' ') FROM iteration WHERE run_id = $2"
 }
 ways() { sqlite3 "$1" "SELECT product, algorithm FROM run_product WHERE run_id = $2 ORDER BY 1"; }
 
@@ -42,6 +42,6 @@ fi
 run 2 --db "$folder/c.db" --ranks 2 --checkpoint "$folder/kept" --checkpoint-every 2
 rm -r "$folder/kept/"*3
 run 1 --db "$folder/c.db" --ranks 2 --checkpoint "$folder/kept" --resume
-[[ $(sqlite3 "$folder/c.db" 'SELECT count(DISTINCT loss) FROM iteration WHERE iteration = 3') == 1 ]] ||
+[[ $(sqlite3 "$folder/c.db" 'SELECT count(DISTINCT gradient_norm) FROM iteration WHERE iteration = 3') == 1 ]] ||
   fail "a training that is resumed gives other bits: $(of "$folder/c.db" 1), $(of "$folder/c.db" 2)"
 echo "products on a device in software: all as expected"
