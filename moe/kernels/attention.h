@@ -300,7 +300,7 @@ struct AttentionShape {
             .ldb = row,
             .c = c.base,
             .ldc = c.row,
-            .accumulate = !t.is_first(),
+            .accumulate = t.first_key > t.first_tile,
             .batch = batch,
             .stride_a = stride_of_stored(),
             .stride_b = head_width,

@@ -353,7 +353,8 @@ dim3 grid_of_column_sums(std::int64_t rows, std::int64_t width) {
   EXPECT_EQ(cudaSetDevice(device), cudaSuccess);
   cudaGetLastError();
   moe::DeviceWaits waits(device, 60);
-  moe::DeviceStream stream(waits, moe::Stream::compute);
+  const moe::DevicePart whole(device, {});
+  moe::DeviceStream stream(waits, moe::Stream::compute, whole);
   stream.make_blas_memory();
   const auto memory_of = [](std::int64_t bytes) {
     void* memory = nullptr;
@@ -391,8 +392,9 @@ TEST(DeviceStream, OfCommunicationGoesFirst) {
   ASSERT_EQ(cudaSetDevice(device), cudaSuccess);
   cudaGetLastError();
   moe::DeviceWaits waits(device, 60);
+  const moe::DevicePart whole(device, {});
   const auto priority_of = [&](moe::Stream which) {
-    const moe::DeviceStream stream(waits, which);
+    const moe::DeviceStream stream(waits, which, whole);
     int priority = 1;
     EXPECT_EQ(cudaStreamGetPriority(stream.get(), &priority), cudaSuccess);
     return priority;
