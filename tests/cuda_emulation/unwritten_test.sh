@@ -40,7 +40,7 @@ trains moe.capacity_factor=dropless training.global_batch=64 -- --memory-limit 1
   "$folder/offloads.json"
 echo "trainings read no byte that nobody wrote"
 
-for copy in 1 2 3 5; do
+for copy in 1 2 3; do
   if MOELAB_EMULATED_FAULT=copy:$copy run; then fail "copy:$copy is not missed"; fi
   grep -oE 'rank 0: [a-z].*: cuda.*(kernel\(|cublasGemm).* reads [0-9]+ bytes of device memory \(byte .*nobody wrote.*' \
     "$folder/err" || fail "copy:$copy"

@@ -48,11 +48,12 @@ void expect_all_tables_match(const Connection& connection) {
 }
 
 TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
-  expect_all_tables_match<Machine, db::Run, RunRank, RunLink, Schedule, Iteration, Load, Balance,
-                          RankLoad, ExpertPlace, Study, StudyCosts, Trial, PredictionQuality,
-                          TrialRepeat, Fit, Measurement, MeasurementSamples, MeasurementRank,
-                          Figure, TimelineInfo, TimelineOp, OpEdge, RankGroup, TimelineTensor,
-                          Allocation, Span, RankActivity, OpActivity>(open_writer(":memory:"));
+  expect_all_tables_match<Machine, db::Run, RunRank, RunLink, RunProduct, Schedule, Iteration, Load,
+                          Balance, RankLoad, ExpertPlace, Study, StudyCosts, Trial,
+                          PredictionQuality, TrialRepeat, Fit, Measurement, MeasurementSamples,
+                          MeasurementRank, Figure, TimelineInfo, TimelineOp, OpEdge, RankGroup,
+                          TimelineTensor, Allocation, Span, RankActivity, OpActivity>(
+      open_writer(":memory:"));
 }
 
 TEST(Statement, ValuesComeBackAsTheyWere) {

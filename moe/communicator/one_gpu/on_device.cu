@@ -57,6 +57,12 @@ __global__ void copy_words(Word* to, const Word* from, std::int64_t words) {
 struct alignas(16) Words16 {
   std::uint64_t half[2];
 };
+struct Words4 {
+  std::uint32_t word;
+};
+struct Words1 {
+  std::uint8_t byte;
+};
 
 }  // namespace
 
@@ -90,8 +96,8 @@ void copy_on_device(const Copy& copy, int blocks, cudaStream_t stream) {
       reinterpret_cast<std::uintptr_t>(copy.to) | reinterpret_cast<std::uintptr_t>(copy.from);
   const std::uintptr_t whole = begins | static_cast<std::uintptr_t>(copy.bytes);
   if (whole % sizeof(Words16) == 0) return copy_as(Words16{});
-  if (whole % sizeof(std::uint32_t) == 0) return copy_as(std::uint32_t{});
-  copy_as(std::uint8_t{});
+  if (whole % sizeof(Words4) == 0) return copy_as(Words4{});
+  copy_as(Words1{});
 }
 
 }  // namespace moe::one_gpu
