@@ -19,7 +19,8 @@ TEST(Experts, AreFoundByNameAndListedWhereThereIsNone) {
     expert_named("mixture");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "no expert network \"mixture\"; there are gpt, mixtral, gpt_oss");
+    EXPECT_EQ(std::string(error.what()),
+              "no expert network \"mixture\"; there are gpt, mixtral, gpt_oss");
   }
 }
 
