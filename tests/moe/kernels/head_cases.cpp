@@ -1,4 +1,4 @@
-// Cases of what is done with heads before attention, and of rows times a factor.
+// Cases of heads: norms, rotary positions and attention; and of rows times a factor.
 #include <tuple>
 #include <utility>
 
@@ -76,6 +76,53 @@ void add_rotary(Cases& cases) {
   }
 }
 
+void add_attention(Cases& cases) {
+  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
+       {std::tuple{1, 1, 1, 1, 2},
+        {2, 7, 3, 3, 4},
+        {1, 130, 2, 2, 8},
+        {1, 300, 1, 1, 3},
+        {2, 5, 4, 2, 3},
+        {1, 70, 6, 2, 4},
+        {1, 130, 3, 1, 2},
+        {2, 130, 4, 2, 8}}) {
+    const int tokens = sequences * length, width = heads * head_width;
+    const int columns = width + 2 * key_value_heads * head_width;
+    KernelCase forward =
+        attention_case({heads, length, key_value_heads}, random_tensor(tokens, columns, 1, 2));
+    forward.name = "attention " + std::to_string(sequences) + "x" + std::to_string(length) + "x" +
+                   std::to_string(heads) + " over " + std::to_string(key_value_heads);
+    KernelCase gradient =
+        attention_gradient_case(forward, random_tensor(tokens, width, 2), reference(forward));
+    cases.push_back({forward, 0, gradient, 0, {0, -1}});
+  }
+}
+
+/// Windows of less than a tile of queries, of some of them, and of all; with sinks.
+void add_windowed_attention(Cases& cases) {
+  for (const auto& [length, window, scale] :
+       {std::tuple{7, 3, 0.0}, {130, 1, 0.5}, {700, 90, 0.0}, {130, 200, 0.0}, {70, 0, 0.25}}) {
+    const int heads = 2, key_value_heads = 1, head_width = 3, sequences = 2;
+    const int tokens = sequences * length, width = heads * head_width;
+    const Attention op{heads, length, key_value_heads, window, scale};
+    KernelCase forward =
+        attention_case(op, random_tensor(tokens, width + 2 * key_value_heads * head_width, 1, 2));
+    forward.name =
+        "attention " + std::to_string(length) + " in windows of " + std::to_string(window);
+    forward.reads.push_back(random_tensor(1, heads, 5));
+    const auto out = reference(forward);
+    const HostTensor dy = random_tensor(tokens, width, 2);
+    KernelCase gradient = attention_gradient_case(forward, dy, out);
+    KernelCase sinks{forward.name + ", sinks",
+                     AttentionSinkGradient{length},
+                     {dy, out[0], out[1], forward.reads[1]},
+                     {blank(1, heads), blank(tokens, heads)}};
+    cases.push_back({forward, 0, gradient, 0, {0, -1}});
+    // Terms of both signs: of more tokens their sum would keep fewer digits than the table expects.
+    if (length < 200) cases.push_back({forward, 0, sinks, 0, {1, -1}});
+  }
+}
+
 void add_scale_rows(Cases& cases) {
   for (const auto& [rows, width] : {std::pair{1, 4}, {5, 16}, {37, 65}, {3, 1500}}) {
     KernelCase forward{"scale_rows " + std::to_string(rows) + "x" + std::to_string(width),
@@ -96,8 +143,49 @@ std::vector<GradientCase> head_gradient_cases() {
   Cases cases;
   add_query_key_norm(cases);
   add_rotary(cases);
+  add_attention(cases);
+  add_windowed_attention(cases);
   add_scale_rows(cases);
   return cases;
+}
+
+namespace {
+
+/// As large as bf16 on a device needs it; others use a part.
+HostTensor attention_scratch(const Attention& attention, std::int64_t head_width, bool gradient) {
+  const int key_value_heads = attention.key_value_heads;
+  return blank(
+      key_value_heads,
+      attention_scratch_columns({key_value_heads, attention.heads / key_value_heads, head_width},
+                                attention.sequence_length, true, gradient));
+}
+
+std::int64_t head_width_of(const Attention& attention, const HostTensor& qkv) {
+  return qkv.columns / (attention.heads + 2 * attention.key_value_heads);
+}
+
+}  // namespace
+
+KernelCase attention_case(const Attention& attention, HostTensor qkv) {
+  const std::int64_t head_width = head_width_of(attention, qkv);
+  KernelCase kernel{"attention",
+                    attention,
+                    {std::move(qkv)},
+                    {blank(0, 0), blank(0, 0), attention_scratch(attention, head_width, false)}};
+  kernel.writes[0] = blank(kernel.reads[0].rows, attention.heads * head_width);
+  kernel.writes[1] = blank(kernel.reads[0].rows, attention.heads);
+  return kernel;
+}
+
+KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
+                                   const std::vector<HostTensor>& results) {
+  const auto& attention = std::get<Attention>(forward.kind);
+  const HostTensor& qkv = forward.reads[0];
+  return {forward.name + " gradient",
+          AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads,
+                            attention.window, attention.scale},
+          {std::move(dy), qkv, results[0], results[1]},
+          {sized_like(qkv), attention_scratch(attention, head_width_of(attention, qkv), true)}};
 }
 
 }  // namespace moe::test

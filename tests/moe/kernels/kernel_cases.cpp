@@ -101,53 +101,6 @@ void add_linear(Cases& cases) {
   }
 }
 
-void add_attention(Cases& cases) {
-  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
-       {std::tuple{1, 1, 1, 1, 2},
-        {2, 7, 3, 3, 4},
-        {1, 130, 2, 2, 8},
-        {1, 300, 1, 1, 3},
-        {2, 5, 4, 2, 3},
-        {1, 70, 6, 2, 4},
-        {1, 130, 3, 1, 2},
-        {2, 130, 4, 2, 8}}) {
-    const int tokens = sequences * length, width = heads * head_width;
-    const int columns = width + 2 * key_value_heads * head_width;
-    KernelCase forward =
-        attention_case({heads, length, key_value_heads}, random_tensor(tokens, columns, 1, 2));
-    forward.name = "attention " + std::to_string(sequences) + "x" + std::to_string(length) + "x" +
-                   std::to_string(heads) + " over " + std::to_string(key_value_heads);
-    KernelCase gradient =
-        attention_gradient_case(forward, random_tensor(tokens, width, 2), reference(forward));
-    cases.push_back({forward, 0, gradient, 0, {0, -1}});
-  }
-}
-
-/// Windows of less than a tile of queries, of some of them, and of all; with sinks.
-void add_windowed_attention(Cases& cases) {
-  for (const auto& [length, window, scale] :
-       {std::tuple{7, 3, 0.0}, {130, 1, 0.5}, {700, 90, 0.0}, {130, 200, 0.0}, {70, 0, 0.25}}) {
-    const int heads = 2, key_value_heads = 1, head_width = 3, sequences = 2;
-    const int tokens = sequences * length, width = heads * head_width;
-    const Attention op{heads, length, key_value_heads, window, scale};
-    KernelCase forward =
-        attention_case(op, random_tensor(tokens, width + 2 * key_value_heads * head_width, 1, 2));
-    forward.name =
-        "attention " + std::to_string(length) + " in windows of " + std::to_string(window);
-    forward.reads.push_back(random_tensor(1, heads, 5));
-    const auto out = reference(forward);
-    const HostTensor dy = random_tensor(tokens, width, 2);
-    KernelCase gradient = attention_gradient_case(forward, dy, out);
-    KernelCase sinks{forward.name + ", sinks",
-                     AttentionSinkGradient{length},
-                     {dy, out[0], out[1], forward.reads[1]},
-                     {blank(1, heads), blank(tokens, heads)}};
-    cases.push_back({forward, 0, gradient, 0, {0, -1}});
-    // Terms of both signs: of more tokens their sum would keep fewer digits than the table expects.
-    if (length < 200) cases.push_back({forward, 0, sinks, 0, {1, -1}});
-  }
-}
-
 template <class Forward, class Gradient>
 void add_activation(Cases& cases, const std::string& op) {
   // Two ranges with untouched rows around them: the received rows of one slice.
@@ -390,8 +343,6 @@ std::vector<GradientCase> gradient_cases() {
   add_layer_norm(cases);
   add_rms_norm(cases);
   add_linear(cases);
-  add_attention(cases);
-  add_windowed_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
   add_activation<Relu, ReluGradient>(cases, "relu");
   add_gated<GatedSilu, GatedSiluGradient>(cases, "gated_silu", 4);
@@ -518,45 +469,6 @@ std::vector<KernelCase> kernel_cases() {
                     random_tensor(21, 13, 3), squares, no_step},
                    {random_tensor(21, 13, 2), random_tensor(21, 13, 3), squares}});
   return cases;
-}
-
-namespace {
-
-/// As large as bf16 on a device needs it; others use a part.
-HostTensor attention_scratch(const Attention& attention, std::int64_t head_width, bool gradient) {
-  const int key_value_heads = attention.key_value_heads;
-  return blank(
-      key_value_heads,
-      attention_scratch_columns({key_value_heads, attention.heads / key_value_heads, head_width},
-                                attention.sequence_length, true, gradient));
-}
-
-std::int64_t head_width_of(const Attention& attention, const HostTensor& qkv) {
-  return qkv.columns / (attention.heads + 2 * attention.key_value_heads);
-}
-
-}  // namespace
-
-KernelCase attention_case(const Attention& attention, HostTensor qkv) {
-  const std::int64_t head_width = head_width_of(attention, qkv);
-  KernelCase kernel{"attention",
-                    attention,
-                    {std::move(qkv)},
-                    {blank(0, 0), blank(0, 0), attention_scratch(attention, head_width, false)}};
-  kernel.writes[0] = blank(kernel.reads[0].rows, attention.heads * head_width);
-  kernel.writes[1] = blank(kernel.reads[0].rows, attention.heads);
-  return kernel;
-}
-
-KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
-                                   const std::vector<HostTensor>& results) {
-  const auto& attention = std::get<Attention>(forward.kind);
-  const HostTensor& qkv = forward.reads[0];
-  return {forward.name + " gradient",
-          AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads,
-                            attention.window, attention.scale},
-          {std::move(dy), qkv, results[0], results[1]},
-          {sized_like(qkv), attention_scratch(attention, head_width_of(attention, qkv), true)}};
 }
 
 }  // namespace moe::test
