@@ -40,6 +40,8 @@ template <class Stored>
 struct RotaryBody;
 template <class Real>
 struct RouterZLossGradientBody;
+template <class Stored>
+struct ScaleRowsBody;
 template <class Stored, int capacity>
 struct SgdBody;
 template <class Real>
@@ -79,6 +81,8 @@ template <class Real>
 inline constexpr bool kManyRegisters<KeepBestGroupsBody<Real>> = true;
 template <class Norm>
 inline constexpr bool kManyRegisters<ResidualNormBody<double, Norm>> = true;
+template <>
+inline constexpr bool kManyRegisters<ScaleRowsBody<double>> = true;
 template <int capacity>
 inline constexpr bool kManyRegisters<SgdBody<double, capacity>> = true;
 

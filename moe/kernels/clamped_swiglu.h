@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/kernels/activation.h"
+#include "moe/kernels/gated_silu.h"
 
 namespace moe {
 
@@ -33,16 +33,11 @@ struct ClampedSwigluValue {
 };
 
 template <class Stored>
-struct ClampedSwigluGradientBody {
-  ClampedSwigluCurve<Wide<Stored>> curve;
-  const Stored* dy;
-  const Stored* a;
-  const Stored* x;
-  Stored* da;
-  Stored* dx;
-  MOE_BODY void operator()(std::int64_t i) const {
-    da[i] = dy[i] * curve.by_gate(a[i], x[i]);
-    dx[i] = dy[i] * curve.by_up(a[i], x[i]);
+struct ClampedSwigluSlopes {
+  using Real = Wide<Stored>;
+  ClampedSwigluCurve<Real> curve;
+  MOE_BODY Two<Real> operator()(Stored dy, Stored a, Stored x) const {
+    return {dy * curve.by_gate(a, x), dy * curve.by_up(a, x)};
   }
 };
 
@@ -53,31 +48,12 @@ ClampedSwigluCurve<Wide<Stored>> curve_of(const Kind& op) {
 
 template <class Stored, class Exec>
 void launch(Exec& exec, const ClampedSwiglu& op, const BoundOp& bound) {
-  const std::int64_t width = bound.reads[0].columns;
-  const Stored* a = data_of<Stored>(bound.reads[0]);
-  const Stored* x = data_of<Stored>(bound.reads[1]);
-  Stored* y = data_of<Stored>(bound.writes[0]);
-  const ClampedSwigluValue<Stored> value{curve_of<Stored>(op)};
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.map(range.rows * width, y + begin, value, a + begin, x + begin);
-  }
+  gate<Stored>(exec, bound, ClampedSwigluValue<Stored>{curve_of<Stored>(op)});
 }
 
 template <class Stored, class Exec>
 void launch(Exec& exec, const ClampedSwigluGradient& op, const BoundOp& bound) {
-  const std::int64_t width = bound.reads[0].columns;
-  const Stored* dy = data_of<Stored>(bound.reads[0]);
-  const Stored* a = data_of<Stored>(bound.reads[1]);
-  const Stored* x = data_of<Stored>(bound.reads[2]);
-  Stored* da = data_of<Stored>(bound.writes[0]);
-  Stored* dx = data_of<Stored>(bound.writes[1]);
-  for (const RowRange& range : bound.ranges) {
-    const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width,
-                  ClampedSwigluGradientBody<Stored>{curve_of<Stored>(op), dy + begin, a + begin,
-                                                    x + begin, da + begin, dx + begin});
-  }
+  gate_gradients<Stored>(exec, bound, ClampedSwigluSlopes<Stored>{curve_of<Stored>(op)});
 }
 
 }  // namespace moe

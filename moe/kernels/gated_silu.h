@@ -28,19 +28,21 @@ struct GatedSiluSlopes {
   }
 };
 
-template <class Stored, class Exec>
-void launch(Exec& exec, const GatedSilu&, const BoundOp& bound) {
+/// y = value(a, x) of the rows of an op that reads a and x.
+template <class Stored, class Exec, class Value>
+void gate(Exec& exec, const BoundOp& bound, Value value) {
   const std::int64_t width = bound.reads[0].columns;
   const Stored* a = data_of<Stored>(bound.reads[0]);
   const Stored* x = data_of<Stored>(bound.reads[1]);
   Stored* y = data_of<Stored>(bound.writes[0]);
   for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
-    exec.map(count, y + begin, GatedSiluValue<Stored>{}, a + begin, x + begin);
+    exec.map(count, y + begin, value, a + begin, x + begin);
   });
 }
 
-template <class Stored, class Exec>
-void launch(Exec& exec, const GatedSiluGradient&, const BoundOp& bound) {
+/// da and dx by slopes(dy, a, x) of the rows of an op that reads these and writes both.
+template <class Stored, class Exec, class Slopes>
+void gate_gradients(Exec& exec, const BoundOp& bound, Slopes slopes) {
   const std::int64_t width = bound.reads[0].columns;
   const Stored* dy = data_of<Stored>(bound.reads[0]);
   const Stored* a = data_of<Stored>(bound.reads[1]);
@@ -48,9 +50,18 @@ void launch(Exec& exec, const GatedSiluGradient&, const BoundOp& bound) {
   Stored* da = data_of<Stored>(bound.writes[0]);
   Stored* dx = data_of<Stored>(bound.writes[1]);
   for_each_run(bound, width, [&](std::int64_t begin, std::int64_t count) {
-    exec.map_two(count, da + begin, dx + begin, GatedSiluSlopes<Stored>{}, dy + begin, a + begin,
-                 x + begin);
+    exec.map_two(count, da + begin, dx + begin, slopes, dy + begin, a + begin, x + begin);
   });
+}
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const GatedSilu&, const BoundOp& bound) {
+  gate<Stored>(exec, bound, GatedSiluValue<Stored>{});
+}
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const GatedSiluGradient&, const BoundOp& bound) {
+  gate_gradients<Stored>(exec, bound, GatedSiluSlopes<Stored>{});
 }
 
 }  // namespace moe

@@ -3,6 +3,7 @@
 #include "moe/kernels/column_sums.h"
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
+#include "moe/kernels/rms_norm.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
@@ -60,20 +61,18 @@ struct QueryKeyNormBody {
     const NormedColumns<Stored> part = rows.of(row);
     const Stored* in = x + part.first;
     Stored* out = y + part.first;
-    const Stored* const gain = part.scale;
-    if (gain == nullptr) {
-      team.for_each(part.width, [=](std::int64_t c) { out[c] = in[c]; });
+    if (part.scale == nullptr) {
+      team.map(
+          part.width, out, [](Stored value) { return value; }, in);
       return;
     }
-    const Real square = team.sum(part.width, [=](std::int64_t c) { return in[c] * in[c]; }) /
-                        static_cast<Real>(part.width);
-    const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(epsilon));
-    team.for_each(part.width, [=](std::int64_t c) { out[c] = in[c] * inverse * gain[c]; });
+    const Real inverse =
+        rms_norm_row(team, part.width, team.hold(part.width, in), part.scale, out, epsilon);
     if (team.leader()) statistics[part.statistic] = inverse;
   }
 };
 
-/// With n = x inverse and g = dy scale: dx = inverse (g - n mean(g n)). A team per group of a token.
+/// A team per group of a token.
 template <class Stored>
 struct QueryKeyNormInputGradientBody {
   using Real = Wide<Stored>;
@@ -86,21 +85,15 @@ struct QueryKeyNormInputGradientBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const NormedColumns<Stored> part = rows.of(row);
-    const Stored* in = x + part.first;
     const Stored* gradient = dy + part.first;
     Stored* out = dx + part.first;
-    const Stored* const gain = part.scale;
-    if (gain == nullptr) {
-      team.for_each(part.width, [=](std::int64_t c) { out[c] = gradient[c]; });
+    if (part.scale == nullptr) {
+      team.map(
+          part.width, out, [](Stored value) { return value; }, gradient);
       return;
     }
-    const Real inverse = statistics[part.statistic];
-    const Real dot = team.sum(
-        part.width, [=](std::int64_t c) { return gradient[c] * gain[c] * (in[c] * inverse); });
-    const Real mean_dot = dot / static_cast<Real>(part.width);
-    team.for_each(part.width, [=](std::int64_t c) {
-      out[c] = inverse * (gradient[c] * gain[c] - in[c] * inverse * mean_dot);
-    });
+    rms_norm_row_gradient(team, part.width, gradient, x + part.first, part.scale,
+                          statistics[part.statistic], out);
   }
 };
 

@@ -7,8 +7,45 @@
 
 namespace moe {
 
-/// y = x / sqrt(mean(x^2) + epsilon) * scale. A team per row. The reciprocal root is kept for
-/// backward.
+/// y = x / sqrt(mean(x^2) + epsilon) * scale of one row, x as the team holds it. Returns the
+/// reciprocal root.
+template <class Stored, class Team, class Row>
+MOE_BODY Wide<Stored> rms_norm_row(Team& team, std::int64_t width, const Row& x,
+                                   const Stored* scale, Stored* y, double epsilon) {
+  using Real = Wide<Stored>;
+  const Real square = team.sum(
+                          width, [](Stored value) { return value * value; }, x) /
+                      static_cast<Real>(width);
+  const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(epsilon));
+  team.map(
+      width, y, [=](Stored value, Stored gain) { return value * inverse * gain; }, x, scale);
+  return inverse;
+}
+
+/// With n = x inverse and g = dy scale: dx = inverse (g - n mean(g n)) of one row.
+template <class Stored, class Team>
+MOE_BODY void rms_norm_row_gradient(Team& team, std::int64_t width, const Stored* dy,
+                                    const Stored* x, const Stored* scale, Wide<Stored> inverse,
+                                    Stored* dx) {
+  using Real = Wide<Stored>;
+  const auto in = team.hold(width, x);
+  const auto gradients = team.hold(width, dy);
+  const Real dot = team.sum(
+      width,
+      [=](Stored gradient, Stored gain, Stored value) {
+        return gradient * gain * (value * inverse);
+      },
+      gradients, scale, in);
+  const Real mean_dot = dot / static_cast<Real>(width);
+  team.map(
+      width, dx,
+      [=](Stored gradient, Stored gain, Stored value) {
+        return inverse * (gradient * gain - value * inverse * mean_dot);
+      },
+      gradients, scale, in);
+}
+
+/// A team per row. The reciprocal root is kept for backward.
 template <class Stored>
 struct RmsNormBody {
   using Real = Wide<Stored>;
@@ -27,18 +64,12 @@ struct RmsNormBody {
   /// The row of x as the team holds it.
   template <class Team, class Row>
   MOE_BODY void normalize(Team& team, std::int64_t row, const Row& in) const {
-    Stored* out = y + row * width;
-    const Real square = team.sum(
-                            width, [](Stored value) { return value * value; }, in) /
-                        static_cast<Real>(width);
-    const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(epsilon));
-    team.map(
-        width, out, [=](Stored value, Stored gain) { return value * inverse * gain; }, in, scale);
+    const Real inverse = rms_norm_row(team, width, in, scale, y + row * width, epsilon);
     if (team.leader()) statistics[row] = inverse;
   }
 };
 
-/// With n = x inverse and g = dy scale: dx = inverse (g - n mean(g n)).
+/// A team per row.
 template <class Stored>
 struct RmsNormInputGradientBody {
   using Real = Wide<Stored>;
@@ -51,23 +82,8 @@ struct RmsNormInputGradientBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const auto in = team.hold(width, x + row * width);
-    const auto gradients = team.hold(width, dy + row * width);
-    Stored* out = dx + row * width;
-    const Real inverse = statistics[row];
-    const Real dot = team.sum(
-        width,
-        [=](Stored gradient, Stored gain, Stored value) {
-          return gradient * gain * (value * inverse);
-        },
-        gradients, scale, in);
-    const Real mean_dot = dot / static_cast<Real>(width);
-    team.map(
-        width, out,
-        [=](Stored gradient, Stored gain, Stored value) {
-          return inverse * (gradient * gain - value * inverse * mean_dot);
-        },
-        gradients, scale, in);
+    rms_norm_row_gradient(team, width, dy + row * width, x + row * width, scale, statistics[row],
+                          dx + row * width);
   }
 };
 

@@ -15,6 +15,16 @@
 
 namespace moe {
 
+/// x[columns] -> y: what no angle turns, of the first `heads` heads the columns from `turned` on, and
+/// all that is behind them.
+template <class Stored, class Team>
+MOE_BODY void copy_unturned(Team& team, std::int64_t columns, std::int64_t heads,
+                            std::int64_t width, std::int64_t turned, const Stored* x, Stored* y) {
+  team.for_each(columns, [=](std::int64_t c) {
+    if (c / width >= heads || c % width >= turned) y[c] = x[c];
+  });
+}
+
 /// Turns the heads of q and k by `sense` times the angles of moe/ops/rotary.h and copies v. `in`
 /// may be `out`. Angles are in double: after 4000 turns a float is exact to a thousandth only. A
 /// team per position and group of sequences, whose tokens there have the same angles: so they are
@@ -39,14 +49,10 @@ struct RotaryBody {
            static_cast<Real>(magnitude * std::sin(angle)));
     });
     if (in == out) return;
-    const std::int64_t width = head_width, turned = turned_columns, last = end_of(row);
-    const std::int64_t heads = turned_heads;
+    const std::int64_t last = end_of(row);
     for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
-      const Stored* const x = in + token * columns;
-      Stored* const y = out + token * columns;
-      team.for_each(columns, [=](std::int64_t c) {
-        if (c / width >= heads || c % width >= turned) y[c] = x[c];
-      });
+      copy_unturned(team, columns, turned_heads, head_width, turned_columns, in + token * columns,
+                    out + token * columns);
     }
   }
 
@@ -123,11 +129,9 @@ struct TurnByAnglesBody {
       pack_at<pack>(y, first) = turned_a;
       pack_at<pack>(y, second) = turned_b;
     });
-    if (in == out) return;
-    const std::int32_t turned = 2 * half, of_all = turned_heads, columns_of_head = head_width;
-    team.for_each(columns, [=](std::int64_t c) {
-      if (c / columns_of_head >= of_all || c % columns_of_head >= turned) y[c] = x[c];
-    });
+    if (in != out) {
+      copy_unturned(team, columns, turned_heads, head_width, std::int64_t{2} * half, x, y);
+    }
   }
 };
 

@@ -16,10 +16,9 @@ struct ScaleRowsBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* in = x + row * width;
-    Stored* out = y + row * width;
     const Wide<Stored> factor = factors[row];
-    team.for_each(width, [=](std::int64_t c) { out[c] = in[c] * factor; });
+    team.map(
+        width, y + row * width, [=](Stored value) { return value * factor; }, x + row * width);
   }
 };
 
@@ -37,12 +36,12 @@ struct ScaleRowsGradientBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const Stored* gradient = dy + row * width;
-    const Stored* in = x + row * width;
-    Stored* out = dx + row * width;
     const Real factor = factors[row];
-    const Real sum =
-        team.sum(width, [=](std::int64_t c) { return Real(gradient[c]) * Real(in[c]); });
-    team.for_each(width, [=](std::int64_t c) { out[c] = gradient[c] * factor; });
+    const Real sum = team.sum(
+        width, [](Stored d, Stored value) { return Real(d) * Real(value); }, gradient,
+        x + row * width);
+    team.map(
+        width, dx + row * width, [=](Stored d) { return d * factor; }, gradient);
     if (team.leader()) d_factors[row] = sum;
   }
 };

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 
 namespace moe {
 namespace {
 
 KeyValue value_of(std::string_view name, const Model& model) {
-  for (const ModelKey& key : attention_keys::kKeys) {
-    if (key.name == name) return own_value(key, model);
-  }
-  throw std::logic_error("attention_keys: no such key");
+  return own_value(key_named(attention_keys::kKeys, name), model);
 }
 
 }  // namespace

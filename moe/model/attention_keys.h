@@ -26,35 +26,25 @@ inline constexpr std::array kWithWindow{
 inline constexpr std::array kWithWindowAndRotary{
     KeyCondition{"window", "a window and positions = \"rotary\"", refuse_base_without_window}};
 
-constexpr ModelKey attention_key(KeyKind kind, std::string_view name, KeyRange range,
-                                 KeyValue (*fallback)(const Model& model), std::string_view meaning,
-                                 std::string_view default_text = {},
-                                 std::span<const KeyCondition> conditions = {}) {
-  ModelKey key = own_key(kind, name, range, fallback, meaning, default_text);
-  key.table = "model";
-  key.conditions = conditions;
-  return key;
-}
-
 inline constexpr std::array kKeys{
-    attention_key(
+    own_model_key(
         KeyKind::function, "window", IntegerRange{0, 1 << 24},
         [](const Model&) -> KeyValue { return std::int64_t{0}; },
         "Tokens that a token sees, itself among them; 0: all before it."),
-    attention_key(
+    own_model_key(
         KeyKind::function, "window_pattern", AnyText{},
         [](const Model&) -> KeyValue { return std::string("s"); },
         "Which blocks have the window (s) and which see all (f), a letter a block, repeated.", {},
         kWithWindow),
-    attention_key(
+    own_model_key(
         KeyKind::function, "window_rotary_base", kFromOne,
         [](const Model& model) -> KeyValue { return model.rotary_base; },
         "Base of the angles of blocks with the window.", "rotary_base", kWithWindowAndRotary),
-    attention_key(
+    own_model_key(
         KeyKind::tensors, "attention_sinks", TrueOrFalse{},
         [](const Model&) -> KeyValue { return false; },
         "Whether a learned score of each head takes a share of every query's probabilities."),
-    attention_key(
+    own_model_key(
         KeyKind::function, "attention_scale", or_word(kAboveZero, "head_width"),
         [](const Model&) -> KeyValue { return std::string("head_width"); },
         "Factor of scores; by head_width: 1 over its root."),

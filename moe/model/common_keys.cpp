@@ -206,18 +206,11 @@ constexpr std::array kOtherKeys{
         "Whether ranks of tp cut the token table, the head and the loss by vocabulary."),
     member_key<&Model::biases>(kTensors, "model", "biases", TrueOrFalse{},
                                "Biases in attention, and in networks that can have them."),
-    ModelKey{.name = "attention_biases",
-             .table = "model",
-             .kind = kTensors,
-             .meaning = "Biases of attention: of queries, keys, values and output; without the "
-                        "output; or none.",
-             .range = WordRange{names_of_attention_biases},
-             .get = own_value,
-             .set = set_own_value,
-             .default_text = "\"all\" with biases, else \"none\"",
-             .fallback = [](const Model& model) -> KeyValue {
-               return std::string(model.biases ? "all" : "none");
-             }},
+    own_model_key(
+        kTensors, "attention_biases", WordRange{names_of_attention_biases},
+        [](const Model& model) -> KeyValue { return std::string(model.biases ? "all" : "none"); },
+        "Biases of attention: of queries, keys, values and output; without the output; or none.",
+        "\"all\" with biases, else \"none\""),
 
     member_key<&Model::dense_blocks>(kTensors, "moe", "dense_blocks", IntegerRange{0, kMostBlocks},
                                      "First blocks, which have no experts."),

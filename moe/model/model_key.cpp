@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <stdexcept>
 
 #include "db/console/shown_text.h"
 #include "moe/model/gates/gates.h"
@@ -41,6 +42,13 @@ KeyValue own_value(const ModelKey& key, const Model& model) {
 
 void set_own_value(const ModelKey& key, Model& model, const KeyValue& value) {
   model.own.insert_or_assign(std::string(key.name), value);
+}
+
+const ModelKey& key_named(std::span<const ModelKey> keys, std::string_view name) {
+  for (const ModelKey& key : keys) {
+    if (key.name == name) return key;
+  }
+  throw std::logic_error(fmt::format("key_named: no key {}", name));
 }
 
 double own_number(const ModelKey& key, const Model& model) {

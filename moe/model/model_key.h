@@ -121,6 +121,18 @@ constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
           .default_text = default_text,
           .fallback = fallback};
 }
+/// The same of the table [model], whatever the gate.
+constexpr ModelKey own_model_key(KeyKind kind, std::string_view name, KeyRange range,
+                                 KeyValue (*fallback)(const Model& model), std::string_view meaning,
+                                 std::string_view default_text = {},
+                                 std::span<const KeyCondition> conditions = {}) {
+  ModelKey key = own_key(kind, name, range, fallback, meaning, default_text);
+  key.table = "model";
+  key.conditions = conditions;
+  return key;
+}
+/// The key of this name. Throws std::logic_error where there is none.
+const ModelKey& key_named(std::span<const ModelKey> keys, std::string_view name);
 /// The value of such a key in force. Throws std::bad_variant_access where the model, made in code,
 /// holds another type.
 double own_number(const ModelKey& key, const Model& model);

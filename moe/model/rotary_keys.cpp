@@ -12,16 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kScalings{"none", "linear", "llama3", "yarn"};
 
-/// The key of rotary_keys::kKeys of this name.
-constexpr const ModelKey& key_named(std::string_view name) {
-  for (const ModelKey& key : rotary_keys::kKeys) {
-    if (key.name == name) return key;
-  }
-  throw std::logic_error("rotary_keys: no such key");
-}
+const ModelKey& rotary_key(std::string_view name) { return key_named(rotary_keys::kKeys, name); }
 
 AngleScaling scaling_of(const Model& model) {
-  const auto name = std::get<std::string>(own_value(key_named("rotary_scaling"), model));
+  const auto name = std::get<std::string>(own_value(rotary_key("rotary_scaling"), model));
   return static_cast<AngleScaling>(std::ranges::find(kScalings, name) - kScalings.begin());
 }
 
@@ -88,17 +82,17 @@ std::string rotary_refusal(const Model& model) {
 RotaryAngles rotary_angles(const Model& model, int block) {
   RotaryAngles angles;
   angles.base = rotary_base(model, block);
-  angles.columns = own_integer(key_named("rotary_columns"), model);
+  angles.columns = own_integer(rotary_key("rotary_columns"), model);
   angles.scaling = scaling_of(model);
   if (angles.scaling == AngleScaling::none) return angles;
-  angles.factor = own_number(key_named("rotary_factor"), model);
+  angles.factor = own_number(rotary_key("rotary_factor"), model);
   angles.trained_length =
-      static_cast<double>(own_integer(key_named("rotary_trained_length"), model));
-  angles.slow_turns = own_number(key_named("rotary_slow_turns"), model);
-  angles.fast_turns = own_number(key_named("rotary_fast_turns"), model);
+      static_cast<double>(own_integer(rotary_key("rotary_trained_length"), model));
+  angles.slow_turns = own_number(rotary_key("rotary_slow_turns"), model);
+  angles.fast_turns = own_number(rotary_key("rotary_fast_turns"), model);
   if (angles.scaling != AngleScaling::yarn) return angles;
-  angles.magnitude = own_number(key_named("rotary_magnitude"), model);
-  angles.whole_pairs = std::get<bool>(own_value(key_named("rotary_whole_pairs"), model));
+  angles.magnitude = own_number(rotary_key("rotary_magnitude"), model);
+  angles.whole_pairs = std::get<bool>(own_value(rotary_key("rotary_whole_pairs"), model));
   return angles;
 }
 

@@ -36,47 +36,40 @@ inline constexpr std::array kWithTurns{KeyCondition{
 inline constexpr std::array kWithYarn{
     KeyCondition{"rotary_scaling", "rotary_scaling = \"yarn\"", refuse_without_yarn}};
 
-constexpr ModelKey rotary_key(std::string_view name, KeyRange range,
-                              KeyValue (*fallback)(const Model& model), std::string_view meaning,
-                              std::span<const KeyCondition> conditions,
-                              std::string_view default_text = {}) {
-  ModelKey key = own_key(KeyKind::function, name, range, fallback, meaning, default_text);
-  key.table = "model";
-  key.conditions = conditions;
-  return key;
-}
-
 inline constexpr std::array kKeys{
-    rotary_key(
-        "rotary_columns", IntegerRange{1, 1 << 24},
+    own_model_key(
+        KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
         [](const Model& model) -> KeyValue { return head_width(model); },
-        "Columns of a head that turn, an even number: the first ones.", kColumnsOfAHead,
-        "head_width"),
-    rotary_key(
-        "rotary_scaling", WordRange{names_of_scalings},
+        "Columns of a head that turn, an even number: the first ones.", "head_width",
+        kColumnsOfAHead),
+    own_model_key(
+        KeyKind::function, "rotary_scaling", WordRange{names_of_scalings},
         [](const Model&) -> KeyValue { return "none"; },
-        "How angles are slowed down for sequences that are longer than those of the training.",
+        "How angles are slowed down for sequences that are longer than those of the training.", {},
         kWithRotaryAlone),
-    rotary_key(
-        "rotary_factor", kFromOne, [](const Model&) -> KeyValue { return 1.0; },
-        "How many times slower slow angles become.", kWithScaling),
-    rotary_key(
-        "rotary_trained_length", IntegerRange{1, 1 << 24},
+    own_model_key(
+        KeyKind::function, "rotary_factor", kFromOne, [](const Model&) -> KeyValue { return 1.0; },
+        "How many times slower slow angles become.", {}, kWithScaling),
+    own_model_key(
+        KeyKind::function, "rotary_trained_length", IntegerRange{1, 1 << 24},
         [](const Model&) -> KeyValue { return std::int64_t{4096}; },
-        "Tokens of a sequence of that training.", kWithTurns),
-    rotary_key(
-        "rotary_slow_turns", kAboveZero, [](const Model&) -> KeyValue { return 1.0; },
-        "Angles that turn as often, or less, in such a sequence are slowed down whole.",
+        "Tokens of a sequence of that training.", {}, kWithTurns),
+    own_model_key(
+        KeyKind::function, "rotary_slow_turns", kAboveZero,
+        [](const Model&) -> KeyValue { return 1.0; },
+        "Angles that turn as often, or less, in such a sequence are slowed down whole.", {},
         kWithTurns),
-    rotary_key(
-        "rotary_fast_turns", kAboveZero, [](const Model&) -> KeyValue { return 32.0; },
-        "Angles that turn as often, or more, are left as they are.", kWithTurns),
-    rotary_key(
-        "rotary_magnitude", kAboveZero, [](const Model&) -> KeyValue { return 1.0; },
-        "Factor of turned columns.", kWithYarn),
-    rotary_key(
-        "rotary_whole_pairs", TrueOrFalse{}, [](const Model&) -> KeyValue { return true; },
-        "Whether the pairs of columns from which on angles are slowed down are whole numbers.",
+    own_model_key(
+        KeyKind::function, "rotary_fast_turns", kAboveZero,
+        [](const Model&) -> KeyValue { return 32.0; },
+        "Angles that turn as often, or more, are left as they are.", {}, kWithTurns),
+    own_model_key(
+        KeyKind::function, "rotary_magnitude", kAboveZero,
+        [](const Model&) -> KeyValue { return 1.0; }, "Factor of turned columns.", {}, kWithYarn),
+    own_model_key(
+        KeyKind::function, "rotary_whole_pairs", TrueOrFalse{},
+        [](const Model&) -> KeyValue { return true; },
+        "Whether the pairs of columns from which on angles are slowed down are whole numbers.", {},
         kWithYarn),
 };
 

@@ -13,6 +13,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/rows/routing_file.h"
+#include "tests/tuner/scenario/two_rank_program.h"
 #include "tuner/scenario/routing_spec.h"
 
 namespace tuner::recorded_routing_test {
@@ -20,18 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Four blocks, two of them with experts, on two ranks.
-struct RecordedRouting : ::testing::Test {
-  moe::Model model = [] {
-    moe::Model m;
-    m.blocks = 4;
-    m.moe_every = 2;
-    m.choices = 2;
-    return m;
-  }();
-  moe::Groups groups = moe::make_groups(2, 2);
-  moe::Program program = moe::build_iteration(model, groups, 0);
-};
+using RecordedRouting = test::TwoRankProgram;
 
 /// A run in whose iteration 5 this travelled.
 struct RecordedRun {

@@ -14,6 +14,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/rows/routing_file.h"
+#include "tests/tuner/scenario/two_rank_program.h"
 #include "tuner/scenario/gated_layers.h"
 
 namespace tuner::routing_spec_test {
@@ -22,17 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct RoutingSpecTest : ::testing::Test {
-  moe::Model model = [] {
-    moe::Model m;
-    m.blocks = 4;
-    m.moe_every = 2;
-    m.choices = 2;
-    return m;
-  }();
-  moe::Groups groups = moe::make_groups(2, 2);
-  moe::Program program = moe::build_iteration(model, groups, 0);
-
+struct RoutingSpecTest : test::TwoRankProgram {
   std::string error_of(const std::string& text) {
     try {
       make_routing(text, program, groups, 1);
