@@ -14,6 +14,7 @@ namespace {
 
 using test::moe_tune;
 using test::with;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -312,6 +313,17 @@ TEST(CommandLine, WhatIsGivenBesideThePlannersOwnDecisionIsToBeLeftOut) {
   EXPECT_THAT(plan("tutel:2", split).errors,
               HasSubstr(split + ": planner tutel decides that too, as "
                                 R"({"chunks":2,"decision":"pipeline_split",)"));
+}
+
+TEST(CommandLine, APlanThatDoesNotFitTheMemoryIsSaid) {
+  const auto plan = [&](const char* memory) {
+    return moe_tune(with({"plan"}, {"--planner", "tutel:2", "--set", memory}));
+  };
+  const auto large = plan("cluster.memory=1K");
+  EXPECT_EQ(large.code, 0);
+  EXPECT_THAT(large.errors, ContainsRegex("the schedule needs [0-9]+ bytes of a rank's memory, and "
+                                          "cluster [^ ]+ has 1024;"));
+  EXPECT_THAT(plan("cluster.memory=100G").errors, Not(HasSubstr("of a rank's memory")));
 }
 
 TEST(CommandLine, OutputThatIsNotTakenIsAnError) {
