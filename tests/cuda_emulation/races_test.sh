@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # usage: races_test.sh BUILD [PART...]: the tests of the device in software with its module under the thread sanitizer, in
-# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, streams, trainings, four_ranks, one_gpu, nccl; all of
-# them by default.
+# which each CUDA thread is a fiber of its own. Fails on any race. Parts: kernels, streams, trainings, four_ranks, four_ranks_f32,
+# one_gpu, nccl; all of them by default.
 set -euo pipefail
 build=$1
 shift
 # PART DEVICES FILTER: tests of the product. What leaves a device at work would slow all that follows.
 parts='kernels 1 CudaKernels.InDouble*
 streams 1 CudaTraining.*:CudaBackend.*:StagedCommunicator.*-*TimesMarks*:*OverNccl*:*EndsAWait*
-trainings 1 */CudaTraining.*-*/2
-four_ranks 1 */CudaTraining.*/2
+trainings 1 */CudaTraining.*-*/4In*
+four_ranks 1 */CudaTraining.*/4InF64
+four_ranks_f32 1 */CudaTraining.*/4InF32
 one_gpu 1 GpuCluster.ComputesWhat*:GpuCluster.TwoStreams*:GpuCluster.PacedTransfers*
 nccl 2 NcclCommunicator.*:*OverNccl*'
 for part in "$@"; do
@@ -44,7 +45,8 @@ races() {
   local part devices filter begin=$SECONDS
   read -r part devices filter <<< "$1"
   if MOELAB_EMULATED_DEVICES=$devices MOELAB_CUDA_MODULE=$module LD_PRELOAD=$library setarch "$(uname -m)" -R \
-    "$build/bin/gpu_test" --gtest_filter="$filter" > "$build/races.$part.log" 2>&1; then
+    "$build/bin/gpu_test" --gtest_filter="$filter" > "$build/races.$part.log" 2>&1 &&
+    ! grep -q 'Running 0 tests' "$build/races.$part.log"; then
     echo "$part: $(grep -oE 'PASSED.*|SKIPPED.*' "$build/races.$part.log" | tr '\n' ' ')in $((SECONDS - begin)) s, no race"
   else
     cat "$build/races.$part.log"

@@ -55,7 +55,7 @@ TEST_F(CudaBackend, CopiesMoreThanItsStagingHolds) {
 
 TEST_F(CudaBackend, PostsWhatTheHostWritesAgainAtOnce) {
   // More posts than there are pinned buffers, each from the same memory of the host.
-  const std::int64_t n = many(1 << 22), bytes = 4 * n;
+  const std::int64_t n = 3 << 20, bytes = 4 * n;
   std::byte* base = backend_->arena(6 * bytes);
   std::vector<float> values(n), all(6 * n);
   for (int part = 0; part < 6; ++part) {

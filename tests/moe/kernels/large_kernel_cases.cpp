@@ -85,6 +85,14 @@ std::vector<KernelCase> large_kernel_cases() {
                    {ids, random_tensor(tokens, 8, 5)},
                    {blank(vocabulary, 8), blank(tokens, 8)}});
 
+  // More ids than a device deals them into shares: those of a share are sorted by one more bit.
+  HostTensor of_one_share = random_integers(300, 1, 7, 700);
+  for (int i = 0; i < 200; ++i) of_one_share.values[3 * i / 2] = i % 3 == 0 ? 519 : 7;
+  cases.push_back({"embed of many ids, gradient",
+                   EmbedTokensGradient{{300}},
+                   {of_one_share, random_tensor(300, 8, 8)},
+                   {blank(700, 8), blank(300, 8)}});
+
   // Thousands of tokens: a block of threads an expert. Hundreds of experts, with more tokens than
   // a block has threads. Both at once would take a device in software long.
   const int choices = 2;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -230,15 +231,29 @@ TEST(TwoBatch, HidesExchangesOfOneMicroBatchUnderTheOther) {
   EXPECT_NEAR(simulated, paper, 0.05 * paper);
 }
 
-TEST(Planners, ScheduleWhateverTheProgramHas) {
-  const CostModel costs = [] {
-    CostModel c;
-    c.fits["gemm"].beta_s_per_unit = 1e-10;
-    c.fits["memory"].beta_s_per_unit = 1e-10;
-    return c;
-  }();
+/// Every planner's schedules, and its candidates', are legal for the model's Program.
+void expect_legal_schedules(const moe::Model& model, const moe::Layout& layout) {
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = 1e-10;
+  costs.fits["memory"].beta_s_per_unit = 1e-10;
   PlannerOptions options;
   options.most_chunks = 3;
+  Cluster cluster = small_cluster();
+  cluster.nodes = moe::rank_count(layout);
+  const moe::Groups groups = groups_of(cluster, layout);
+  const moe::Program program = moe::build_iteration(model, groups, 0);
+  const moe::Routing routing = make_routing("uniform", program, groups, 1);
+  const Situation situation{program, groups, routing, costs, cluster};
+  for (const Planner& planner : planners()) {
+    EXPECT_NO_THROW(moe::apply(program, plan_with(planner, situation, options)))
+        << planner.name << " " << model.name << " " << to_text(layout) << model.micro_batches;
+    for (const Candidate& candidate : candidates_of(planner, situation, options)) {
+      EXPECT_NO_THROW(moe::apply(program, candidate.schedule)) << candidate.parameters_json;
+    }
+  }
+}
+
+TEST(Planners, ScheduleWhateverTheProgramHas) {
   for (const int moe_every : {0, 1}) {
     for (const moe::Layout& layout :
          {moe::Layout{}, moe::Layout{1, 2, 1}, moe::Layout{1, 1, 2}, moe::Layout{1, 1, 1, 1, 2}}) {
@@ -246,22 +261,24 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
         moe::Model model;
         model.moe_every = moe_every;
         model.micro_batches = micro_batches;
-        Cluster cluster = small_cluster();
-        cluster.nodes = moe::rank_count(layout);
-        const moe::Groups groups = groups_of(cluster, layout);
-        const moe::Program program = moe::build_iteration(model, groups, 0);
-        const moe::Routing routing = make_routing("uniform", program, groups, 1);
-        const Situation situation{program, groups, routing, costs, cluster};
-        for (const Planner& planner : planners()) {
-          EXPECT_NO_THROW(moe::apply(program, plan_with(planner, situation, options)))
-              << planner.name << " " << moe_every << " " << to_text(layout) << micro_batches;
-          for (const Candidate& candidate : candidates_of(planner, situation, options)) {
-            EXPECT_NO_THROW(moe::apply(program, candidate.schedule)) << candidate.parameters_json;
-          }
-        }
+        expect_legal_schedules(model, layout);
       }
     }
   }
+}
+
+TEST(Planners, ScheduleTheModelsOfEveryKind) {
+  int models = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(MOELAB_SOURCE_DIR "/experiments/models")) {
+    if (!file.path().filename().string().starts_with("tiny-")) continue;
+    const moe::Model model =
+        moe::load_model(file.path(), {"training.micro_batches=2", "model.blocks=2"});
+    expect_legal_schedules(model, {1, 2, 1});
+    expect_legal_schedules(model, {1, 1, 1, 2, 1});
+    ++models;
+  }
+  EXPECT_GE(models, 4);
 }
 
 TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {
