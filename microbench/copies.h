@@ -15,7 +15,7 @@ std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>
 
 /// A copy from the arena to host memory, as training offloads activations: memcpy on a CPU,
 /// device_to_host elsewhere. Its buffers end in the arena at arena_end(bench, {bytes}). On a device
-/// it also takes the host arena from its begin: one such case lives at a time.
+/// it also takes the one block of the host's memory: one such case lives at a time.
 Case offload_case(const Bench& bench, std::int64_t bytes);
 
 /// The benchmark "copies".

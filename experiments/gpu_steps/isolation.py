@@ -1,5 +1,6 @@
 """A step: a program whose first lines say its title and its limit, run in a session of its own."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -89,8 +90,30 @@ def end_session(leader):
     return members
 
 
-def run(step, limit_s, environment, clocks, log):
-    """Runs a step for at most limit_s, and ends whatever it leaves behind. What it says on stderr is in `log`."""
+def birth_of(process):
+    """The process, when it began, and the boot: no other is alike. None where it does not live."""
+    try:
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return f"{process} {fields[19]} " + pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+
+
+def end_left_behind(running):
+    """Ends the step of a call that was killed: it would run on beside those of this one."""
+    try:
+        birth = running.read_text()
+    except OSError:
+        return
+    leader = birth.partition(" ")[0]
+    if leader.isdigit() and birth_of(leader) == birth:
+        end_session(int(leader))
+    running.unlink()
+
+
+def run(step, limit_s, environment, running, clocks, log):
+    """Runs a step for at most limit_s, and ends whatever it leaves behind. What it says on stderr is in `log`; while it
+    runs, `running` names it."""
     log.write(f"\n== {step.name}, {time.strftime('%H:%M:%S')}\n")
     log.flush()
     said = log.tell()
@@ -103,6 +126,8 @@ def run(step, limit_s, environment, clocks, log):
         process = subprocess.Popen([beside, clocks, step.file], stdin=subprocess.DEVNULL, stdout=out, stderr=log,
                                    env=dict(environment, GPU_LIMIT_S=str(int(limit_s))), start_new_session=True)
         try:
+            with contextlib.suppress(OSError):  # as where the disk is full
+                running.write_text(birth_of(process.pid) or "")
             code = process.wait(limit_s)
             state = {0: "done", IMPOSSIBLE: "impossible"}.get(code, "failed")
         except subprocess.TimeoutExpired:
@@ -111,6 +136,7 @@ def run(step, limit_s, environment, clocks, log):
             duration_s = time.monotonic() - begun
             left_behind = end_session(process.pid)
             process.poll()
+            running.unlink(missing_ok=True)
     with open(log.name, errors="replace") as text:
         text.seek(said)
         summary = [line.strip() for line in text if line.startswith("clocks of GPU")]

@@ -60,5 +60,8 @@ class Results:
         part = target.with_name(target.name + ".part")
         part.unlink(missing_ok=True)
         with self.connection() as connection:
-            connection.execute("VACUUM INTO ?", (str(part),))
+            try:
+                connection.execute("VACUUM INTO ?", (str(part),))
+            except sqlite3.Error as problem:  # sqlite3 would name the database that is copied
+                raise Unreadable(f"{target}: {problem}") from problem
         os.replace(part, target)

@@ -35,7 +35,7 @@ trains() {
   run "${arguments[@]}" || code=$?
   if ((code == 3)); then
     echo "The states of Adam do not fit this GPU: trained with SGD." >&2
-    run "${arguments[@]}" --set training.optimizer=sgd
+    run "${arguments[@]}" --set training.optimizer=sgd || return
   elif ((code != 0)); then
     return "$code"
   fi
@@ -51,7 +51,7 @@ value() { "$GPU_BIN/moe-db" query "${database[@]}" --format csv "$1" | tail -n +
 # The last run of this build and card on a model; nothing where there is none.
 last_run_of() {
   value "SELECT max(run) FROM run_view WHERE kind = 'train' AND model = '$1' AND status = 'done' AND last_iteration > 2
-    AND device = '$GPU_DEVICE'"
+    AND device = '$GPU_DEVICE' AND coalesce(nullif(gpu, ''), device) = '$GPU_CARD' AND instr('$GPU_REVISION', revision) = 1"
 }
 
 # The limits of the card as step 3 measured them; NULL before. Those of software are made up.

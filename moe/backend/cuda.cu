@@ -59,17 +59,8 @@ class CudaBackend : public Backend {
 
   std::string name() const override {
     const DeviceStream& compute = streams_[static_cast<std::size_t>(Stream::compute)];
-    const std::string attention =
-        std::string(", attention in bf16 by ") +
-        (compute.fused_attention() != nullptr ? fused_library_name() : "tiles");
-    const std::string name = cuda_device_name(device_);
-    if (share_.of == 1) return name + attention;
-    const std::string sharers = ", shared by " + std::to_string(share_.of) + " ranks";
-    const int part = part_.multiprocessors();
-    return name + sharers +
-           (part > 0 ? " with " + std::to_string(part) + " multiprocessors each"
-                     : ", whose multiprocessors this driver does not divide") +
-           attention;
+    return device_text() + ", attention in bf16 by " +
+           (compute.fused_attention() != nullptr ? fused_library_name() : "tiles");
   }
 
   /// Growing takes room for both arenas for a moment. Where there is none, what is kept goes through
@@ -178,7 +169,7 @@ class CudaBackend : public Backend {
   }
 
   std::string multiplies_by() override {
-    return "cuBLAS " + std::to_string(cublasLtGetVersion()) + " on " + name() + ", " +
+    return "cuBLAS " + std::to_string(cublasLtGetVersion()) + " on " + device_text() + ", " +
            std::to_string(at(Stream::compute).multiprocessors()) + " multiprocessors";
   }
   std::vector<ProductWay> time_products(std::span<const Product> products) override {
@@ -220,6 +211,15 @@ class CudaBackend : public Backend {
   static int chosen(int device) {
     check(cudaSetDevice(device), "cudaSetDevice");
     return device;
+  }
+  /// The device, and what this rank has of it.
+  std::string device_text() const {
+    const std::string name = cuda_device_name(device_);
+    if (share_.of == 1) return name;
+    const int part = part_.multiprocessors();
+    return name + ", shared by " + std::to_string(share_.of) + " ranks" +
+           (part > 0 ? " with " + std::to_string(part) + " multiprocessors each"
+                     : ", whose multiprocessors this driver does not divide");
   }
   /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }

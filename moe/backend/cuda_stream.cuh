@@ -121,19 +121,26 @@ class DeviceStream {
   static constexpr std::string_view kSideBySide = "side by side";
 
   /// Streams beside this one, for products that do not fill the device. Each takes as much of its
-  /// memory as this one.
-  void make_sides() {
+  /// memory as this one. Where there is no room for them there are none, and it returns false.
+  bool make_sides() {
     constexpr std::size_t kSides = 3;
-    while (sides_.size() < kSides) {
-      DeviceStream& side = sides_.emplace_back(*waits_, Stream::compute, *part_);
-      side.blas();
-      side.make_blas_memory();
-      side.joined_ = make_event(cudaEventDisableTiming);
-    }
     if (!joined_) joined_ = make_event(cudaEventDisableTiming);
+    try {
+      while (sides_.size() < kSides) {
+        DeviceStream& side = sides_.emplace_back(*waits_, Stream::compute, *part_);
+        side.blas();
+        side.make_blas_memory();
+        side.joined_ = make_event(cudaEventDisableTiming);
+      }
+    } catch (const OutOfMemory&) {
+      cudaGetLastError();  // forgets it
+      sides_.clear();
+    }
+    return !sides_.empty();
   }
-  /// Calls f(stream) with this stream and those beside it in turn, `count` times. The work begins
-  /// after all that was enqueued here before, and what is enqueued here later begins after it.
+  /// Calls f(stream) with this stream and those beside it in turn, where there are any, `count`
+  /// times. The work begins after all that was enqueued here before, and what is enqueued here later
+  /// begins after it.
   template <class F>
   void side_by_side(std::size_t count, F f) {
     check(cudaEventRecord(joined_.get(), get()), "cudaEventRecord");

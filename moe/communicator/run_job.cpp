@@ -82,6 +82,28 @@ int do_together(const Job& job, Communicator& world, const std::function<void()>
   }
 }
 
+/// Says what ranks waited for in vain, of which the one that gave up first need not know: it waited
+/// for one of them.
+void say_other_waits(const std::vector<std::exception_ptr>& thrown,
+                     const std::exception_ptr& first) {
+  const auto wait_of = [](const std::exception_ptr& one) -> std::optional<std::string> {
+    try {
+      if (one) std::rethrow_exception(one);
+    } catch (const TimeLimit& error) {
+      return error.what();
+    } catch (...) {  // of another kind, or told by another rank
+    }
+    return std::nullopt;
+  };
+  if (!wait_of(first)) return;
+  for (std::size_t rank = 0; rank < thrown.size(); ++rank) {
+    const auto wait = thrown[rank] == first ? std::nullopt : wait_of(thrown[rank]);
+    if (!wait) continue;
+    db::log_as_rank(static_cast<int>(rank));
+    spdlog::error(*wait);
+  }
+}
+
 /// Runs `work` on threads of this process. Throws the exception of the rank that failed first, when
 /// all have ended, and sets `failed` to that rank.
 int work_on_threads(const db::options::InProcess& in_process,
@@ -103,6 +125,7 @@ int work_on_threads(const db::options::InProcess& in_process,
   } catch (...) {
     const auto by = std::ranges::find(thrown, std::current_exception());
     if (by != thrown.end()) failed = static_cast<int>(by - thrown.begin());
+    say_other_waits(thrown, std::current_exception());
     throw;
   }
   return std::ranges::max(codes);

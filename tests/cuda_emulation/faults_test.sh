@@ -55,3 +55,7 @@ says "kernel:200 in one GPU" 'rank [0-3]: .*cudaErrorIllegalAddress'
 code=$(trains event:400 "${in_one_gpu[@]}")
 [[ $code == 124 || $code == 1 ]] || fail "event:400 in one GPU: exit code $code"
 says "event:400 in one GPU" 'rank [0-3]:? .*waited 1[.0-9]* s'
+# One that hangs says for what of the device it waits, whoever gave up first.
+code=$(trains event:1 "${in_one_gpu[@]}")
+[[ $code == 124 ]] || fail "event:1 in one GPU: exit code $code"
+says "event:1 in one GPU" 'rank [0-3]: .*waited 1[.0-9]* s for .* of CUDA device 0'

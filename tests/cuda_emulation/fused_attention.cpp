@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 
 #include "moe/backend/cuda_check.cuh"
 #include "moe/ops/attention.h"
@@ -15,6 +17,13 @@ namespace moe {
 namespace {
 
 namespace emulation = moelab::cuda_emulation;
+
+/// cuDNN has wrong results or a fault where an operand begins elsewhere.
+void expect_multiple(const void* address, std::uintptr_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  throw std::invalid_argument("fused attention: an address that is no multiple of " +
+                              std::to_string(bytes) + " bytes");
+}
 
 /// An operand as its layout says.
 template <class T>
@@ -29,6 +38,7 @@ struct Laid {
     const T* const last = at(s.sequences - 1, layout.heads - 1, s.length - 1) + layout.columns;
     emulation::check_device_pointer(first, static_cast<std::size_t>(last - first) * sizeof(T),
                                     "fused attention");
+    expect_multiple(first, 16);
   }
 };
 
@@ -163,6 +173,7 @@ class LoopPlan : public FusedPlan {
     check(emulation::runtime_call([&] {
             emulation::check_device_pointer(workspace, static_cast<std::size_t>(workspace_bytes()),
                                             "fused attention");
+            expect_multiple(workspace, 256);
             loops.q().check(sizes_);
             loops.k().check(sizes_);
             loops.v().check(sizes_);

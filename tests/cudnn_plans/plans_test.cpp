@@ -51,12 +51,23 @@ struct Shape {
 constexpr Shape kShapes[]{{"gpu-layer", 8, 1024, 32, 32, 128},
                           {"Mixtral's layer", 2, 4096, 32, 8, 128},
                           {"Mixtral's layer, length 8192", 1, 8192, 32, 8, 128},
-                          {"an odd length", 3, 1000, 12, 4, 64}};
+                          {"no power of two", 3, 1000, 12, 4, 64},
+                          {"an odd length", 3, 1001, 12, 4, 64}};
 
 TEST(Cudnn, IsNoErrorWhereItIsMissing) {
   ASSERT_EQ(dlopen("libcudnn.so.9", RTLD_LAZY), nullptr) << "plans_test.sh hides it";
   EXPECT_EQ(fused_library_name(), "");
   EXPECT_EQ(open_fused_library(), nullptr);
+}
+
+/// Without a driver it has no device to begin on. Then attention must go on without it.
+TEST(CudnnAlone, LeavesAttentionToTiles) {
+  ASSERT_NE(fused_library_name(), "");
+  EXPECT_ANY_THROW(open_fused_library());
+  unsetenv("MOELAB_ATTENTION");
+  EXPECT_EQ(FusedAttention::chosen(), nullptr);
+  setenv("MOELAB_ATTENTION", "fused", 1);
+  EXPECT_ANY_THROW(FusedAttention::chosen());
 }
 
 class CudnnPlans : public ::testing::TestWithParam<Card> {};

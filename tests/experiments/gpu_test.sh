@@ -83,15 +83,36 @@ cp "$scratch/steps/step.sh" "$scratch/one"
 sed 's/^# limit: .*/# limit: 99 s/' "$scratch/steps/4_mixtral_layer" > "$scratch/one/4_mixtral_layer"
 chmod +x "$scratch/one/4_mixtral_layer"
 "$root/experiments/gpu" --bin "$bin" --out "$scratch/other" --steps "$scratch/one" > "$scratch/said" 2>&1 &
+first=$!
 for ((i = 0; i < 600; ++i)); do
   if pgrep -f 'sleep 4321' > "$scratch/sleeps"; then break; fi
   sleep 0.1
 done
 expect "a step has begun" test -s "$scratch/sleeps"
 code=0
-kill $! && wait $! || code=$?
+"$root/experiments/gpu" --bin "$bin" --out "$scratch/other" --steps "$scratch/one" > "$scratch/second" 2>&1 || code=$?
+expect "a second call in the same folder is wrong use" equal "$code" 2
+expect "and says why" grep -q "^gpu: --out $scratch/other: another call writes there" "$scratch/second"
+code=0
+kill "$first" && wait "$first" || code=$?
 expect "a call that is asked to end says so" equal "$code" 143
 expect "and leaves nothing of the step" equal "$(pgrep -f 'sleep 4321' | wc -l)" 0
+
+# Killed, it cannot; the next call does.
+"$root/experiments/gpu" --bin "$bin" --out "$scratch/other" --steps "$scratch/one" > "$scratch/said" 2>&1 &
+first=$!
+for ((i = 0; i < 600; ++i)); do
+  if [[ -s $scratch/other/running ]] && pgrep -f 'sleep 4321' > "$scratch/sleeps"; then break; fi
+  sleep 0.1
+done
+kill -KILL "$first"
+wait "$first" 2> /dev/null || true
+expect "a call that is killed leaves its step" equal "$(pgrep -f 'sleep 4321' | wc -l)" 1
+mkdir "$scratch/none"
+printf '#!/bin/sh\n# title: Ends\n# limit: 9 s\n' > "$scratch/none/0_ends"
+chmod +x "$scratch/none/0_ends"
+"$root/experiments/gpu" --bin "$bin" --out "$scratch/other" --steps "$scratch/none" > "$scratch/said" 2>&1 || cat "$scratch/said"
+expect "and the next call ends it" equal "$(pgrep -f 'sleep 4321' | wc -l)" 0
 
 # The same steps, mended.
 mv "$scratch/3_limits" "$scratch/4_mixtral_layer" "$scratch/steps"
@@ -101,6 +122,26 @@ expect "and no other that was done" equal "$(grep -cE '^[0-9]+_[a-z_]+: done in 
 expect "the page has both" page '^## The limits of the card$'
 expect "and nothing of a failure" equal "$(grep -c '^\*\*' "$out/gpu.md")" 0
 
+# What another card has done stands for nothing here.
+python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as all:
+    all.execute("UPDATE machine SET fingerprint = -id, gpu = ? WHERE length(gpu) > 0", ("another card",))
+    all.execute("UPDATE gpu_step SET gpu = ?", ("another card",))' "$db"
+rm "$scratch/one/4_mixtral_layer"
+cp "$root"/experiments/gpu_steps/{3_limits,as_markdown.py} "$scratch/one"
+expect "a step that another card has done is done" runs 0 --steps "$scratch/one"
+expect "which says so" says '^3_limits: done in '
+expect "without the ops of that card's layer" equal "$(grep -c '^The ops of the layer' "$out/gpu.md")" 0
+
+# A layer that fits with no optimizer has no figures: those of an earlier run are not its own.
+fake moe-train <<< 'exit 3'
+fake moe-db <<< 'printf "run\n7\n"'
+trains_nothing() {
+  ! GPU_DEVICE=emulated GPU_BIN=$scratch/fakes GPU_DB=none GPU_ROOT=$root bash -c \
+    'source "$GPU_ROOT/experiments/gpu_steps/step.sh"; run=$(trains gpu-layer); echo "$run"' 2> /dev/null
+}
+expect "a training without room ends a step, with SGD too" trains_nothing
+
 rm -rf "$out"
 expect "without time no step begins" runs 1 --budget 1
 expect "each is left for another call" equal "$(grep -c 'for another call$' "$scratch/said")" 11
@@ -108,6 +149,7 @@ expect "and named" says 'not done: 0_card, .*, 10_pictures$'
 echo "no database" > "$scratch/out/gpu.db"
 expect "a file that is no database is wrong use" runs 2
 expect "a budget of nothing, too" runs 2 --budget 0
+expect "and one that is no number" runs 2 --budget nan
 rm "$scratch/out/gpu.db"
 expect "an environment without PyTorch, too" runs 2 --venv "$scratch"
 expect "which is named" says "^gpu: --venv $scratch: "

@@ -98,7 +98,8 @@ struct FusedCalls {
   std::string refusal;      ///< why
 };
 /// As few calls as there is workspace for: all at once, else whole sequences, else heads of one
-/// sequence, by their heads of k and v.
+/// sequence, by their heads of k and v. Where statistics of a part would begin at no multiple of 16
+/// bytes, none.
 FusedCalls plan_calls(FusedLibrary& library, const FusedSizes& whole, bool gradient,
                       std::int64_t workspace_bytes);
 
@@ -107,8 +108,8 @@ FusedCalls plan_calls(FusedLibrary& library, const FusedSizes& whole, bool gradi
 class FusedAttention {
  public:
   /// On the current device; nullptr for tiles. The variable MOELAB_ATTENTION chooses: "tiles",
-  /// "fused", which must be there, or unset for what is there. Throws Unavailable, and
-  /// InputError for another word.
+  /// "fused", which must be there and begin, or unset for what does. Throws Unavailable or what
+  /// open_fused_library() throws, and InputError for another word.
   static std::unique_ptr<FusedAttention> chosen();
 
   explicit FusedAttention(std::unique_ptr<FusedLibrary> library) : library_(std::move(library)) {}

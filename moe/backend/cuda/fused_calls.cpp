@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 
 #include "db/console/format_rows.h"
 #include "db/console/log.h"
@@ -40,14 +41,25 @@ FusedSizes with_key_value_heads(FusedSizes sizes, std::int64_t count) {
   return sizes;
 }
 
+/// Plans are of operands that begin at multiples of 16 bytes. Statistics are packed, so those of a
+/// part may begin elsewhere, as of an odd length; all others do where heads are of whole 16 bytes.
+bool may_begin_at(std::int64_t statistic, FusedCalls& calls) {
+  if (statistic * static_cast<std::int64_t>(sizeof(float)) % 16 == 0) return true;
+  calls.refusal =
+      "it is to be computed in parts, whose statistics begin at no multiple of 16 bytes";
+  return false;
+}
+
 /// Covers `count` by calls of `step`, the last of which may be smaller. `part(n)` are the sizes of n,
-/// `call(plan, first)` is the call from `first` on. False where a plan is refused or takes more than
-/// there is.
+/// `call(plan, first)` is the call from `first` on; each has so many statistics. False where a plan
+/// is refused or takes more than there is.
 template <class Part, class Call>
 bool cover(FusedLibrary& library, bool gradient, std::int64_t room, std::int64_t count,
-           std::int64_t step, const Part& part, const Call& call, FusedCalls& calls) {
+           std::int64_t step, std::int64_t statistics, const Part& part, const Call& call,
+           FusedCalls& calls) {
   std::int64_t planned = 0;
   for (std::int64_t first = 0; first < count; first += step) {
+    if (!may_begin_at(first * statistics, calls)) return false;
     const std::int64_t size = std::min(step, count - first);
     if (size != planned) {
       MadePlan made = library.plan(part(size), gradient);
@@ -90,7 +102,7 @@ FusedCalls plan_calls(FusedLibrary& library, const FusedSizes& whole, bool gradi
        step = fewer_in_a_call(whole.sequences, step)) {
     calls = {};
     if (cover(
-            library, gradient, workspace_bytes, whole.sequences, step,
+            library, gradient, workspace_bytes, whole.sequences, step, whole.heads * whole.length,
             [&](std::int64_t size) { return with_sequences(whole, size); },
             [](FusedPlan* plan, std::int64_t first) {
               return FusedCalls::Call{plan, first, 0};
@@ -104,8 +116,10 @@ FusedCalls plan_calls(FusedLibrary& library, const FusedSizes& whole, bool gradi
            1, most_in_a_call(whole.key_value_heads, all_bytes / whole.sequences, workspace_bytes));
        step > 0; step = fewer_in_a_call(whole.key_value_heads, step)) {
     calls = {};
+    if (whole.sequences > 1 && !may_begin_at(whole.heads * whole.length, calls)) break;
     if (!cover(
             library, gradient, workspace_bytes, whole.key_value_heads, step,
+            whole.heads / whole.key_value_heads * whole.length,
             [&](std::int64_t size) { return with_key_value_heads(one, size); },
             [](FusedPlan* plan, std::int64_t first) {
               return FusedCalls::Call{plan, 0, first};
@@ -134,7 +148,14 @@ std::unique_ptr<FusedAttention> FusedAttention::chosen() {
   if (!choice.empty() && choice != "fused") {
     throw InputError("MOELAB_ATTENTION=" + choice + ": expected fused or tiles");
   }
-  std::unique_ptr<FusedLibrary> library = open_fused_library();
+  std::unique_ptr<FusedLibrary> library;
+  try {
+    library = open_fused_library();
+  } catch (const std::exception& error) {  // as where a part of it is missing
+    if (choice == "fused") throw;
+    db::log_info(std::string("attention is computed by tiles: ") + error.what());
+    return nullptr;
+  }
   if (library == nullptr && choice == "fused") {
     throw Unavailable("MOELAB_ATTENTION=fused: cuDNN is not there");
   }

@@ -18,8 +18,8 @@ constexpr double kTurn_s = 20e-6;
 /// A message leaves at most so long before its time, which hides how late this thread wakes.
 constexpr double kAhead_s = 100e-6;
 constexpr std::int64_t kLeastTurnBytes = 4096;
+constexpr int kCoresToSpare = 4;
 /// A cache line for each word: the device writes one, the host the other.
-constexpr unsigned kCoresToSpare = 4;
 constexpr std::size_t kWordBytes = 64, kGatesOfBlock = 256;
 
 std::uint32_t look(std::uint32_t* word) {
@@ -158,8 +158,7 @@ void Pacer::run() {
     std::erase_if(transfers_, [](const auto& of_stream) { return of_stream.second.empty(); });
     lock.unlock();
     // Streams wait for this thread, so it looks without a pause where cores are to spare.
-    static const bool has_cores = std::thread::hardware_concurrency() >= kCoresToSpare;
-    if (has_cores) {
+    if (usable_cores() >= kCoresToSpare) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -30,9 +30,18 @@ run 2 --db "$folder/a.db"
 run 1 --db "$folder/a.db"
 [[ $(ways "$folder/a.db" 1) == "$(ways "$folder/a.db" 2)" ]] || fail "a later training takes other ways"
 [[ $(of "$folder/a.db" 1) == "$(of "$folder/a.db" 2)" ]] || fail "a later training gives other bits"
+MOELAB_ATTENTION=tiles run 1 --db "$folder/a.db"
+[[ $(ways "$folder/a.db" 1) == "$(ways "$folder/a.db" 3)" ]] || fail "ways depend on what computes attention"
 run 1 --db "$folder/b.db"
 [[ $(ways "$folder/a.db" 1) != "$(ways "$folder/b.db" 1)" ]] || fail "which way is the fastest is not asked"
 [[ $(of "$folder/a.db" 1) != "$(of "$folder/b.db" 1)" ]] || fail "the ways are not taken"
+
+# Where three more streams have no room, products go without them, whatever the database says.
+MOELAB_EMULATED_MEMORY=40000000 run 1 --db "$folder/small.db"
+[[ $(sqlite3 "$folder/small.db" "SELECT count(*) > 8 AND max(algorithm = 'side by side') FROM run_product") == 0 ]] ||
+  fail "ways without room: $(ways "$folder/small.db" 1)"
+sqlite3 "$folder/a.db" "UPDATE run_product SET algorithm = 'side by side' WHERE product LIKE '%grouped%'"
+MOELAB_EMULATED_MEMORY=40000000 run 1 --db "$folder/a.db"
 
 if ! command -v mpirun > /dev/null; then
   echo "mpirun is not installed: --ranks is not tested"
