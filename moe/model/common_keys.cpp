@@ -11,6 +11,7 @@
 #include "moe/model/hooks/hooks.h"
 #include "moe/model/key_conditions.h"
 #include "moe/model/key_words.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_key.h"
 #include "moe/model/orders/orders.h"
@@ -181,7 +182,7 @@ constexpr std::array kFirstKeys{
         "Heads of keys and values, a divisor of heads.", "heads"),
     following_key<&Model::head_width, head_width>(
         kTensors, "model", "head_width", IntegerRange{1, kMostWidth},
-        "Columns of a head of queries, keys or values.", "d_model / heads, which is a whole one"),
+        "Columns of a head of queries or keys.", "d_model / heads, which is a whole one"),
     member_key<&Model::blocks>(kTensors, "model", "blocks", IntegerRange{1, kMostBlocks},
                                "Transformer blocks.", kRequired),
     member_key<&Model::norm>(kTensors, "model", "norm", WordRange{words_of_enum<Norm>},
@@ -369,7 +370,8 @@ constexpr std::array kOtherKeys{
                              "Seed of parameters, batches and draws.", kOptional, {}, kSeedOfGate),
 };
 
-constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, kOtherKeys);
+constexpr auto kKeys =
+    joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, latent_keys::kKeys, kOtherKeys);
 
 }  // namespace
 
