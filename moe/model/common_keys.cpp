@@ -6,6 +6,7 @@
 
 #include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/block_pattern.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
@@ -213,10 +214,13 @@ constexpr std::array kOtherKeys{
         "Biases of attention: of queries, keys, values and output; without the output; or none.",
         "\"all\" with biases, else \"none\""),
 
+    block_keys::kPattern,
     member_key<&Model::dense_blocks>(kTensors, "moe", "dense_blocks", IntegerRange{0, kMostBlocks},
-                                     "First blocks, which have no experts."),
+                                     "First blocks, which have no experts.", kOptional,
+                                     block_keys::kWithoutPattern),
     member_key<&Model::moe_every>(kTensors, "moe", "moe_every", IntegerRange{0, kLargestInt},
-                                  "One in this many of the other blocks has experts; 0: none has."),
+                                  "One in this many of the other blocks has experts; 0: none has.",
+                                  kOptional, block_keys::kWithoutPattern),
     member_key<&Model::experts>(kTensors, "moe", "experts", IntegerRange{1, kMostExperts},
                                 "Experts of a MoE layer.", kWithExperts),
     member_key<&Model::choices>(kFunction, "moe", "choices", IntegerRange{1, kMostExperts},

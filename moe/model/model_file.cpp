@@ -11,6 +11,7 @@
 #include "moe/input/toml.h"
 #include "moe/input/toml_base.h"
 #include "moe/input/value.h"
+#include "moe/model/block_pattern.h"
 #include "moe/model/combination_refusal.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/limits.h"
@@ -96,13 +97,14 @@ void check_together(const InputObject& training, const InputObject& moe, const M
                           model.sequence_length));
   }
   if (const auto passes = passes_refusal(model)) training.refuse("micro_batches", *passes);
-  if (model.moe_every == 0) return;
-  if (model.moe_every > model.blocks - model.dense_blocks) {
+  if (block_pattern(model) == kByPeriod && model.moe_every > 0 &&
+      model.moe_every > model.blocks - model.dense_blocks) {
     moe.refuse("moe_every",
                fmt::format("expected 0 (no experts) to blocks{} = {}, got {}",
                            model.dense_blocks > 0 ? " - dense_blocks" : "",
                            std::max(model.blocks - model.dense_blocks, 0), model.moe_every));
   }
+  if (blocks_with_experts(model) == 0) return;
   if (model.choices > model.experts) {
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
   }
