@@ -91,10 +91,17 @@ void read_one(const Config& config, const ConfigKey& key, Model& model,
     }
     return;
   }
-  if (config.is_null(key.theirs)) return;  // as the library's None: the default here
+  const bool is_required = ours.presence != Presence::optional;
+  if (config.is_null(key.theirs)) {  // as the library's None: the default here
+    if (is_required) config.root().member(key.theirs).fail(range_text(ours.range));
+    return;
+  }
   Declared fallback = key.fallback;
   if (!key.words.front().empty()) fallback = key.words[std::get<bool>(key.fallback) ? 1 : 0];
-  if (std::holds_alternative<std::monostate>(fallback)) return;
+  if (std::holds_alternative<std::monostate>(fallback)) {
+    if (is_required) config.root().refuse(key.theirs, "is missing");
+    return;
+  }
   set_declared(model, key.ours, fallback);
   assumed.push_back(fmt::format("{} = {}", key.theirs, value_text(ours.get(ours, model))));
 }
