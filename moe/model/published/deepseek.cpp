@@ -70,6 +70,10 @@ void write_choice(const Model& model, const PublishedClass&, Json& config) {
 
 const std::array kV2Parts{parts::latent_attention, ConfigPart{read_choice, write_choice}};
 
+constexpr TensorNames kV2Tensors{.shared = "shared_experts."};
+constexpr TensorNames kV3Tensors{.shared = "shared_experts.",
+                                 .router_bias = "gate.e_score_correction_bias"};
+
 }  // namespace
 
 PublishedClass classes::deepseek_v3() {
@@ -79,7 +83,8 @@ PublishedClass classes::deepseek_v3() {
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,
           .expected = kV3Expected,
-          .positions = 4096};
+          .positions = 4096,
+          .tensors = &kV3Tensors};
 }
 
 /// The files of Kimi-K2 say another type, and mean this class.
@@ -96,7 +101,8 @@ PublishedClass classes::deepseek_v2() {
           .fixed = kV2Fixed,
           .parts = kV2Parts,
           .expected = kV2Expected,
-          .positions = 2048};
+          .positions = 2048,
+          .tensors = &kV2Tensors};
 }
 
 }  // namespace moe

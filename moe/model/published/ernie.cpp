@@ -68,6 +68,11 @@ void write_blocks(const Model& model, const PublishedClass&, Json& config) {
 
 const std::array kErnieParts{ConfigPart{read_blocks, write_blocks}};
 
+constexpr TensorNames kErnieTensors{.shared = "shared_experts.",
+                                    .router_bias = "moe_statics.e_score_correction_bias",
+                                    .router_bias_is_row = true,
+                                    .neighbours_turn = true};
+
 }  // namespace
 
 PublishedClass classes::ernie4_5_moe() {
@@ -79,7 +84,8 @@ PublishedClass classes::ernie4_5_moe() {
           .expected = kErnieExpected,
           .rotary_base = 500000,
           .positions = 131072,
-          .counts_router_bias = true};
+          .counts_router_bias = true,
+          .tensors = &kErnieTensors};
 }
 
 }  // namespace moe

@@ -191,9 +191,10 @@ ConfiguredModel read_config_text(std::string_view text, const std::string& name,
                          fmt::format("expected at least sequence_length = {}, got {}",
                                      model.sequence_length, positions));
   }
+  configured.remarks = remarks_on(config);
   configured.left_aside = keys_left_aside(config, of);
   configured.read = config.read();
-  configured.remarks = remarks_on(config);
+  model = load_model(model, name, {});  // all keys go together
   if (!assumed.empty()) {
     configured.remarks.push_back(
         fmt::format("not in the file, and as the class has them: {}", fmt::join(assumed, ", ")));

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 std::string small(const std::string& type, const std::string& more) {
   return R"({"model_type": ")" + type +
          R"(", "vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 4,
-            "num_attention_heads": 2, "num_experts_per_tok": 2)" +
+            "num_attention_heads": 2, "num_key_value_heads": 2, "num_experts_per_tok": 2)" +
          more + "}";
 }
 ConfiguredModel read(const std::string& type, const std::string& more = "") {
@@ -64,7 +64,7 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
        R"(, "intermediate_size": 6, "num_experts": 3, "norm_topk_prob": true,
            "rope_scaling": {"type": "linear", "factor": 2})"},
       {"minimax_m2",
-       R"(, "intermediate_size": 6, "num_local_experts": 3, "num_key_value_heads": 1,
+       R"(, "intermediate_size": 6, "num_local_experts": 3,
            "head_dim": 8, "rotary_dim": 4)"},
       {"granitemoe",
        R"(, "intermediate_size": 6, "num_local_experts": 3, "attention_multiplier": 0.25,
@@ -72,7 +72,7 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
                             "high_freq_factor": 4, "original_max_position_embeddings": 32})"},
       {"ernie4_5_moe",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "moe_num_experts": 3,
-           "moe_layer_interval": 2, "num_key_value_heads": 1)"},
+           "moe_layer_interval": 2)"},
       {"deepseek_v2",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
            "q_lora_rank": null, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
@@ -93,12 +93,11 @@ TEST(ReadConfig, OfEveryClassIsAWholeModelThatIsWrittenAndReadAgain) {
     SCOPED_TRACE(type);
     const ConfiguredModel configured = read(type, more);
     EXPECT_EQ(configured.of->name, type);
-    const Model model = load_model(configured.model, "c.json", {});  // all keys go together
-    EXPECT_THAT(differing_keys(model, configured.model), ::testing::IsEmpty());
+    const Model& model = configured.model;
     const auto unmatched = unmatched_key(model, *configured.of);
     EXPECT_FALSE(unmatched) << unmatched->key << ", " << unmatched->expected;
     Model other = model;
-    other.choices = 1;
+    other.experts += 8;
     EXPECT_NE(config_text(other, *configured.of), config_text(model, *configured.of));
   }
 }
@@ -123,7 +122,7 @@ TEST(ReadConfig, SaysWhatAClassHasWhereTheFileHasNothing) {
   EXPECT_EQ(angles.base, 150000);
   EXPECT_FALSE(angles.whole_pairs);
   EXPECT_NEAR(angles.magnitude, 1.3465735902799727, 1e-15);  // 0.1 ln 32 + 1
-  EXPECT_THAT(oss.remarks, Contains(HasSubstr("as the class has them: num_key_value_heads = 8")));
+  EXPECT_THAT(oss.remarks, Contains(HasSubstr("as the class has them: head_dim = 64")));
   EXPECT_EQ(rotary_angles(read("glm4_moe", R"(, "head_dim": 128)").model).columns, 64);
 }
 
@@ -147,14 +146,14 @@ TEST(ReadConfig, TakesAKeyByEitherOfItsNames) {
 TEST(ReadConfig, RefusesWhatThereIsNoKeyForByNameAndValue) {
   EXPECT_THAT(
       refused("granitemoe", R"(, "residual_multiplier": 0.22)"),
-      HasSubstr("c.json:3: residual_multiplier: expected 1: there is no key for a factor of "
+      HasSubstr("c.json:2: residual_multiplier: expected 1: there is no key for a factor of "
                 "what blocks add, got 0.22"));
   EXPECT_THAT(refused("olmoe", R"(, "clip_qkv": 8)"),
               HasSubstr("clip_qkv: expected null: there is no key for limits of queries"));
   EXPECT_THAT(refused("gpt_oss", R"(, "swiglu_limit": 6)"), HasSubstr("expected 7"));
   EXPECT_THAT(refused("phimoe", ""), HasSubstr("model_type: \"phimoe\" needs sparsemixer"));
-  EXPECT_THAT(refused("deepseek_v3", R"(, "num_key_value_heads": 1)"),
-              HasSubstr("num_key_value_heads: expected num_attention_heads = 2, got 1"));
+  EXPECT_THAT(refused("deepseek_v3", R"(, "rope_interleave": false)"),
+              HasSubstr("rope_interleave: expected true"));
   EXPECT_THAT(refused("deepseek_v2", R"(, "norm_topk_prob": true)"),
               HasSubstr("norm_topk_prob: expected false"));
   EXPECT_THAT(refused("mixtral", R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
@@ -199,8 +198,6 @@ TEST(ReadConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
   EXPECT_EQ(refusal_of("mixtral", "sliding_window", 8), "nothing is refused");
   EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
               HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", "));
-  EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
-              HasSubstr("hidden_act: expected \"silu\", got \"gelu\""));
   EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
               HasSubstr("experts of another activation"));
   EXPECT_EQ(refusal_of("mixtral", "head_dim", 8), "nothing is refused");
@@ -288,6 +285,7 @@ TEST(ReadConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
   nlohmann::json config = json_of(kGolden / "qwen2_moe" / kConfigFile);
   const auto blocks_with = [&](int step, const std::vector<int>& dense) {
     config["num_hidden_layers"] = 7;
+    config.erase("layer_types");
     config["decoder_sparse_step"] = step;
     config["mlp_only_layers"] = dense;
     std::ofstream(scratch.root / kConfigFile) << config.dump(2);
