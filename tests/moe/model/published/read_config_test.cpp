@@ -210,8 +210,8 @@ TEST(ReadConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
   EXPECT_EQ(refusal_of("qwen2_moe", "mlp_only_layers", {1}), "nothing is refused");
   EXPECT_EQ(refusal_of("glm4_moe", "rope_theta", 1e4), "nothing is refused");
   EXPECT_EQ(refusal_of("glm4_moe", "routed_scaling_factor", 2.5), "nothing is refused");
-  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 4),
-              HasSubstr("n_group: 4 groups of 4 experts: the router looks for the 2 best"));
+  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 8),
+              HasSubstr("n_group: 8 groups of 8 experts: the router looks for the 2 best"));
 
   EXPECT_THAT(refusal_of("mixtral", "rope_theta", 5e5),
               HasSubstr("rope_parameters.rope_theta: expected rope_theta = 500000, as it is "
