@@ -7,6 +7,7 @@
 #include "moe/errors.h"
 #include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/model_key.h"
 #include "moe/model/rotary_keys.h"
 
@@ -52,6 +53,8 @@ std::vector<Need> common_needs(const Model& model, Family family) {
           {attention_window(model, 0) == 0 && attention_window(model, 1) == 0, "window", "0"},
           {!has_attention_sinks(model), "attention_sinks", "false"},
           {attention_scale(model) == 0, "attention_scale", "\"head_width\""},
+          {value_width(model) == head_width(model), "value_width", "head_width"},
+          {latent_attention(model).rank == 0, "latent_rank", "0"},
           {best_groups(model) == model.expert_groups, "best_groups", "expert_groups"},
           {!model.gate_bias, "gate_bias", "false"},
           {normalizes_weights(model) == (model.choices > 1), "normalize_weights", "choices > 1"},
