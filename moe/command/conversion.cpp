@@ -48,18 +48,28 @@ int do_export(const Arguments& arguments) {
   return 0;
 }
 
+std::string amounts_of(const ImportProgress& done) {
+  return fmt::format("{} read, {} written in {}", db::format_cell("bytes", done.bytes_read),
+                     db::format_cell("bytes", done.bytes_written),
+                     db::format_cell("duration_s", done.duration_s));
+}
+
 int do_import(const Arguments& arguments) {
   const Model base = load_model(
       find_input(arguments.model, source_tree() / "experiments" / "models"), arguments.settings);
   const auto settings = parse_settings(arguments.settings);
   const bool asks_for_capacity =
       std::ranges::find(settings, "moe.capacity_factor", key_of) != settings.end();
-  const ImportReport report =
-      import_parameters({arguments.folder, base, arguments.checkpoint, asks_for_capacity});
+  ImportOptions from{arguments.folder, base, arguments.checkpoint, asks_for_capacity};
+  from.progress = [](const ImportProgress& one) {
+    spdlog::info("{} of {} files of the checkpoint are complete, {}: {}", one.files, one.of_files,
+                 db::format_cell("bytes", one.bytes_complete), amounts_of(one));
+  };
+  const ImportReport report = import_parameters(from);
   for (const std::string& remark : report.remarks) spdlog::info(remark);
-  spdlog::info("{}: class {}, {} parameters; train with --model {} --checkpoint {} --resume",
+  spdlog::info("{}: class {}, {} parameters, {}; train with --model {} --checkpoint {} --resume",
                arguments.folder.string(), name_of(report.family), report.parameters,
-               report.model_file.string(), arguments.checkpoint.string());
+               amounts_of(report.done), report.model_file.string(), arguments.checkpoint.string());
   return 0;
 }
 

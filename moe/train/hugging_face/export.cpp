@@ -140,8 +140,9 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   for (const Counterpart& one : list.tensors) {
     // The bias of a gate is f32 beside parameters in bf16, there too.
     const std::string type = one.ours.empty() ? dtype : files.tensor(one.ours).dtype;
-    tensors.push_back({one.theirs, type, one.shape,
-                       [&, type] { return stored_as(type, written_values(one, files)); }});
+    tensors.push_back({one.theirs, type, one.shape, [&, type](const BytesTaker& take) {
+                         take(stored_as(type, written_values(one, files)));
+                       }});
   }
   UnfinishedFolder unfinished(to.parent_path());
   const FileSeal seal = write_safetensors(unfinished.path() / kTensorsFile, tensors);
