@@ -161,8 +161,8 @@ TEST_P(HuggingFace, ImportedModelsStayInTheirClassWhenTheyAreTrained) {
 }
 
 constexpr std::array<std::string_view, 12> kGoldenClasses{
-    "mixtral", "qwen2_moe", "glm4_moe",   "qwen3_moe",  "gpt_oss",
-    "olmoe",   "dots1",     "minimax_m2", "granitemoe", "ernie4_5_moe", "deepseek_v2", "deepseek_v3"};
+    "mixtral", "qwen2_moe",  "glm4_moe",   "qwen3_moe",    "gpt_oss",     "olmoe",
+    "dots1",   "minimax_m2", "granitemoe", "ernie4_5_moe", "deepseek_v2", "deepseek_v3"};
 INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kGoldenClasses),
                          [](const auto& info) { return std::string(info.param); });
 
