@@ -1,0 +1,106 @@
+#include "moe/model/published/adjusted_sizes.h"
+#include "moe/model/published/classes.h"
+#include "moe/model/published/common_sizes.h"
+#include "moe/model/published/tensor_names.h"
+
+namespace moe {
+namespace {
+
+/// The mixture of experts of DeepSeek-V3, with attention by heads.
+constexpr std::array kDotsFixed{FixedKey{"gate", "bias_adjusted"},
+                                FixedKey{"query_key_norm", "head"}};
+const std::array kAdjustedParts{parts::best_of_groups};
+constexpr TensorNames kAdjustedTensors{.shared = "shared_experts.",
+                                       .router_bias = "gate.e_score_correction_bias"};
+constexpr TensorNames kDotsTensors{.shared = "shared_experts.",
+                                   .router_bias = "gate.e_score_correction_bias",
+                                   .output_bias = true};
+
+constexpr auto kGlmKeys =
+    joined(joined(common_sizes({.vocabulary = 151552,
+                                .width = 4096,
+                                .blocks = 46,
+                                .heads = 96,
+                                .key_value_heads = 8,
+                                .norm_epsilon = 1e-5}),
+                  adjusted_sizes({.dense_width = 10944,
+                                  .expert_width = 1408,
+                                  .dense_blocks = 1,
+                                  .experts = 128,
+                                  .choices = 8,
+                                  .shared = 1,
+                                  .normalize_weights = true})),
+           std::array<ConfigKey, 2>{{{"attention_bias", "attention_biases", false, {"none", "qkv"}},
+                                     {"use_qk_norm", "query_key_norm", false, {"none", "head"}}}});
+
+constexpr auto kDotsKeys = joined(
+    joined(common_sizes({.vocabulary = 152064,
+                         .width = 4608,
+                         .blocks = 62,
+                         .heads = 32,
+                         .key_value_heads = 32}),
+           adjusted_sizes({.dense_width = 10944,
+                           .expert_width = 1408,
+                           .dense_blocks = 0,
+                           .normalize_weights = false})),
+    std::array<ConfigKey, 1>{{{"attention_bias", "attention_biases", false, {"none", "all"}}}});
+
+/// Solar-Open: no block is dense.
+constexpr auto kSolarKeys = joined(
+    common_sizes({.vocabulary = 196608,
+                  .width = 4096,
+                  .blocks = 48,
+                  .heads = 64,
+                  .key_value_heads = 8,
+                  .head_width = 128,
+                  .norm_epsilon = 1e-5}),
+    std::array<ConfigKey, 9>{{{"moe_intermediate_size", "d_expert", 1280},
+                              {"n_routed_experts", "experts", 128, {}, "num_local_experts"},
+                              {"num_experts_per_tok", "choices", 8},
+                              {"n_shared_experts", "shared_experts", 1},
+                              {"norm_topk_prob", "normalize_weights", true},
+                              {"routed_scaling_factor", "weight_factor", 1.0},
+                              {"n_group", "expert_groups", 1},
+                              {"topk_group", "best_groups", 1},
+                              {"attention_bias", "attention_biases", false, {"none", "qkv"}}}});
+
+}  // namespace
+
+PublishedClass classes::solar_open() {
+  return {.name = "solar_open",
+          .architecture = "SolarOpenForCausalLM",
+          .keys = kSolarKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kAdjustedParts,
+          .expected = kAdjustedExpected,
+          .rotary_base = 1e6,
+          .positions = 131072,
+          .tensors = &kAdjustedTensors};
+}
+
+PublishedClass classes::glm4_moe() {
+  return {.name = "glm4_moe",
+          .architecture = "Glm4MoeForCausalLM",
+          .keys = kGlmKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kAdjustedParts,
+          .expected = kAdjustedExpected,
+          .turned_share = 0.5,
+          .positions = 131072,
+          .tensors = &kAdjustedTensors};
+}
+
+PublishedClass classes::dots1() {
+  return {.name = "dots1",
+          .architecture = "Dots1ForCausalLM",
+          .keys = kDotsKeys,
+          .fixed = kDotsFixed,
+          .parts = kAdjustedParts,
+          .expected = kAdjustedExpected,
+          .windows = Windows::listed,
+          .window = 4096,
+          .positions = 2048,
+          .tensors = &kDotsTensors};
+}
+
+}  // namespace moe
