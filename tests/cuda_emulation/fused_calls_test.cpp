@@ -63,18 +63,18 @@ TEST(FusedCalls, TakeHeadsOfOneSequence) {
 
 TEST(FusedCalls, BeginAtWholeSixteenBytesOfStatistics) {
   // 24 bytes a sequence, 4 a head
-  const FusedSizes five{5, 1, 6, 6, 16, 288, 96};
+  const FusedSizes five{5, 1, 6, 6, 16, 16, 288, 96};
   EXPECT_THAT(covered(five, 3010), ElementsAre(Covered{0, 5, 0, 6, 6}));
   EXPECT_THAT(covered(five, 3009),
               ElementsAre(Covered{0, 2, 0, 6, 6}, Covered{2, 2, 0, 6, 6}, Covered{4, 1, 0, 6, 6}));
   EXPECT_THAT(covered(five, 1209), ElementsAre());
-  const FusedSizes one{1, 1, 6, 6, 16, 288, 96};
+  const FusedSizes one{1, 1, 6, 6, 16, 16, 288, 96};
   EXPECT_THAT(covered(one, 610), ElementsAre(Covered{0, 1, 0, 6, 6}));
   EXPECT_THAT(covered(one, 609), ElementsAre());
   Library library;
   EXPECT_THAT(plan_calls(library, one, false, 609).refusal, testing::HasSubstr("of 16 bytes"));
   // 8 a head
-  const FusedSizes longer{1, 2, 6, 6, 16, 288, 96};
+  const FusedSizes longer{1, 2, 6, 6, 16, 16, 288, 96};
   EXPECT_THAT(covered(longer, 609),
               ElementsAre(Covered{0, 1, 0, 2, 2}, Covered{0, 1, 2, 2, 2}, Covered{0, 1, 4, 2, 2}));
 }
