@@ -23,7 +23,7 @@ import make_golden as golden  # noqa: E402
 
 WARMUP = 3  # as in compare.py
 # Keys of a model file: those of golden.Model, and those of the functions there.
-KEYS = ("d_model", "d_hidden", "heads", "blocks", "moe_every", "key_value_heads", "norm", "positions", "rotary_base", "biases",
+KEYS = ("d_model", "d_hidden", "heads", "blocks", "block_pattern", "dense_blocks", "moe_every", "key_value_heads", "norm", "positions", "rotary_base", "biases",
         "expert", "d_expert")
 OTHER_KEYS = ("vocabulary", "sequence_length", "experts", "choices", "capacity_groups", "capacity_factor", "auxiliary_weight")
 MODEL = golden.Model()  # what --check compares; a model file's otherwise

@@ -1,11 +1,13 @@
 #include "moe/command/conversion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +16,11 @@
 #include "db/console/options.h"
 #include "db/console/run_program.h"
 #include "moe/errors.h"
-#include "moe/input/setting.h"
-#include "moe/model/model.h"
+#include "moe/model/iteration.h"
+#include "moe/model/model_toml.h"
+#include "moe/model/published/read_config.h"
 #include "moe/source_tree.h"
+#include "moe/train/checkpoint/written_file.h"
 #include "moe/train/hugging_face/export.h"
 #include "moe/train/hugging_face/import.h"
 
@@ -29,36 +33,88 @@ constexpr const char* kExport = "export";
 constexpr const char* kImport = "import";
 
 struct Arguments {
-  std::filesystem::path checkpoint, folder;
+  std::filesystem::path checkpoint, folder, output;
   std::string family, model;
   std::vector<std::string> settings;
   bool drop_nothing = false;
 };
 
-std::vector<std::string> family_names() { return {kFamilyNames.begin(), kFamilyNames.end()}; }
+/// Those whose parameters are read and written.
+std::vector<std::string> names_of_written_classes() {
+  std::vector<std::string> names;
+  for (const PublishedClass& of : published_classes()) {
+    if (of.tensors != nullptr) names.emplace_back(of.name);
+  }
+  return names;
+}
 
 int do_export(const Arguments& arguments) {
-  ExportOptions to{arguments.checkpoint, arguments.folder, std::nullopt, arguments.drop_nothing};
-  const auto named = std::ranges::find(kFamilyNames, arguments.family);
-  if (named != kFamilyNames.end()) to.family = static_cast<Family>(named - kFamilyNames.begin());
+  ExportOptions to{arguments.checkpoint, arguments.folder, nullptr, arguments.drop_nothing};
+  for (const PublishedClass& of : published_classes()) {
+    if (of.name == arguments.family) to.as = &of;
+  }
   const ExportReport report = export_checkpoint(to);
   spdlog::info("{}: class {}, {} tensors, {}, of iteration {}", arguments.folder.string(),
-               name_of(report.family), report.tensors, db::format_cell("bytes", report.bytes),
+               report.of->name, report.tensors, db::format_cell("bytes", report.bytes),
                report.iteration);
   return 0;
 }
 
+Model base_model(const Arguments& arguments) {
+  return load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
+}
+
+/// Says all that was read of a config.json, and what nothing of it says.
+void say_what_was_read(const ConfiguredModel& configured) {
+  spdlog::info("{}: read: {}", kConfigFile, fmt::join(configured.read, ", "));
+  if (!configured.left_aside.empty()) {
+    spdlog::info("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
+                 fmt::join(configured.left_aside, ", "));
+  }
+  for (const std::string& remark : configured.remarks) {
+    spdlog::info("{}: {}", kConfigFile, remark);
+  }
+}
+
+/// Only the model file.
+int do_import_model(const Arguments& arguments) {
+  std::error_code none;
+  if (std::filesystem::exists(std::filesystem::symlink_status(arguments.output, none))) {
+    throw InputError(fmt::format("{}: exists already: expected the name of a new file",
+                                 arguments.output.string()));
+  }
+  std::optional<Model> base;
+  if (!arguments.model.empty()) base = base_model(arguments);
+  const ConfiguredModel configured = read_config(arguments.folder, base);
+  const Model model = load_model(configured.model, arguments.folder.string(), arguments.settings);
+  say_what_was_read(configured);
+  spdlog::info("{}: {}: {}", arguments.output.string(),
+               base ? "of --model and --set" : "chosen here, unless --model or --set say otherwise",
+               training_text(model));
+  const std::string text = to_toml(model);
+  WrittenFile file(arguments.output);
+  file.write(std::as_bytes(std::span(text)), "model");
+  file.close();
+  spdlog::info("{}: class {}, {} parameters; plan with moe-tune simulate --model {}",
+               arguments.output.string(), configured.of->name,
+               learnt_parameters(build_iteration(model, make_groups(1, 1), 0)),
+               arguments.output.string());
+  return 0;
+}
+
 int do_import(const Arguments& arguments) {
-  const Model base = load_model(
-      find_input(arguments.model, source_tree() / "experiments" / "models"), arguments.settings);
-  const auto settings = parse_settings(arguments.settings);
-  const bool asks_for_capacity =
-      std::ranges::find(settings, "moe.capacity_factor", key_of) != settings.end();
-  const ImportReport report =
-      import_parameters({arguments.folder, base, arguments.checkpoint, asks_for_capacity});
+  if (!arguments.output.empty()) return do_import_model(arguments);
+  if (arguments.checkpoint.empty() || arguments.model.empty()) {
+    throw InputError(
+        fmt::format("import {}: expected -o MODEL.toml for the model file alone, or "
+                    "--checkpoint DIR and --model for parameters too",
+                    arguments.folder.string()));
+  }
+  const ImportReport report = import_parameters(
+      {arguments.folder, base_model(arguments), arguments.checkpoint, arguments.settings});
   for (const std::string& remark : report.remarks) spdlog::info(remark);
   spdlog::info("{}: class {}, {} parameters; train with --model {} --checkpoint {} --resume",
-               arguments.folder.string(), name_of(report.family), report.parameters,
+               arguments.folder.string(), report.of->name, report.parameters,
                report.model_file.string(), arguments.checkpoint.string());
   return 0;
 }
@@ -78,9 +134,8 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
       ->type_name("DIR");
   command
       ->add_option("--as", arguments.family,
-                   "the class to write: mixtral, qwen2_moe or glm4_moe [default: the first that "
-                   "fits]")
-      ->check(options::one_of(family_names()))
+                   "the class to write, by its model_type [default: the first that fits]")
+      ->check(options::one_of(names_of_written_classes()))
       ->type_name("CLASS");
   command->add_flag("--drop-nothing", arguments.drop_nothing,
                     "leave out the capacity of experts, which no class has: copies that were "
@@ -92,29 +147,30 @@ void declare_export(CLI::App& app, Arguments& arguments, std::function<int()>& w
 void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& work) {
   CLI::App* command = app.add_subcommand(
       kImport,
-      "Writes a checkpoint of iteration 0 with the parameters of a model of the library "
-      "transformers, and a model file to train it with.");
+      "Writes the model file of a config.json of the library transformers; with --checkpoint a "
+      "checkpoint of iteration 0 with its parameters too.");
   command
-      ->add_option("FOLDER", arguments.folder,
-                   "a folder with config.json and model.safetensors, or several files and their "
-                   "index")
+      ->add_option("CONFIG", arguments.folder,
+                   "a config.json, or a folder with one; for parameters a folder that has "
+                   "model.safetensors too, or several files and their index")
       ->required();
-  command
-      ->add_option("--checkpoint", arguments.checkpoint,
-                   "the folder for the checkpoint and model.toml")
-      ->required()
-      ->check(options::folder_name())
-      ->type_name("DIR");
+  command->add_option("-o,--output", arguments.output, "the new model file, without parameters")
+      ->excludes(command
+                     ->add_option("--checkpoint", arguments.checkpoint,
+                                  "the folder for the checkpoint and model.toml")
+                     ->check(options::folder_name())
+                     ->type_name("DIR"))
+      ->type_name("FILE.toml");
   command
       ->add_option("--model", arguments.model,
                    "take what config.json does not say from this model: sequence length, batch, "
                    "optimizer")
-      ->required()
       ->type_name("NAME|FILE");
   options::add_settings(*command, arguments.settings,
-                        "another value for a key of that model; may come several times");
+                        "another value for a key of the model; may come several times");
   options::set_footer(
       *command,
+      "moe-train import config.json -o model.toml\n"
       "moe-train import hf --model tiny --checkpoint run\n"
       "moe-train --model run/model.toml --checkpoint run --resume --data corpus/*.txt");
   command->callback([&arguments, &work] { work = [&arguments] { return do_import(arguments); }; });

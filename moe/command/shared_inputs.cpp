@@ -15,6 +15,7 @@
 #include "moe/input/read_file.h"
 #include "moe/input/standard_input.h"
 #include "moe/model/model_json.h"
+#include "moe/model/published/read_config.h"
 #include "moe/source_tree.h"
 #include "moe/train/checkpoint/checksum.h"
 
@@ -39,7 +40,9 @@ bool is_there(const std::filesystem::path& file) {
 /// The model that this rank itself finds by the name; none where it finds none.
 std::optional<Model> own_model(const TrainArguments& arguments) {
   const auto models = source_tree() / "experiments" / "models";
-  if (!is_there(arguments.model) && !is_there(models / (arguments.model + ".toml"))) return {};
+  const bool is_found = is_there(arguments.model) || is_config(arguments.model) ||
+                        is_there(models / (arguments.model + ".toml"));
+  if (!is_found) return {};
   return named_model(arguments);
 }
 

@@ -83,6 +83,17 @@ InputDocument read_toml_with(const std::filesystem::path& path,
   return InputDocument(std::move(texts), InputDocument::Kind::toml, std::move(root));
 }
 
+InputDocument toml_below_settings(InputNode root, const std::string& name,
+                                  const std::vector<std::string>& settings) {
+  std::vector<std::string> texts;
+  for (const std::string& text : settings) texts.push_back("--set " + text);
+  set_source(root, static_cast<int>(texts.size()));
+  texts.push_back(name);
+  int source = 0;
+  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++);
+  return InputDocument(std::move(texts), InputDocument::Kind::toml, std::move(root));
+}
+
 InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
                                 const std::vector<std::string>& settings) {
   std::vector<std::string> files;

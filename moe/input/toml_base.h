@@ -29,4 +29,8 @@ InputDocument read_toml_with(const std::filesystem::path& path,
 InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
                                 const std::vector<std::string>& settings = {});
 
+/// `settings` above nodes that were made of `name`, as read_toml_on_base has them above files.
+InputDocument toml_below_settings(InputNode root, const std::string& name,
+                                  const std::vector<std::string>& settings);
+
 }  // namespace moe

@@ -39,7 +39,7 @@ std::optional<CombinationRefusal> refusal_of_groups(const Model& model) {
 }  // namespace
 
 std::optional<CombinationRefusal> combination_refusal(const Model& model) {
-  if (model.moe_every == 0) return std::nullopt;
+  if (blocks_with_experts(model) == 0) return std::nullopt;
   const Chooser chooser = gate_named(model.gate).facts.chooser;
   if (takes_whole_groups(chooser) && !model.capacity_factor) {
     return CombinationRefusal{

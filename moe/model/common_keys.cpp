@@ -6,11 +6,13 @@
 
 #include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/block_pattern.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
 #include "moe/model/key_conditions.h"
 #include "moe/model/key_words.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_key.h"
 #include "moe/model/orders/orders.h"
@@ -181,7 +183,7 @@ constexpr std::array kFirstKeys{
         "Heads of keys and values, a divisor of heads.", "heads"),
     following_key<&Model::head_width, head_width>(
         kTensors, "model", "head_width", IntegerRange{1, kMostWidth},
-        "Columns of a head of queries, keys or values.", "d_model / heads, which is a whole one"),
+        "Columns of a head of queries or keys.", "d_model / heads, which is a whole one"),
     member_key<&Model::blocks>(kTensors, "model", "blocks", IntegerRange{1, kMostBlocks},
                                "Transformer blocks.", kRequired),
     member_key<&Model::norm>(kTensors, "model", "norm", WordRange{words_of_enum<Norm>},
@@ -212,10 +214,13 @@ constexpr std::array kOtherKeys{
         "Biases of attention: of queries, keys, values and output; without the output; or none.",
         "\"all\" with biases, else \"none\""),
 
+    block_keys::kPattern,
     member_key<&Model::dense_blocks>(kTensors, "moe", "dense_blocks", IntegerRange{0, kMostBlocks},
-                                     "First blocks, which have no experts."),
+                                     "First blocks, which have no experts.", kOptional,
+                                     block_keys::kWithoutPattern),
     member_key<&Model::moe_every>(kTensors, "moe", "moe_every", IntegerRange{0, kLargestInt},
-                                  "One in this many of the other blocks has experts; 0: none has."),
+                                  "One in this many of the other blocks has experts; 0: none has.",
+                                  kOptional, block_keys::kWithoutPattern),
     member_key<&Model::experts>(kTensors, "moe", "experts", IntegerRange{1, kMostExperts},
                                 "Experts of a MoE layer.", kWithExperts),
     member_key<&Model::choices>(kFunction, "moe", "choices", IntegerRange{1, kMostExperts},
@@ -369,7 +374,8 @@ constexpr std::array kOtherKeys{
                              "Seed of parameters, batches and draws.", kOptional, {}, kSeedOfGate),
 };
 
-constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, kOtherKeys);
+constexpr auto kKeys =
+    joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, latent_keys::kKeys, kOtherKeys);
 
 }  // namespace
 

@@ -26,4 +26,7 @@ Program without_noise(Program program);
 /// that give every expert as many tokens by themselves stay as they are.
 Program with_even_routing(Program program);
 
+/// Elements of all parameters that gradients change, of all experts and stages that the Program has.
+std::int64_t learnt_parameters(const Program& program);
+
 }  // namespace moe

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "moe/model/combination_refusal.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_size.h"
 #include "moe/model/rotary_keys.h"
@@ -249,8 +250,9 @@ std::optional<LayoutRefusal> refusal_of_any_layout(const Model& model) {
     return refuse(fmt::format("key_value_heads = {}: expected a divisor of heads = {}",
                               key_value_heads(model), model.heads));
   }
-  if (std::string refusal = rotary_refusal(model); !refusal.empty()) {
-    return refuse(std::move(refusal));
+  for (std::string (*const refusal_of)(const Model&) : {rotary_refusal, latent_refusal}) {
+    if (std::string refusal = refusal_of(model); !refusal.empty())
+      return refuse(std::move(refusal));
   }
   return std::nullopt;
 }

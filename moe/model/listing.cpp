@@ -54,7 +54,7 @@ std::string key_text(const ModelKey& key, const Model& model, const std::string&
   std::string said = "default " + (key.default_text.empty() ? value_text(key.get(key, model))
                                                             : std::string(key.default_text));
   if (key.presence == Presence::required) said = "required";
-  if (key.presence == Presence::required_with_experts) said = "required unless moe_every = 0";
+  if (key.presence == Presence::required_with_experts) said = "required where a block has experts";
   std::string with = owner;
   for (const KeyCondition& condition : key.conditions) {
     with += fmt::format("{}{}", with.empty() ? "" : " and ", condition.text);

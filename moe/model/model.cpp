@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "moe/errors.h"
+#include "moe/model/block_pattern.h"
 #include "moe/model/layout_way_out.h"
 
 namespace moe {
@@ -35,6 +36,9 @@ bool falls_to_an_end(const Model& model) {
 }
 
 bool has_experts(const Model& model, int block) {
+  if (const std::string_view pattern = block_pattern(model); pattern != kByPeriod) {
+    return pattern[static_cast<std::size_t>(block) % pattern.size()] == 'e';
+  }
   return model.moe_every > 0 && block >= model.dense_blocks &&
          (block - model.dense_blocks + 1) % model.moe_every == 0;
 }

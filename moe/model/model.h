@@ -138,11 +138,16 @@ bool falls_to_an_end(const Model& model);
 bool has_experts(const Model& model, int block);
 int blocks_with_experts(const Model& model);
 
-/// Reads `path`. Throws InputError "FILE:LINE: key: expected ..., got ..." for what is unknown,
-/// missing or out of range. `settings`, texts such as "moe.experts=64", stand above the file.
+/// Reads `path`, a model file or a config.json of the library transformers
+/// (published/read_config.h). Throws InputError "FILE:LINE: key: expected ..., got ..." for what is
+/// unknown, missing or out of range. `settings`, texts such as "moe.experts=64", stand above the
+/// file.
 Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings = {});
-/// A file as it stands, or the name of one in `directory` without its ".toml". Throws InputError
-/// listing the names there are.
+/// The same of a model that was made of `name` as a whole file of it would be read.
+Model load_model(const Model& below, const std::string& name,
+                 const std::vector<std::string>& settings);
+/// A file, or a folder with a config.json, as it stands, or the name of a file in `directory` without
+/// its ".toml". Throws InputError listing the names there are.
 std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory);
 /// Throws Refusal naming the values when the model cannot be divided over these groups, and what

@@ -8,13 +8,17 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/input/toml.h"
 #include "moe/input/toml_base.h"
 #include "moe/input/value.h"
+#include "moe/model/block_pattern.h"
 #include "moe/model/combination_refusal.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/limits.h"
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
+#include "moe/model/model_toml.h"
+#include "moe/model/published/read_config.h"
 #include "moe/model/read_key.h"
 #include "moe/model/rotary_keys.h"
 #include "moe/source_tree.h"
@@ -93,13 +97,14 @@ void check_together(const InputObject& training, const InputObject& moe, const M
                           model.sequence_length));
   }
   if (const auto passes = passes_refusal(model)) training.refuse("micro_batches", *passes);
-  if (model.moe_every == 0) return;
-  if (model.moe_every > model.blocks - model.dense_blocks) {
+  if (block_pattern(model) == kByPeriod && model.moe_every > 0 &&
+      model.moe_every > model.blocks - model.dense_blocks) {
     moe.refuse("moe_every",
                fmt::format("expected 0 (no experts) to blocks{} = {}, got {}",
                            model.dense_blocks > 0 ? " - dense_blocks" : "",
                            std::max(model.blocks - model.dense_blocks, 0), model.moe_every));
   }
+  if (blocks_with_experts(model) == 0) return;
   if (model.choices > model.experts) {
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
   }
@@ -130,13 +135,18 @@ std::filesystem::path find_base(const std::string& base, const std::filesystem::
   return find_input(is_name ? base : beside.string(), "experiments/models");
 }
 
-}  // namespace
+/// Lines of a text that nobody wrote.
+void forget_lines(InputNode& node) {
+  node.line = 0;
+  if (auto* members = std::get_if<InputNode::Members>(&node.value)) {
+    for (InputMember& member : *members) forget_lines(member.node);
+  }
+}
 
-Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings) {
-  const InputDocument document = read_toml_on_base(path, find_base, settings);
+Model read_model(const InputDocument& document, const std::string& name) {
   const InputObject root = document.object();
   Model model;
-  model.name = path.stem().string();
+  model.name = name;
   root.has("base");  // followed already
   const InputObject sizes = root.object("model", "the table [model]"),
                     moe = root.object("moe", "the table [moe] (moe_every = 0: no experts)"),
@@ -163,6 +173,20 @@ Model load_model(const std::filesystem::path& path, const std::vector<std::strin
   return model;
 }
 
+}  // namespace
+
+Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings) {
+  if (is_config(path)) return load_model(read_config(path).model, path.string(), settings);
+  return read_model(read_toml_on_base(path, find_base, settings), path.stem().string());
+}
+
+Model load_model(const Model& below, const std::string& name,
+                 const std::vector<std::string>& settings) {
+  InputNode root = parse_toml_node(to_toml(below), name);
+  forget_lines(root);
+  return read_model(toml_below_settings(std::move(root), name, settings), below.name);
+}
+
 std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory) {
   const std::filesystem::path there =
@@ -174,7 +198,7 @@ std::filesystem::path find_input(const std::string& name_or_path,
   }
   // The reader refuses a pipe or a device, and says which it is.
   if (std::filesystem::exists(name_or_path, ignored) &&
-      !std::filesystem::is_directory(name_or_path, ignored)) {
+      (!std::filesystem::is_directory(name_or_path, ignored) || is_config(name_or_path))) {
     return name_or_path;
   }
 

@@ -107,10 +107,11 @@ KeyKind kind_of(const ModelKey& key, const Model& model);
 KeyValue own_value(const ModelKey& key, const Model& model);
 void set_own_value(const ModelKey& key, Model& model, const KeyValue& value);
 
-/// Declares a key of the table [moe] that belongs to one gate. Its values live in Model::own.
+/// Declares a key of the table [moe], as a rule of one gate. Its values live in Model::own.
 constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
                            KeyValue (*fallback)(const Model& model), std::string_view meaning,
-                           std::string_view default_text = {}) {
+                           std::string_view default_text = {},
+                           std::span<const KeyCondition> conditions = {}) {
   return {.name = name,
           .table = "moe",
           .kind = kind,
@@ -119,6 +120,7 @@ constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
           .get = own_value,
           .set = set_own_value,
           .default_text = default_text,
+          .conditions = conditions,
           .fallback = fallback};
 }
 /// The same of the table [model], whatever the gate.
@@ -126,9 +128,8 @@ constexpr ModelKey own_model_key(KeyKind kind, std::string_view name, KeyRange r
                                  KeyValue (*fallback)(const Model& model), std::string_view meaning,
                                  std::string_view default_text = {},
                                  std::span<const KeyCondition> conditions = {}) {
-  ModelKey key = own_key(kind, name, range, fallback, meaning, default_text);
+  ModelKey key = own_key(kind, name, range, fallback, meaning, default_text, conditions);
   key.table = "model";
-  key.conditions = conditions;
   return key;
 }
 /// The key of this name. Throws std::logic_error where there is none.

@@ -24,7 +24,7 @@ struct ReadByRange {
 
 bool is_required(const ModelKey& key, const Model& model) {
   return key.presence == Presence::required ||
-         (key.presence == Presence::required_with_experts && model.moe_every > 0);
+         (key.presence == Presence::required_with_experts && blocks_with_experts(model) > 0);
 }
 
 }  // namespace

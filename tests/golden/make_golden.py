@@ -38,6 +38,7 @@ class Model:
     heads: int = 2
     blocks: int = 4
     moe_every: int = 2
+    block_pattern: str = "moe_every"
     key_value_heads: int = 0  # 0: as many as heads
     norm: str = "layer_norm"
     positions: str = "learned"
@@ -70,6 +71,8 @@ class Model:
         self.rotary_columns = self.rotary_columns or self.head_width
 
     def has_experts(self, block):
+        if self.block_pattern != "moe_every":
+            return self.block_pattern[block % len(self.block_pattern)] == "e"
         behind = block - self.dense_blocks
         return behind >= 0 and (behind + 1) % self.moe_every == 0
 

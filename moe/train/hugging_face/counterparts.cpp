@@ -6,19 +6,20 @@
 #include <string_view>
 #include <utility>
 
+#include "moe/errors.h"
 #include "moe/model/attention_biases.h"
+#include "moe/model/attention_keys.h"
+#include "moe/model/published/tensor_names.h"
 
 namespace moe {
 namespace {
 
-/// The names of a network's matrices: gate, up, down.
-using NetworkNames = std::array<std::string_view, 3>;
-constexpr NetworkNames kMixtralNames{"w1", "w3", "w2"},
-    kQwenNames{"gate_proj", "up_proj", "down_proj"};
+using NetworkNames = std::array<std::string_view, 3>;  // gate, up, down
+constexpr NetworkNames kUsualNames{"gate_proj", "up_proj", "down_proj"};
 
 class List {
  public:
-  List(const Model& model, Family family) : model_(model), family_(family) {}
+  List(const Model& model, const TensorNames& names) : model_(model), names_(names) {}
 
   Counterparts made() && {
     const std::int64_t width = model_.d_model, vocabulary = model_.vocabulary;
@@ -41,11 +42,10 @@ class List {
     add({theirs + "input_layernorm.weight", {width}, ours + "norm1.scale"});
     add_attention(theirs + "self_attn.", ours + "attention.");
     add({theirs + "post_attention_layernorm.weight", {width}, ours + "norm2.scale"});
-    const bool mixtral = family_ == Family::mixtral;
     if (has_experts(model_, block)) {
-      add_experts(theirs + (mixtral ? "block_sparse_moe." : "mlp."), ours);
+      add_mixture(theirs + std::string(names_.mixture), ours);
     } else {
-      add_network(theirs + "mlp.", ours + "ffn.", "", model_.d_hidden, kQwenNames);
+      add_network(theirs + "mlp.", ours + "ffn.", "", model_.d_hidden, kUsualNames);
     }
   }
 
@@ -65,8 +65,24 @@ class List {
     add_part("q_proj", query_width);
     add_part("k_proj", key_width);
     add_part("v_proj", key_width);
+    add_query_key_norms(theirs, ours, query_width, key_width);
+    if (has_attention_sinks(model_)) add({theirs + "sinks", {model_.heads}, ours + "sinks"});
     add({theirs + "o_proj.weight", {width, query_width}, ours + "output.weight", true});
-    if (biases.output) list_.zeros.push_back(ours + "output.bias");
+    if (!biases.output) return;
+    if (names_.output_bias) {
+      add({theirs + "o_proj.bias", {width}, ours + "output.bias"});
+    } else {
+      list_.zeros.push_back(ours + "output.bias");
+    }
+  }
+
+  void add_query_key_norms(const std::string& theirs, const std::string& ours,
+                           std::int64_t query_width, std::int64_t key_width) {
+    if (model_.query_key_norm == QueryKeyNorms::none) return;
+    const bool by_head = model_.query_key_norm == QueryKeyNorms::head;
+    const std::int64_t of_head = head_width(model_);
+    add({theirs + "q_norm.weight", {by_head ? of_head : query_width}, ours + "query_norm.scale"});
+    add({theirs + "k_norm.weight", {by_head ? of_head : key_width}, ours + "key_norm.scale"});
   }
 
   /// `suffix`: after the names of ours, the number of an expert.
@@ -81,49 +97,98 @@ class List {
     add({their_name(2), {width, hidden}, ours + "down.weight" + suffix, true, 0, factor});
   }
 
-  void add_experts(const std::string& theirs, const std::string& ours) {
-    const std::int64_t width = model_.d_model, hidden = expert_hidden(model_);
-    add({theirs + "gate.weight", {model_.experts, width}, ours + "gate.weight", true});
-    for (int expert = 0; expert < model_.experts; ++expert) {
-      add_network(fmt::format("{}experts.{}.", theirs, expert), ours + "experts.",
-                  fmt::format(".{}", expert), hidden,
-                  family_ == Family::mixtral ? kMixtralNames : kQwenNames);
+  void add_mixture(const std::string& theirs, const std::string& ours) {
+    const std::int64_t width = model_.d_model, experts = model_.experts;
+    const std::string router = theirs + std::string(names_.router);
+    add({router + "weight", {experts, width}, ours + "gate.weight", true});
+    if (model_.gate_bias) add({router + "bias", {experts}, ours + "gate.bias"});
+    if (names_.experts == ExpertTensors::interleaved) {
+      add_interleaved_experts(theirs + "experts.", ours + "experts.");
+    } else {
+      for (int expert = 0; expert < model_.experts; ++expert) {
+        add_network(fmt::format("{}experts.{}.", theirs, expert), ours + "experts.",
+                    fmt::format(".{}", expert), expert_hidden(model_), names_.network);
+      }
     }
-    switch (family_) {
-      case Family::mixtral:
-        return;
-      case Family::qwen2_moe:
-        add_shared_experts(theirs + "shared_expert.", ours, 2);
-        add({theirs + "shared_expert_gate.weight", {1, width}, ""});
-        return;
-      case Family::glm4_moe:
-        add_shared_experts(theirs + "shared_experts.", ours, 1);
-        add({theirs + "gate.e_score_correction_bias", {model_.experts}, ours + "gate.expert_bias"});
+    if (!names_.shared_gate.empty()) {
+      add_shared_experts(theirs + std::string(names_.shared), ours,
+                         model_.shared_expert_gate ? 1 : 2);
+      add({theirs + std::string(names_.shared_gate),
+           {1, width},
+           model_.shared_expert_gate ? ours + "shared_gate.weight" : "",
+           true});
+    } else if (!names_.shared.empty()) {
+      add_shared_experts(theirs + std::string(names_.shared), ours, 1);
     }
+    if (!names_.router_bias.empty()) {
+      add({theirs + std::string(names_.router_bias), {experts}, ours + "gate.expert_bias"});
+    }
+  }
+
+  /// Each expert's part of tensors that have all of them; columns of gate and up take turns.
+  void add_interleaved_experts(const std::string& theirs, const std::string& ours) {
+    const std::int64_t width = model_.d_model, hidden = expert_hidden(model_),
+                       experts = model_.experts;
+    const auto add_all = [&](const std::string& name, const std::vector<std::int64_t>& shape,
+                             std::int64_t rows, std::int64_t columns,
+                             const std::vector<std::string>& parts) {
+      const auto step = static_cast<std::int64_t>(parts.size());
+      for (std::int64_t expert = 0; expert < experts; ++expert) {
+        for (std::int64_t part = 0; part < step; ++part) {
+          add({theirs + name,
+               shape,
+               fmt::format("{}{}.{}", ours, parts[static_cast<std::size_t>(part)], expert),
+               false,
+               0,
+               1,
+               {expert * rows, rows, columns, part, step}});
+        }
+      }
+    };
+    add_all("gate_up_proj", {experts, width, 2 * hidden}, width, hidden,
+            {"gate.weight", "up.weight"});
+    add_all("gate_up_proj_bias", {experts, 2 * hidden}, 1, hidden, {"gate.bias", "up.bias"});
+    add_all("down_proj", {experts, hidden, width}, hidden, width, {"down.weight"});
+    add_all("down_proj_bias", {experts, width}, 1, width, {"down.bias"});
   }
 
   void add_shared_experts(const std::string& theirs, const std::string& ours, double factor) {
     const std::int64_t width = model_.d_model;
     if (model_.shared_experts > 0) {
       add_network(theirs, ours + "shared.", "", model_.shared_experts * expert_hidden(model_),
-                  kQwenNames, factor);
+                  kUsualNames, factor);
       return;
     }
-    for (std::size_t i = 0; i < kQwenNames.size(); ++i) {
-      const bool down = i + 1 == kQwenNames.size();
-      add({fmt::format("{}{}.weight", theirs, kQwenNames[i]),
+    for (std::size_t i = 0; i < kUsualNames.size(); ++i) {
+      const bool down = i + 1 == kUsualNames.size();
+      add({fmt::format("{}{}.weight", theirs, kUsualNames[i]),
            {down ? width : 0, down ? 0 : width},
            ""});
     }
   }
 
   const Model& model_;
-  Family family_;
+  const TensorNames& names_;
   Counterparts list_;
 };
 
 }  // namespace
 
-Counterparts counterparts(const Model& model, Family family) { return List(model, family).made(); }
+TheirPart Counterpart::region() const {
+  if (part.rows > 0) return part;
+  TheirPart whole;
+  whole.rows = shape.size() > 1 ? shape.front() : 1;
+  whole.columns = shape.back();
+  return whole;
+}
+
+Counterparts counterparts(const Model& model, const PublishedClass& of) {
+  if (of.tensors == nullptr) {
+    throw Refusal(fmt::format("class {}", of.name),
+                  "its tensors are not read or written here, its config.json alone is",
+                  "moe-train import CONFIG.json -o MODEL.toml");
+  }
+  return List(model, *of.tensors).made();
+}
 
 }  // namespace moe

@@ -12,11 +12,13 @@
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/model/published/config_text.h"
+#include "moe/model/published/fitting_class.h"
+#include "moe/model/published/read_config.h"
 #include "moe/train/checkpoint/checkpoint_files.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/names.h"
 #include "moe/train/checkpoint/written_file.h"
-#include "moe/train/hugging_face/config.h"
 #include "moe/train/hugging_face/counterparts.h"
 #include "moe/train/hugging_face/elements.h"
 #include "moe/train/hugging_face/unfinished_folder.h"
@@ -92,33 +94,39 @@ class OurTensors {
   std::map<std::string, NamedTensor> named_;
 };
 
-std::vector<double> written_values(const Counterpart& one, OurTensors& files) {
-  const std::int64_t rows = one.shape.size() > 1 ? one.shape.front() : 1,
-                     columns = one.shape.back();
-  std::vector<double> values(static_cast<std::size_t>(rows * columns));
-  if (one.ours.empty()) return values;
+/// Puts the part of ours that `one` is into its part of theirs.
+void put_part(const Counterpart& one, OurTensors& files, std::vector<double>& theirs) {
+  if (one.ours.empty()) return;
+  const TheirPart region = one.region();
   const StoredTensor& ours = files.tensor(one.ours);
   const std::vector<double> from = elements_of(ours, files.path_of(one.ours));
-  const std::int64_t stride = ours.shape.back();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t at =
-          one.transposed ? c * stride + one.first_column + r : r * stride + one.first_column + c;
-      values[static_cast<std::size_t>(r * columns + c)] =
-          one.factor * from[static_cast<std::size_t>(at)];
+  for (std::int64_t r = 0; r < region.rows; ++r) {
+    for (std::int64_t c = 0; c < region.columns; ++c) {
+      theirs[static_cast<std::size_t>(region.place(r, c, one.shape.back()))] =
+          one.factor * from[static_cast<std::size_t>(one.place(r, c, ours.shape.back()))];
     }
   }
+}
+
+/// A tensor of theirs, of the counterparts [first, last).
+std::vector<double> written_values(const Counterpart* first, const Counterpart* last,
+                                   OurTensors& files) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : first->shape) elements *= size;
+  std::vector<double> values(static_cast<std::size_t>(elements));
+  for (const Counterpart* one = first; one != last; ++one) put_part(*one, files, values);
   return values;
 }
 
-void expect_zeros(const std::vector<std::string>& names, OurTensors& files, Family family) {
+void expect_zeros(const std::vector<std::string>& names, OurTensors& files,
+                  const PublishedClass& of) {
   for (const std::string& name : names) {
     const auto values = elements_of(files.tensor(name), files.path_of(name));
     if (std::ranges::all_of(values, [](double value) { return value == 0; })) continue;
     throw InputError(
         fmt::format("{}: tensor {}: {} has no such tensor: expected zeros, or a model "
                     "with attention_biases = \"qkv\" from the beginning",
-                    files.path_of(name).string(), name, name_of(family)));
+                    files.path_of(name).string(), name, of.name));
   }
 }
 
@@ -131,26 +139,31 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   CheckpointIndex index = read_index(folder);
   OurTensors files(index, folder);
   if (options.drop_nothing) index.model.capacity_factor.reset();
-  const Family family = fitting_family(index.model, options.family);
-  const Counterparts list = counterparts(index.model, family);
-  expect_zeros(list.zeros, files, family);
+  const PublishedClass& of = fitting_class(index.model, options.as);
+  const Counterparts list = counterparts(index.model, of);
+  expect_zeros(list.zeros, files, of);
 
   const std::string dtype(stored_type(index.model.dtype));
   std::vector<MadeTensor> tensors;
-  for (const Counterpart& one : list.tensors) {
+  const Counterpart* const end = list.tensors.data() + list.tensors.size();
+  for (const Counterpart* one = list.tensors.data(); one != end;) {
+    const Counterpart* last = one;
+    while (last != end && last->theirs == one->theirs) ++last;
     // The bias of a gate is f32 beside parameters in bf16, there too.
-    const std::string type = one.ours.empty() ? dtype : files.tensor(one.ours).dtype;
-    tensors.push_back({one.theirs, type, one.shape,
-                       [&, type] { return stored_as(type, written_values(one, files)); }});
+    const std::string type = one->ours.empty() ? dtype : files.tensor(one->ours).dtype;
+    tensors.push_back({one->theirs, type, one->shape, [&files, one, last, type] {
+                         return stored_as(type, written_values(one, last, files));
+                       }});
+    one = last;
   }
   UnfinishedFolder unfinished(to.parent_path());
   const FileSeal seal = write_safetensors(unfinished.path() / kTensorsFile, tensors);
-  const std::string config = config_text(index.model, family);
+  const std::string config = config_text(index.model, of);
   WrittenFile file(unfinished.path() / kConfigFile);
   file.write(std::as_bytes(std::span(config)), "config");
   file.close();
   complete_folder(unfinished, to);
-  return {family, index.iteration, tensors.size(), seal.bytes};
+  return {&of, index.iteration, tensors.size(), seal.bytes};
 }
 
 }  // namespace moe

@@ -2,22 +2,21 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 
-#include "moe/train/hugging_face/family.h"
+#include "moe/model/published/published_class.h"
 
 namespace moe {
 
 struct ExportOptions {
-  std::filesystem::path checkpoint;  ///< the folder of one, or of a training's, of which the last
-  std::filesystem::path to;          ///< a folder that is not there, or is empty
-  std::optional<Family> family{};    ///< none: the first that fits
-  bool drop_nothing = false;         ///< leave out the capacity of experts, which no family has
+  std::filesystem::path checkpoint;    ///< the folder of one, or of a training's, of which the last
+  std::filesystem::path to;            ///< a folder that is not there, or is empty
+  const PublishedClass* as = nullptr;  ///< none: the first that fits
+  bool drop_nothing = false;           ///< leave out the capacity of experts, which no class has
 };
 
 /// What was written.
 struct ExportReport {
-  Family family = Family::mixtral;
+  const PublishedClass* of = nullptr;
   int iteration = 0;
   std::size_t tensors = 0;
   std::int64_t bytes = 0;

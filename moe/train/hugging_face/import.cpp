@@ -21,10 +21,11 @@
 #include "moe/input/read_file.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model_toml.h"
+#include "moe/model/published/fitting_class.h"
+#include "moe/model/published/read_config.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/names.h"
 #include "moe/train/checkpoint/written_file.h"
-#include "moe/train/hugging_face/config.h"
 #include "moe/train/hugging_face/counterparts.h"
 #include "moe/train/hugging_face/elements.h"
 #include "moe/train/hugging_face/unfinished_folder.h"
@@ -108,11 +109,17 @@ class Pretrained {
                  one.shape);
     left_.erase(one.theirs);
   }
-  /// Of a tensor that is expected. Throws for a value that `dtype` does not hold.
+  /// The rows of `one` in a tensor that is expected. Throws for a value that `dtype` does not hold.
   std::vector<double> values(const Counterpart& one, DType dtype) const {
     const std::string& in = file_of_.at(one.theirs);
     const std::filesystem::path file = folder_ / in;
-    std::vector<double> values = elements_of(files_.at(in).tensor(one.theirs), file);
+    StoredTensor rows = files_.at(in).tensor(one.theirs);
+    const TheirPart region = one.region();
+    const auto bytes_of_row =
+        static_cast<std::size_t>(one.shape.back() * element_bytes(rows.dtype, file));
+    rows.bytes = rows.bytes.subspan(static_cast<std::size_t>(region.first_row) * bytes_of_row,
+                                    static_cast<std::size_t>(region.rows) * bytes_of_row);
+    std::vector<double> values = elements_of(rows, file);
     const double largest = largest_of(dtype);
     const auto lost =
         std::ranges::find_if(values, [&](double value) { return !(std::abs(value) <= largest); });
@@ -217,17 +224,16 @@ void expect_no_more(const Model& model, Pretrained& from) {
   }
 }
 
-/// Puts a tensor of theirs into its place in ours.
+/// Puts a part of a tensor of theirs into its place in ours. `theirs` begins with the part's first
+/// row.
 void put_part(const Counterpart& one, const std::vector<double>& theirs, std::int64_t stride,
               std::vector<double>& ours) {
-  const std::int64_t rows = one.shape.size() > 1 ? one.shape.front() : 1,
-                     columns = one.shape.back();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t at =
-          one.transposed ? c * stride + one.first_column + r : r * stride + one.first_column + c;
-      ours[static_cast<std::size_t>(at)] =
-          theirs[static_cast<std::size_t>(r * columns + c)] / one.factor;
+  TheirPart region = one.region();
+  region.first_row = 0;
+  for (std::int64_t r = 0; r < region.rows; ++r) {
+    for (std::int64_t c = 0; c < region.columns; ++c) {
+      ours[static_cast<std::size_t>(one.place(r, c, stride))] =
+          theirs[static_cast<std::size_t>(region.place(r, c, one.shape.back()))] / one.factor;
     }
   }
 }
@@ -290,6 +296,21 @@ Model write_model_file(const std::string& text, const std::filesystem::path& pat
   return load_model(path);
 }
 
+/// The model of the folder under the settings. Throws where these make it another than its class has.
+ConfiguredModel configured_model(const ImportOptions& options) {
+  ConfiguredModel configured = read_config(options.from, options.base);
+  const std::string file = (options.from / kConfigFile).string();
+  configured.model = load_model(configured.model, file, options.settings);
+  Model dropless = configured.model;  // a capacity is the training's own
+  dropless.capacity_factor.reset();
+  const auto unmatched = unmatched_key(dropless, *configured.of);
+  if (!unmatched) return configured;
+  throw InputError(
+      fmt::format("{}: is of class {}, which has no {}: expected {}; --set changes keys "
+                  "of the model",
+                  file, configured.of->name, unmatched->key, unmatched->expected));
+}
+
 }  // namespace
 
 ImportReport import_parameters(const ImportOptions& options) {
@@ -298,10 +319,10 @@ ImportReport import_parameters(const ImportOptions& options) {
     throw InputError(fmt::format("{} has checkpoints up to iteration {}: expected another folder",
                                  directory.string(), complete.back()));
   }
-  ConfiguredModel configured = read_config(options.from, options.base);
+  const ConfiguredModel configured = configured_model(options);
   Pretrained from(options.from);
   expect_enough(configured.model, from, options.from);
-  const Counterparts list = counterparts(configured.model, configured.family);
+  const Counterparts list = counterparts(configured.model, *configured.of);
   Parts parts;
   for (const Counterpart& one : list.tensors) {
     if (one.ours.empty()) {
@@ -311,18 +332,12 @@ ImportReport import_parameters(const ImportOptions& options) {
       parts[one.ours].push_back(&one);
     }
   }
-  ImportReport report{{}, configured.family, directory / kModelFile, 0, from.remarks()};
+  ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks()};
+  for (const std::string& remark : configured.remarks) report.remarks.push_back(remark);
   if (!configured.left_aside.empty()) {
     report.remarks.push_back(
         fmt::format("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
                     fmt::join(configured.left_aside, ", ")));
-  }
-  if (configured.model.capacity_factor && !options.keep_capacity) {
-    report.remarks.push_back(
-        fmt::format("capacity_factor = {:g} of --model is \"dropless\" here, as transformers "
-                    "computes: --set moe.capacity_factor={:g} keeps it",
-                    *configured.model.capacity_factor, *configured.model.capacity_factor));
-    configured.model.capacity_factor.reset();
   }
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
@@ -343,10 +358,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   for (const MadeTensor& tensor : tensors) index.file_of[tensor.name] = shard_file(0);
   std::filesystem::rename(unfinished.path() / kModelFile, report.model_file);
   complete(directory, index);
-  for (const Parameter& parameter : program.parameters) {
-    const Tensor& tensor = program.tensors[parameter.value];
-    report.parameters += tensor.rows * tensor.columns;
-  }
+  report.parameters = learnt_parameters(program);
   return report;
 }
 

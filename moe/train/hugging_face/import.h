@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "moe/train/hugging_face/family.h"
+#include "moe/model/published/published_class.h"
 
 namespace moe {
 
 struct ImportOptions {
-  std::filesystem::path from;        ///< a folder as transformers writes it
-  Model base;                        ///< has what config.json does not say
-  std::filesystem::path checkpoint;  ///< the folder of a training's checkpoints, which has none
-  bool keep_capacity = false;        ///< that of `base`; no class drops copies
+  std::filesystem::path from;           ///< a folder as transformers writes it
+  Model base;                           ///< has what config.json does not say
+  std::filesystem::path checkpoint;     ///< the folder of a training's checkpoints, which has none
+  std::vector<std::string> settings{};  ///< above config.json: "moe.capacity_factor=1.25"
 };
 
 /// What was read.
 struct ImportReport {
   Model model;
-  Family family = Family::mixtral;
+  const PublishedClass* of = nullptr;
   std::filesystem::path model_file;  ///< to train with
   std::int64_t parameters = 0;
   std::vector<std::string> remarks{};  ///< what of the folder or of `base` is left aside

@@ -92,7 +92,7 @@ seed = 9
       R"("window":0,"window_pattern":"s","window_rotary_base":1000.0,"attention_sinks":false,)"
       R"("attention_scale":"head_width",)"
       R"("head":"tied","shard_vocabulary":false,"biases":false,"attention_biases":"none",)"
-      R"("dense_blocks":1,"moe_every":3,"experts":7,)"
+      R"("block_pattern":"moe_every","dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
       R"("gate":"softmax","gate_bias":false,"expert_groups":1,"best_groups":1,)"
       R"("group_experts_counted":1,"normalize_weights":false,"weight_factor":1.0,)"
@@ -219,6 +219,36 @@ TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
       message_with("choices = 2", "choices = 2\ndense_blocks = 1"),
       HasSubstr("moe.moe_every: expected 0 (no experts) to blocks - dense_blocks = 1, got 2"));
   EXPECT_NO_THROW(load_with("choices = 2", "choices = 2\ndense_blocks = 1\nmoe_every = 1"));
+}
+
+TEST_F(ModelFile, RefusesBlockPatternsThatDoNotFit) {
+  const auto with = [&](const std::string& keys) {
+    return message_with("choices = 2", "choices = 2\n" + keys);
+  };
+  EXPECT_THAT(with("block_pattern = \"dx\""),
+              HasSubstr("x.toml:11: moe.block_pattern: expected letters d (dense) and e (experts), "
+                        "or \"moe_every\", got \"dx\""));
+  EXPECT_THAT(
+      with("block_pattern = \"dde\""),
+      HasSubstr("x.toml:11: moe.block_pattern: expected at most blocks = 2 letters, got 3"));
+  EXPECT_THAT(
+      with("block_pattern = \"de\"\nmoe_every = 2"),
+      HasSubstr("x.toml:12: moe.moe_every: block_pattern = \"de\" says which blocks have "
+                "experts: expected no such key beside it, or block_pattern = \"moe_every\""));
+  EXPECT_THAT(with("dense_blocks = 1\nblock_pattern = \"de\""), HasSubstr("moe.dense_blocks:"));
+  EXPECT_EQ(with("block_pattern = \"ed\""), "no InputError");
+  EXPECT_EQ(message_with("experts = 4\nchoices = 2", "block_pattern = \"d\""), "no InputError");
+  EXPECT_THAT(message_with("experts = 4\nchoices = 2", "block_pattern = \"de\""),
+              HasSubstr("experts: missing"));
+}
+
+TEST_F(ModelFile, TakesItsPatternInPlaceOfThePeriodOfItsBase) {
+  std::ofstream(directory_ / "below.toml") << kGood;
+  std::ofstream(directory_ / "period.toml") << "base = \"below\"\n[moe]\nmoe_every = 1\n";
+  const Model model = load("base = \"period\"\n[moe]\nblock_pattern = \"ed\"\n");
+  EXPECT_TRUE(has_experts(model, 0));
+  EXPECT_FALSE(has_experts(model, 1));
+  EXPECT_EQ(model.moe_every, 2) << "left behind";
 }
 
 TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {

@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 
 namespace moe::model_test {
 namespace {
 
 using testing::HasSubstr;
+using namespace std::string_literals;
 
 std::string error_of(const Model& model, int ranks) {
   try {
@@ -87,6 +92,32 @@ TEST(Model, HasExpertsAfterItsDenseBlocks) {
   EXPECT_EQ(blocks_with_experts(model), 2);
   model.moe_every = 1;
   EXPECT_EQ(blocks_with_experts(model), 4);
+}
+
+TEST(Model, HasExpertsWhereItsPatternSays) {
+  Model model;
+  model.blocks = 7;
+  model.dense_blocks = 3;
+  model.own["block_pattern"] = "eed"s;
+  std::string letters;
+  for (int block = 0; block < model.blocks; ++block)
+    letters += has_experts(model, block) ? 'e' : 'd';
+  EXPECT_EQ(letters, "eedeede");
+  model.own["block_pattern"] = "d"s;
+  EXPECT_EQ(blocks_with_experts(model), 0);
+  // Dense blocks are as wide as d_hidden says, experts as d_expert.
+  model.own["block_pattern"] = "dde"s;
+  model.d_expert = 12;
+  model.blocks = 3;
+  const Program program = build_iteration(model, make_groups({1, 1, 1, 1}), 0);
+  std::map<std::string, std::int64_t> widths;
+  for (const Parameter& parameter : program.parameters) {
+    const Tensor& tensor = program.tensors[parameter.value];
+    if (tensor.name.ends_with("up.weight")) widths[tensor.name] = tensor.columns;
+  }
+  EXPECT_EQ(widths, (std::map<std::string, std::int64_t>{{"block0.ffn.up.weight", model.d_hidden},
+                                                         {"block1.ffn.up.weight", model.d_hidden},
+                                                         {"block2.experts.up.weight", 12}}));
 }
 
 TEST(CheckModel, RefusesMoreCopiesThanARankCanNumber) {

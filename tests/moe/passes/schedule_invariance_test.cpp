@@ -147,6 +147,7 @@ Draw shrink(Draw draw) {
           if (auto* split = std::get_if<PipelineSplit>(&decision)) split->ranks_per_group = 0;
         }
       },
+      [](Draw& d) { d.model.own.erase("block_pattern"); },
       [](Draw& d) { d.model.dense_blocks = 0; },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
       [](Draw& d) { d.model.micro_batches = 1; },

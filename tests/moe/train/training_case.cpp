@@ -347,7 +347,7 @@ Schedule with_streams_of(const Program& program, Schedule schedule) {
 Schedule chunked(const Model& model, int forward, int backward) {
   Schedule schedule{"chunked", {StreamAssignment{"all_to_all", Stream::inter_node}}};
   for (int block = 0; block < model.blocks; ++block) {
-    if (model.moe_every > 0 && (block + 1) % model.moe_every == 0) {
+    if (has_experts(model, block)) {
       schedule.decisions.push_back(PipelineSplit{block, Phase::forward, forward});
       schedule.decisions.push_back(PipelineSplit{block, Phase::backward, backward});
     }

@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "moe/input/json.h"
+#include "moe/model/published/parts.h"
+#include "moe/model/rotary_keys.h"
+
+namespace moe {
+namespace {
+
+constexpr double kLargestBase = 1e30;
+constexpr const char* kKindOfLayer = "full_attention";
+
+double base_of(const InputValue& value) {
+  return value.number(1, kLargestBase, "a number of at least 1");
+}
+
+/// The keys of angles of every kind, and those of one kind.
+bool is_known(std::string_view key, std::string_view scaling) {
+  constexpr std::array<std::string_view, 4> all{"partial_rotary_factor", "rope_theta", "rope_type",
+                                                "type"};
+  constexpr std::array<std::string_view, 4> llama3{"factor", "high_freq_factor", "low_freq_factor",
+                                                   "original_max_position_embeddings"};
+  constexpr std::array<std::string_view, 8> yarn{"attention_factor",
+                                                 "beta_fast",
+                                                 "beta_slow",
+                                                 "factor",
+                                                 "mscale",
+                                                 "mscale_all_dim",
+                                                 "original_max_position_embeddings",
+                                                 "truncate"};
+  if (std::ranges::find(all, key) != all.end()) return true;
+  if (scaling == "linear") return key == "factor";
+  if (scaling == "llama3") return std::ranges::find(llama3, key) != llama3.end();
+  return scaling == "yarn" && std::ranges::find(yarn, key) != yarn.end();
+}
+
+std::string_view scaling_of(const InputObject& rope) {
+  static const std::vector<std::string_view> kinds{"default", "linear", "llama3", "yarn"};
+  std::string_view found = kinds.front();
+  for (const char* key : {"type", "rope_type"}) {
+    if (const auto type = Config::given(rope, key)) found = kinds[type->one_of(kinds)];
+  }
+  return found;
+}
+
+double number_in(const InputObject& rope, const char* key, double fallback) {
+  const auto value = Config::given(rope, key);
+  if (!value) return fallback;
+  const double number = value->number(0, kLargestBase, "a number of at least 0");
+  return number > 0 ? number : fallback;  // as Python's `or`
+}
+
+/// 1 for heads that are not made longer. [YaRN, Peng et al. 2023, Eq. 22]
+double magnitude_for(double factor, double weight) {
+  return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
+}
+
+double magnitude_of(const InputObject& rope, double factor) {
+  if (const auto given = Config::given(rope, "attention_factor")) {
+    return given->number(1e-30, kLargestBase, "a number above 0");
+  }
+  const double weight = number_in(rope, "mscale", 0), of_all = number_in(rope, "mscale_all_dim", 0);
+  if (weight > 0 && of_all > 0)
+    return magnitude_for(factor, weight) / magnitude_for(factor, of_all);
+  return magnitude_for(factor, 1);
+}
+
+void read_scaling(const Config& config, const PublishedClass& of, const InputObject& rope,
+                  Model& model) {
+  const std::string_view scaling = scaling_of(rope);
+  for (const std::string& key : rope.keys()) {
+    if (is_known(key, scaling)) continue;
+    const auto value = Config::given(rope, key);
+    if (value) value->fail(fmt::format("no such key beside rope_type = \"{}\"", scaling));
+  }
+  if (scaling == "default") return;
+  const auto positions =
+      static_cast<double>(config.integer("max_position_embeddings", of.positions, 1));
+  double trained = number_in(rope, "original_max_position_embeddings", positions);
+  if (const auto outer = config.given("original_max_position_embeddings")) {
+    trained = static_cast<double>(outer->integer(1));
+  }
+  const auto given = Config::given(rope, "factor");
+  if (!given && scaling != "yarn") rope.refuse("factor", "is missing");
+  const double factor =
+      given ? given->number(1, kLargestBase, "a number of at least 1") : positions / trained;
+  set_declared(model, "rotary_scaling", scaling);
+  set_declared(model, "rotary_factor", factor);
+  if (scaling == "linear") return;
+  set_declared(model, "rotary_trained_length", static_cast<std::int64_t>(trained));
+  if (scaling == "llama3") {
+    set_declared(model, "rotary_slow_turns",
+                 rope.number("low_freq_factor", 1e-30, kLargestBase, "a number above 0"));
+    set_declared(model, "rotary_fast_turns",
+                 rope.number("high_freq_factor", 1e-30, kLargestBase, "a number above 0"));
+    return;
+  }
+  set_declared(model, "rotary_slow_turns", number_in(rope, "beta_slow", 1));
+  set_declared(model, "rotary_fast_turns", number_in(rope, "beta_fast", 32));
+  set_declared(model, "rotary_magnitude", magnitude_of(rope, factor));
+  const auto whole = Config::given(rope, "truncate");
+  set_declared(model, "rotary_whole_pairs", whole ? whole->boolean() : true);
+}
+
+/// The object that says the angles; none where the file has none. It may be of kinds of layers, of
+/// which there is one here.
+std::optional<InputObject> rope_of(const Config& config) {
+  const auto scaling = config.given("rope_scaling"), parameters = config.given("rope_parameters");
+  if (scaling && parameters) {
+    scaling->refuse("stands beside rope_parameters: expected one of them");
+  }
+  if (!scaling && !parameters) return std::nullopt;
+  const InputObject all = (scaling ? scaling : parameters)->object();
+  if (!all.has(kKindOfLayer)) return all;
+  for (const std::string& kind : all.keys()) {
+    const auto other = Config::given(all, kind);
+    if (kind != kKindOfLayer && other) {
+      other->fail("no such key: \"full_attention\" is of all layers");
+    }
+  }
+  return all.object(kKindOfLayer);
+}
+
+void read_angles(const Config& config, const PublishedClass& of, Model& model) {
+  const InputDocument of_class = parse_json(of.angles, std::string(of.name));
+  const auto given = rope_of(config);
+  const InputObject rope = given ? *given : of_class.object();
+  const auto inner = Config::given(rope, "rope_theta"), outer = config.given("rope_theta");
+  if (inner && outer && base_of(*inner) != base_of(*outer)) {
+    inner->fail(fmt::format("rope_theta = {:g}, as it is outside", base_of(*outer)));
+  }
+  model.rotary_base = of.rotary_base;
+  if (inner || outer) model.rotary_base = base_of(inner ? *inner : *outer);
+  read_scaling(config, of, rope, model);
+
+  double share = of.turned_share;
+  const auto outer_share = config.given("partial_rotary_factor"),
+             inner_share = Config::given(rope, "partial_rotary_factor");
+  if (inner_share || outer_share) {
+    share = (inner_share ? inner_share : outer_share)->number(1e-30, 1, "a number from 0 to 1");
+  }
+  const auto width = static_cast<double>(head_width(model));
+  const auto columns = static_cast<std::int64_t>(width * share);
+  if (columns != head_width(model)) set_declared(model, "rotary_columns", columns);
+}
+
+/// The share of `columns` that is read as so many.
+double share_of(std::int64_t columns, std::int64_t width) {
+  const double share = static_cast<double>(columns) / static_cast<double>(width);
+  const bool is_less = static_cast<std::int64_t>(static_cast<double>(width) * share) < columns;
+  return is_less ? std::nextafter(share, 1) : share;
+}
+
+/// As the library's versions 4 and 5 both read it.
+void write_angles(const Model& model, const PublishedClass& of, Json& config) {
+  const RotaryAngles angles = rotary_angles(model);
+  const std::int64_t width = head_width(model),
+                     columns = angles.columns > 0 ? angles.columns : width;
+  config["rope_theta"] = model.rotary_base;
+  if (columns != width || of.turned_share != 1) {
+    config["partial_rotary_factor"] = share_of(columns, width);
+  }
+  config["rope_scaling"] = nullptr;
+  if (of.angles != "{}") config["rope_scaling"] = {{"rope_type", "default"}};
+  if (angles.scaling == AngleScaling::none) return;
+  Json rope{
+      {"rope_type", rotary_keys::names_of_scalings()[static_cast<std::size_t>(angles.scaling)]},
+      {"factor", angles.factor}};
+  if (angles.scaling != AngleScaling::linear) {
+    rope["original_max_position_embeddings"] = static_cast<std::int64_t>(angles.trained_length);
+    const bool yarn = angles.scaling == AngleScaling::yarn;
+    rope[yarn ? "beta_slow" : "low_freq_factor"] = angles.slow_turns;
+    rope[yarn ? "beta_fast" : "high_freq_factor"] = angles.fast_turns;
+    if (yarn) {
+      rope["attention_factor"] = angles.magnitude;
+      rope["truncate"] = angles.whole_pairs;
+    }
+  }
+  config["rope_scaling"] = rope;
+}
+
+}  // namespace
+
+const ConfigPart parts::angles{read_angles, write_angles};
+
+}  // namespace moe

@@ -1,0 +1,74 @@
+#include "moe/model/published/classes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "moe/model/model_key.h"
+
+namespace moe {
+namespace {
+
+/// A class that no keys of a model describe, and what there would have to be.
+struct OtherClass {
+  std::string_view name, needed;
+};
+constexpr std::array kOtherClasses{
+    OtherClass{"deepseek_v2", "latent attention"},
+    OtherClass{"deepseek_v3", "latent attention"},
+    OtherClass{"kimi_k2", "latent attention"},
+    OtherClass{"ernie4_5_moe", "a bias that is added to probabilities to choose"},
+    OtherClass{"hunyuan_v1_moe", "norms of queries and keys after they are turned"},
+    OtherClass{"phimoe", "sparsemixer, which chooses and weighs one expert after the other"},
+    OtherClass{"minimax", "residuals of normed rows and lightning attention"},
+    OtherClass{"llama4", "its text_config as a file, and what llama4_text needs"},
+    OtherClass{"llama4_text",
+               "experts whose inputs are weighted, attention in chunks, blocks without angles"},
+    OtherClass{"dbrx", "norms without biases beside learned means, limits of queries and keys"},
+    OtherClass{"jetmoe", "attention that is a mixture of experts"},
+    OtherClass{"flex_olmo", "norms behind attention and networks"},
+    OtherClass{"qwen3_next", "gated linear attention"},
+    OtherClass{"jamba", "state-space layers"}};
+
+}  // namespace
+
+std::span<const PublishedClass> published_classes() {
+  static const std::array all{classes::mixtral(),  classes::qwen2_moe(),  classes::qwen3_moe(),
+                              classes::glm4_moe(), classes::dots1(),      classes::gpt_oss(),
+                              classes::olmoe(),    classes::minimax_m2(), classes::granitemoe()};
+  return all;
+}
+
+std::vector<std::string_view> names_of_classes() {
+  std::vector<std::string_view> names;
+  for (const PublishedClass& one : published_classes()) names.push_back(one.name);
+  return names;
+}
+
+const PublishedClass& class_named(const InputValue& type) {
+  for (const OtherClass& other : kOtherClasses) {
+    if (!type.is(other.name)) continue;
+    type.refuse(fmt::format("\"{}\" needs {}, for which there is no key: expected one of \"{}\"",
+                            other.name, other.needed, fmt::join(names_of_classes(), "\", \"")));
+  }
+  return published_classes()[type.one_of(names_of_classes())];
+}
+
+void set_declared(Model& model, std::string_view ours, const Declared& value) {
+  if (std::holds_alternative<std::monostate>(value)) return;
+  for (const ModelKey* key : keys_of(model)) {
+    if (key->name != ours) continue;
+    if (const auto* flag = std::get_if<bool>(&value)) return key->set(*key, model, *flag);
+    if (const auto* number = std::get_if<double>(&value)) return key->set(*key, model, *number);
+    if (const auto* text = std::get_if<std::string_view>(&value)) {
+      return key->set(*key, model, std::string(*text));
+    }
+    return key->set(*key, model, std::get<std::int64_t>(value));
+  }
+  throw std::logic_error(fmt::format("set_declared: no key {}", ours));
+}
+
+}  // namespace moe

@@ -1,0 +1,70 @@
+#include "moe/model/published/classes.h"
+#include "moe/model/published/common_sizes.h"
+#include "moe/model/published/tensor_names.h"
+
+namespace moe {
+namespace {
+
+constexpr auto kMixtralKeys =
+    joined(common_sizes({.vocabulary = 32000,
+                         .width = 4096,
+                         .blocks = 32,
+                         .heads = 32,
+                         .key_value_heads = 8,
+                         .norm_epsilon = 1e-5}),
+           std::array<ConfigKey, 3>{{{"intermediate_size", "d_hidden", 14336},
+                                     {"num_local_experts", "experts", 8, {}, "num_experts"},
+                                     {"num_experts_per_tok", "choices", 2}}});
+constexpr std::array kMixtralFixed{FixedKey{"normalize_weights", true}};
+constexpr TensorNames kMixtralTensors{.mixture = "block_sparse_moe.",
+                                      .network = {"w1", "w3", "w2"}};
+
+/// MiniMax-M2: the router of DeepSeek-V3 and norms of all queries and of all keys.
+constexpr auto kMinimaxM2Keys =
+    joined(common_sizes({.vocabulary = 200064,
+                         .width = 3072,
+                         .blocks = 62,
+                         .heads = 48,
+                         .key_value_heads = 8,
+                         .head_width = 128}),
+           std::array<ConfigKey, 3>{{{"intermediate_size", "d_hidden", 1536},
+                                     {"num_local_experts", "experts", 256, {}, "num_experts"},
+                                     {"num_experts_per_tok", "choices", 8}}});
+constexpr std::array kMinimaxM2Fixed{FixedKey{"gate", "bias_adjusted"},
+                                     FixedKey{"normalize_weights", true},
+                                     FixedKey{"query_key_norm", "all"}};
+constexpr std::array kMinimaxM2Expected{
+    ExpectedKey{"scoring_func", "sigmoid", "another score of experts"},
+    ExpectedKey{"use_qk_norm", true, "queries and keys without norms"},
+    ExpectedKey{"qk_norm_type", "per_layer", "another norm of queries and keys"},
+    ExpectedKey{"shared_intermediate_size", 0, "shared experts"},
+    ExpectedKey{"use_routing_bias", true, "a router without a bias"}};
+constexpr TensorNames kMinimaxM2Tensors{.mixture = "block_sparse_moe.",
+                                        .network = {"w1", "w3", "w2"},
+                                        .router_bias = "e_score_correction_bias"};
+
+}  // namespace
+
+PublishedClass classes::mixtral() {
+  return {.name = "mixtral",
+          .architecture = "MixtralForCausalLM",
+          .keys = kMixtralKeys,
+          .fixed = kMixtralFixed,
+          .rotary_base = 1e6,
+          .windows = Windows::all,
+          .positions = 131072,
+          .tensors = &kMixtralTensors};
+}
+
+PublishedClass classes::minimax_m2() {
+  return {.name = "minimax_m2",
+          .architecture = "MiniMaxM2ForCausalLM",
+          .keys = kMinimaxM2Keys,
+          .fixed = kMinimaxM2Fixed,
+          .expected = kMinimaxM2Expected,
+          .rotary_base = 5e6,
+          .positions = 196608,
+          .tensors = &kMinimaxM2Tensors};
+}
+
+}  // namespace moe

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/model/published/config.h"
+
+/// Model classes of the library transformers as declarations: which key of config.json is which key
+/// of a model file. From them come the reader of config.json and its writer.
+namespace moe {
+
+using Json = nlohmann::ordered_json;
+
+/// A value in a declaration; none: the model's key keeps the default that it has here.
+using Declared = std::variant<std::monostate, bool, std::int64_t, double, std::string_view>;
+
+/// A key of config.json that is a key of a model.
+struct ConfigKey {
+  std::string_view theirs, ours;
+  Declared fallback{};  ///< of the class, where the file has no such key
+  /// Where ours is a word and theirs is true or false: the word of either.
+  std::array<std::string_view, 2> words{};
+  std::string_view alias{};  ///< another name of theirs
+};
+
+/// A key of config.json that must have one value, if it is there.
+struct ExpectedKey {
+  std::string_view theirs;
+  Declared value;
+  std::string_view needed;  ///< what there is no key for here
+};
+
+/// A key of a model that is the same in every model of the class.
+struct FixedKey {
+  std::string_view ours;
+  Declared value;
+};
+
+struct PublishedClass;
+
+/// What no single key says: a reader, and a writer of what it reads.
+struct ConfigPart {
+  void (*read)(const Config& config, const PublishedClass& of, Model& model);
+  void (*write)(const Model& model, const PublishedClass& of, Json& config);
+};
+
+/// Which blocks `sliding_window` is of.
+enum class Windows : std::uint8_t {
+  none,            ///< the class has none
+  all,             ///< of all, where it is given
+  all_if_used,     ///< of all, where `use_sliding_window`
+  listed_if_used,  ///< of those that `layer_types` lists, where `use_sliding_window`
+  listed,          ///< of those that `layer_types` lists: the last ones where it is missing
+  alternating,     ///< of those that `layer_types` lists: every second one where it is missing
+};
+
+/// How tensors of a class are named and laid out: tensor_names.h
+struct TensorNames;
+
+/// A class, by its `model_type`.
+struct PublishedClass {
+  std::string_view name;
+  std::string_view architecture;  ///< the class of Python: "MixtralForCausalLM"
+  std::span<const ConfigKey> keys;
+  std::span<const FixedKey> fixed{};
+  std::span<const ConfigPart> parts{};
+  std::span<const ExpectedKey> expected{};
+  double rotary_base = 10000;
+  double turned_share = 1;         ///< of a head's columns
+  std::string_view angles = "{}";  ///< `rope_parameters` where the file has none
+  Windows windows = Windows::none;
+  std::int64_t positions = 0;            ///< `max_position_embeddings` where the file has none
+  const TensorNames* tensors = nullptr;  ///< none: parameters are neither read nor written
+};
+
+/// All of them.
+std::span<const PublishedClass> published_classes();
+std::vector<std::string_view> names_of_classes();
+/// Throws InputError at `type`, a `model_type`, for a class that is not among them, and says what
+/// there is no key for, where that is known.
+const PublishedClass& class_named(const InputValue& type);
+
+/// Sets a key of a model by its name.
+void set_declared(Model& model, std::string_view ours, const Declared& value);
+
+}  // namespace moe

@@ -1,0 +1,222 @@
+#include "moe/model/published/read_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "moe/input/json.h"
+#include "moe/input/read_file.h"
+#include "moe/model/model_key.h"
+#include "moe/model/published/other_keys.h"
+#include "moe/model/published/parts.h"
+#include "moe/model/read_key.h"
+
+namespace moe {
+namespace {
+
+/// What all classes have, where none of their own keys says otherwise.
+constexpr std::array kFixedOfAll{FixedKey{"norm", "rms_norm"}, FixedKey{"positions", "rotary"},
+                                 FixedKey{"expert", "mixtral"}, FixedKey{"biases", false},
+                                 FixedKey{"moe_every", 1}};
+constexpr std::array kExpectedOfAll{
+    ExpectedKey{"hidden_act", "silu", "experts of another activation"}};
+
+constexpr std::int64_t kLongestSequence = 4096;
+
+/// A training that nobody has chosen.
+Model default_training(const Config& config, std::int64_t positions) {
+  Model model;
+  model.sequence_length = std::min(kLongestSequence, positions);
+  model.global_batch = 64;
+  model.optimizer = Optimizer::adamw;
+  model.learning_rate = 3e-4;
+  model.beta2 = 0.95;
+  model.clip_norm = 1;
+  model.dtype = DType::bf16;
+  for (const char* key : {"torch_dtype", "dtype"}) {
+    const auto type = config.given(key);
+    if (type && type->is("float32")) model.dtype = DType::f32;
+  }
+  return model;
+}
+
+/// A key that config.json says nothing about.
+bool is_of_training(const ModelKey& key, const Model& base) {
+  return key.table == "training" || key.name == "sequence_length" || key.name == "name" ||
+         kind_of(key, base) == KeyKind::training;
+}
+
+void take_training(const Model& base, Model& model) {
+  const std::vector<const ModelKey*> of_base = keys_of(base);
+  for (const ModelKey* key : keys_of(model)) {
+    if (!is_of_training(*key, base) || std::ranges::find(of_base, key) == of_base.end()) continue;
+    const KeyValue value = key->get(*key, base);
+    const bool has_use = std::ranges::all_of(key->conditions, [&](const KeyCondition& condition) {
+      return condition.refusal(model, value).empty();
+    });
+    if (has_use) key->set(*key, model, value);
+  }
+}
+
+const ModelKey& key_of_model(const Model& model, std::string_view name) {
+  for (const ModelKey* key : keys_of(model)) {
+    if (key->name == name) return *key;
+  }
+  throw std::logic_error(fmt::format("key_of_model: no key {}", name));
+}
+
+/// The value of a key by either of its names.
+std::optional<InputValue> value_of(const Config& config, const ConfigKey& key) {
+  auto value = config.given(key.theirs);
+  if (key.alias.empty()) return value;
+  auto other = config.given(key.alias);
+  if (!value) return other;
+  constexpr std::string_view kNumber = "a number";
+  if (other && other->number(-1e30, 1e30, kNumber) != value->number(-1e30, 1e30, kNumber)) {
+    other->fail(fmt::format("the value of {}", key.theirs));
+  }
+  return value;
+}
+
+void read_one(const Config& config, const ConfigKey& key, Model& model,
+              std::vector<std::string>& assumed) {
+  const ModelKey& ours = key_of_model(model, key.ours);
+  if (const auto value = value_of(config, key)) {
+    if (key.words.front().empty()) {
+      ours.set(ours, model, read_value(ours, *value));
+    } else {
+      set_declared(model, key.ours, key.words[value->boolean() ? 1 : 0]);
+    }
+    return;
+  }
+  if (config.is_null(key.theirs)) return;  // as the library's None: the default here
+  Declared fallback = key.fallback;
+  if (!key.words.front().empty()) fallback = key.words[std::get<bool>(key.fallback) ? 1 : 0];
+  if (std::holds_alternative<std::monostate>(fallback)) return;
+  set_declared(model, key.ours, fallback);
+  assumed.push_back(fmt::format("{} = {}", key.theirs, value_text(ours.get(ours, model))));
+}
+
+bool is_equal(const InputValue& value, const Declared& declared) {
+  if (const auto* flag = std::get_if<bool>(&declared)) return value.boolean() == *flag;
+  if (const auto* text = std::get_if<std::string_view>(&declared)) return value.is(*text);
+  double number = 0;
+  if (const auto* real = std::get_if<double>(&declared)) {
+    number = *real;
+  } else if (const auto* whole = std::get_if<std::int64_t>(&declared)) {
+    number = static_cast<double>(*whole);
+  } else {
+    return false;
+  }
+  return value.number(-1e30, 1e30, "a number") == number;
+}
+
+std::string text_of(const Declared& declared) {
+  if (const auto* flag = std::get_if<bool>(&declared)) return *flag ? "true" : "false";
+  if (const auto* real = std::get_if<double>(&declared)) return fmt::format("{}", *real);
+  if (const auto* whole = std::get_if<std::int64_t>(&declared)) return fmt::format("{}", *whole);
+  if (const auto* text = std::get_if<std::string_view>(&declared)) {
+    return fmt::format("\"{}\"", *text);
+  }
+  return "null";
+}
+
+void expect_values(const Config& config, std::span<const ExpectedKey> all) {
+  for (const ExpectedKey& key : all) {
+    const auto value = config.given(key.theirs);
+    if (!value || is_equal(*value, key.value)) continue;
+    value->fail(fmt::format("{}: there is no key for {}", text_of(key.value), key.needed));
+  }
+}
+
+/// Heads of another kind than the class's compute something else.
+void expect_architecture(const Config& config, const PublishedClass& of) {
+  const auto names = config.given("architectures");
+  if (!names) return;
+  for (const InputValue& name : names->list("a list of texts")) {
+    if (!name.is(of.architecture)) name.fail(fmt::format("\"{}\"", of.architecture));
+  }
+}
+
+std::string name_of_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::absolute(file, ignored);
+  const bool is_plain = whole.filename() == kConfigFile && whole.has_parent_path();
+  return (is_plain ? whole.parent_path().filename() : whole.stem()).string();
+}
+
+}  // namespace
+
+bool is_config(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".json" ||
+         std::filesystem::is_regular_file(path / kConfigFile, ignored);
+}
+
+ConfiguredModel read_config_text(std::string_view text, const std::string& name,
+                                 const std::optional<Model>& base) {
+  const InputDocument document = parse_json(text, name, JsonNumbers::python);
+  const Config config(document);
+  const auto type = config.given("model_type");
+  if (!type) config.root().refuse("model_type", "is missing");
+  const PublishedClass& of = class_named(*type);
+  ConfiguredModel configured{{}, &of};
+  Model& model = configured.model;
+  for (const FixedKey& key : kFixedOfAll) set_declared(model, key.ours, key.value);
+  for (const FixedKey& key : of.fixed) set_declared(model, key.ours, key.value);
+  std::vector<std::string> assumed;
+  for (const ConfigKey& key : of.keys) read_one(config, key, model, assumed);
+  if (model.blocks > 0) {
+    parts::angles.read(config, of, model);
+    parts::windows.read(config, of, model);
+  }
+  for (const ConfigPart& part : of.parts) part.read(config, of, model);
+  expect_values(config, kExpectedOfAll);
+  expect_values(config, of.expected);
+  expect_architecture(config, of);
+
+  const std::int64_t positions = config.integer("max_position_embeddings", of.positions, 1);
+  take_training(base ? *base : default_training(config, positions), model);
+  if (positions < model.sequence_length) {
+    config.root().refuse("max_position_embeddings",
+                         fmt::format("expected at least sequence_length = {}, got {}",
+                                     model.sequence_length, positions));
+  }
+  configured.left_aside = keys_left_aside(config, of);
+  configured.read = config.read();
+  configured.remarks = remarks_on(config);
+  if (!assumed.empty()) {
+    configured.remarks.push_back(
+        fmt::format("not in the file, and as the class has them: {}", fmt::join(assumed, ", ")));
+  }
+  if (base && base->capacity_factor) {
+    configured.remarks.push_back(
+        fmt::format("capacity_factor = {:g} of --model is \"dropless\" here, as transformers "
+                    "computes: --set moe.capacity_factor={:g} keeps it",
+                    *base->capacity_factor, *base->capacity_factor));
+  }
+  return configured;
+}
+
+ConfiguredModel read_config(const std::filesystem::path& path, const std::optional<Model>& base) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path file = is_folder ? path / kConfigFile : path;
+  ConfiguredModel configured = read_config_text(read_file(file), file.string(), base);
+  configured.model.name = name_of_file(file);
+  return configured;
+}
+
+std::string training_text(const Model& model) {
+  std::vector<std::string> keys;
+  for (const char* name : {"sequence_length", "global_batch", "micro_batches", "precision",
+                           "optimizer", "learning_rate"}) {
+    const ModelKey& key = key_of_model(model, name);
+    keys.push_back(fmt::format("{} = {}", name, value_text(key.get(key, model))));
+  }
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+}  // namespace moe

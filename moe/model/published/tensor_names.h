@@ -1,0 +1,27 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace moe {
+
+/// How a class stores its experts.
+enum class ExpertTensors : std::uint8_t {
+  each,         ///< `experts.E.NAME.weight` of [outputs, inputs]
+  interleaved,  ///< `experts.gate_up_proj` of [experts, inputs, 2 outputs], gate and up in turns
+};
+
+/// The names of a class's tensors where classes differ, after "model.layers.N.".
+struct TensorNames {
+  std::string_view mixture = "mlp.";
+  std::string_view router = "gate.";
+  std::array<std::string_view, 3> network{"gate_proj", "up_proj", "down_proj"};  ///< of an expert
+  ExpertTensors experts = ExpertTensors::each;
+  std::string_view shared{};       ///< of shared experts, in the mixture
+  std::string_view shared_gate{};  ///< of their gate, in the mixture
+  std::string_view router_bias{};  ///< what is added to scores to choose, in the mixture
+  bool output_bias = false;        ///< whether attention's output has a bias, where queries have
+};
+
+}  // namespace moe

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "moe/model/attention_keys.h"
+#include "moe/model/published/parts.h"
+
+namespace moe {
+namespace {
+
+constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
+
+bool is_listed(Windows windows) {
+  return windows == Windows::listed || windows == Windows::listed_if_used ||
+         windows == Windows::alternating;
+}
+bool has_switch(Windows windows) {
+  return windows == Windows::all_if_used || windows == Windows::listed_if_used;
+}
+
+/// A letter a block, as `layer_types` says it; "" where the file has no such key.
+std::string listed_pattern(const Config& config, const Model& model) {
+  const auto types = config.given("layer_types");
+  if (!types) return "";
+  std::string pattern;
+  for (const InputValue& type : types->list("a list of texts")) {
+    if (!type.is(kFull) && !type.is(kSliding)) {
+      type.fail(fmt::format("\"{}\" or \"{}\"", kFull, kSliding));
+    }
+    pattern += type.is(kFull) ? 'f' : 's';
+  }
+  if (pattern.size() != static_cast<std::size_t>(model.blocks)) {
+    types->refuse(fmt::format("lists {} layers: expected num_hidden_layers = {}", pattern.size(),
+                              model.blocks));
+  }
+  return pattern;
+}
+
+/// The class's own where the file lists no layers.
+std::string pattern_of_class(const Config& config, const PublishedClass& of, const Model& model) {
+  const auto blocks = static_cast<std::size_t>(model.blocks);
+  std::string pattern(blocks, 's');
+  if (of.windows == Windows::alternating) {
+    for (std::size_t block = 1; block < blocks; block += 2) pattern[block] = 'f';
+  } else if (of.windows == Windows::listed) {
+    const std::int64_t full = config.integer("max_window_layers", model.blocks);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      if (static_cast<std::int64_t>(block) < full) pattern[block] = 'f';
+    }
+  } else if (of.windows == Windows::listed_if_used) {  // versions 4 and 5 choose other blocks
+    config.root().refuse("layer_types",
+                         "is missing: with use_sliding_window = true expected the kind of each "
+                         "layer");
+  }
+  return pattern;
+}
+
+/// The shortest text that is repeated in it.
+std::string repeated_part(const std::string& pattern) {
+  for (std::size_t length = 1; length < pattern.size(); ++length) {
+    bool is_repeated = true;
+    for (std::size_t i = length; i < pattern.size() && is_repeated; ++i) {
+      is_repeated = pattern[i] == pattern[i % length];
+    }
+    if (is_repeated) return pattern.substr(0, length);
+  }
+  return pattern;
+}
+
+void read_windows(const Config& config, const PublishedClass& of, Model& model) {
+  std::string pattern = listed_pattern(config, model);
+  if (of.windows == Windows::none) {
+    if (pattern.find('s') != std::string::npos) {
+      config.root().refuse("layer_types",
+                           fmt::format("expected \"{}\" alone: {} has no windows", kFull, of.name));
+    }
+    return;
+  }
+  const auto window = config.given("sliding_window");
+  const bool is_used = !has_switch(of.windows) || config.flag("use_sliding_window", false);
+  const std::int64_t tokens = window ? window->integer(0) : 0;
+  if (!is_used || tokens == 0) return;
+  if (!is_listed(of.windows)) {
+    pattern = "s";
+  } else if (pattern.empty()) {
+    pattern = pattern_of_class(config, of, model);
+  }
+  if (pattern.find('s') == std::string::npos) return;
+  set_declared(model, "window", tokens);
+  set_declared(model, "window_pattern", std::string_view(repeated_part(pattern)));
+}
+
+void write_windows(const Model& model, const PublishedClass& of, Json& config) {
+  if (of.windows == Windows::none) return;
+  std::int64_t window = 0;
+  Json types = Json::array();
+  for (int block = 0; block < model.blocks; ++block) {
+    const std::int64_t tokens = attention_window(model, block);
+    types.push_back(tokens > 0 ? kSliding : kFull);
+    window = std::max(window, tokens);
+  }
+  if (has_switch(of.windows)) config["use_sliding_window"] = window > 0;
+  config["sliding_window"] = nullptr;
+  if (window > 0) config["sliding_window"] = window;
+  if (is_listed(of.windows)) config["layer_types"] = types;
+}
+
+}  // namespace
+
+const ConfigPart parts::windows{read_windows, write_windows};
+
+}  // namespace moe
