@@ -21,7 +21,8 @@ def imported(path, folder):
         return (int(count[1]), said) if count else (None, f"no count: {said}")
     if done.returncode != 2:
         sys.exit(f"published_models: {' '.join(map(str, command))}: exit code {done.returncode}\n{said}")
-    return None, said.splitlines()[-1].replace(f"{path}:", "").replace("|", "\\|")
+    refusal = re.sub(r"^moe-train: \S*json:\d+: ", "", said.splitlines()[-1])
+    return None, re.sub(r": expected one of (\"\w+\", )+\"\w+\"", "", refusal).replace("|", "\\|")
 
 
 def main():
@@ -32,7 +33,7 @@ def main():
     equal, refused, wrong = 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:
-            theirs = int(row["parameters"]) + int(row["router_biases"])
+            theirs = int(row["parameters"])
             ours, said = imported(HERE / "configurations" / f"{row['configuration']}.json", folder)
             equal += ours == theirs
             refused += ours is None

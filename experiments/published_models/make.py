@@ -39,15 +39,14 @@ def write_default(name):
 
 
 def counted(path):
-    """The name of the class; its parameters, a tied head once; and the elements of the biases that correct a router's choice,
-    where they are buffers. No other buffer is of a checkpoint."""
+    """The name of the class, and how many numbers it trains: a tied head once, and no bias that corrects a router's choice, which
+    classes have as a buffer or as a parameter without a gradient."""
     keys = json.loads(path.read_text())
     kind = keys.pop("model_type")
     config = transformers.CONFIG_MAPPING[SAME_CLASS.get(kind, kind)](**keys)
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
-    biases = [value for name, value in model.named_buffers() if name.endswith("e_score_correction_bias")]
-    return type(model).__name__, sum(value.numel() for value in model.parameters()), sum(value.numel() for value in biases)
+    return type(model).__name__, sum(value.numel() for value in model.parameters() if value.requires_grad)
 
 
 def main():
@@ -55,7 +54,7 @@ def main():
         write_default(name)
     with open(HERE / "counts.csv", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["configuration", "class", "parameters", "router_biases"])
+        table.writerow(["configuration", "class", "parameters"])
         for path in sorted(CONFIGURATIONS.glob("*.json")):
             table.writerow([path.stem, *counted(path)])
 
