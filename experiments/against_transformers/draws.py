@@ -6,6 +6,7 @@ What it refuses is counted by class and key.
 
 import argparse
 import collections
+import copy
 import json
 import pathlib
 import random
@@ -253,15 +254,15 @@ def drawn_model(kind, seed, eager):
 
 
 def save(model, dtype, folder, seed):
-    # A file, or several with an index.
-    model.to(dtype).save_pretrained(folder, max_shard_size=random.Random(seed).choice(("1GB", "100KB")))
-    model.float()
+    """As a file, or as several with an index. A copy is narrowed: that of angles would stay so."""
+    size = random.Random(seed).choice(("1GB", "100KB"))
+    copy.deepcopy(model).to(dtype).save_pretrained(folder, max_shard_size=size)
 
 
 def refused_key(said):
     """The key, or the kind of tensor, that a refusal names."""
-    found = re.search(r"(?:config\.json(?::\d+)?: |class \w+, which has no |tensor )([\w.\[\]]+)", said)
-    return re.sub(r"\d+", "N", found[1]) if found else said[:100]
+    found = re.search(r"(?:config\.json(?::\d+)?: |class \w+, which has no |tensor )([a-z][\w.\[\]]+)", said)
+    return re.sub(r"\d+", "N", found[1]) if found else said[:100].replace("|", " ")
 
 
 def difference(arguments, model, scratch, seed):
