@@ -95,9 +95,10 @@ int do_import_model(const Arguments& arguments) {
   WrittenFile file(arguments.output);
   file.write(std::as_bytes(std::span(text)), "model");
   file.close();
+  const std::int64_t parameters = count_parameters(build_iteration(model, make_groups(1, 1), 0),
+                                                   configured.of->counts_router_bias);
   spdlog::info("{}: class {}, {} parameters; plan with moe-tune simulate --model {}",
-               arguments.output.string(), configured.of->name,
-               learnt_parameters(build_iteration(model, make_groups(1, 1), 0)),
+               arguments.output.string(), configured.of->name, parameters,
                arguments.output.string());
   return 0;
 }

@@ -26,7 +26,8 @@ Program without_noise(Program program);
 /// that give every expert as many tokens by themselves stay as they are.
 Program with_even_routing(Program program);
 
-/// Elements of all parameters that gradients change, of all experts and stages that the Program has.
-std::int64_t learnt_parameters(const Program& program);
+/// Elements of all parameters that the Program has; of those that no gradient changes, the biases
+/// of experts, only where `with_adjusted`.
+std::int64_t count_parameters(const Program& program, bool with_adjusted = false);
 
 }  // namespace moe

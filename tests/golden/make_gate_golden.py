@@ -90,6 +90,12 @@ def bias_adjusted_gate(x, p):
     return logits, scores.detach() + p["gate.expert_bias"].detach(), scores
 
 
+def bias_adjusted_softmax_gate(x, p):
+    logits = x @ p["gate.weight"]
+    scores = logits.softmax(-1)
+    return logits, scores.detach() + p["gate.expert_bias"].detach(), scores
+
+
 def hash_gate(x, p):
     ranking = table(lambda t, e: (bits(0, TOKENS[t], e) >> 40) / 2**24)
     return None, ranking, None
@@ -200,15 +206,18 @@ def main():
         "bias_adjusted": (bias_adjusted_gate, {"gate.weight": weight, "gate.expert_bias": normal(1, E, 0.2)}),
         "hash": (hash_gate, {}),
         "random": (random_gate, {}),
+        "bias_adjusted softmax": (bias_adjusted_softmax_gate, {"gate.weight": weight, "gate.expert_bias": normal(1, E, 0.2)}),
     }
     cases = []
     for name, (gate, parameters) in gates.items():
         for choices in (1, 2, 4, E):
-            case = run(gate, x, parameters, choices, d_weight, balances=name != "bias_adjusted")
+            case = run(gate, x, parameters, choices, d_weight, balances="bias_adjusted" not in name)
             case = {"gate": name.split()[0], "choices": choices,
                     "parameters": {n: v.flatten().tolist() for n, v in parameters.items()}} | case
             if name == "x_moe fixed":
                 case["temperature"] = 0.07
+            if name == "bias_adjusted softmax":
+                case["adjusted_scores"] = "softmax"
             cases.append(case)
     header = {
         "torch": torch.__version__,

@@ -5,13 +5,22 @@
 namespace moe {
 namespace {
 
-constexpr std::array kBiasAdjustedKeys{own_key(
-    KeyKind::training, "bias_speed", kFromZero, [](const Model&) -> KeyValue { return 1e-3; },
-    "How far an iteration moves the bias of an expert.")};  // [DeepSeek-V3 4.2]
+constexpr std::string_view kSoftmax = "softmax";
+std::vector<std::string_view> names_of_adjusted_scores() { return {"sigmoid", kSoftmax}; }
+
+constexpr std::array kBiasAdjustedKeys{
+    own_key(
+        KeyKind::training, "bias_speed", kFromZero, [](const Model&) -> KeyValue { return 1e-3; },
+        "How far an iteration moves the bias of an expert."),  // [DeepSeek-V3 4.2]
+    own_key(
+        KeyKind::function, "adjusted_scores", WordRange{names_of_adjusted_scores},
+        [](const Model&) -> KeyValue { return std::string("sigmoid"); },
+        "What the bias is added to, and weights are made of.")};  // softmax: [ERNIE 4.5]
 constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
+constexpr const ModelKey& kAdjustedScores = kBiasAdjustedKeys[1];
 
 /// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate
-/// does. After every iteration b moves by bias_speed towards even loads: it rises where
+/// does; or s = softmax(xW), as ERNIE 4.5 has it. After every iteration b moves by bias_speed towards even loads: it rises where
 /// fewer copies asked for the expert than for the mean expert, over all ranks and before drops, and
 /// falls where more did.
 /// No auxiliary loss. [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The
@@ -20,7 +29,12 @@ GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
   const TensorId scores = build.wide("gate_scores", experts);
-  build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
+  const bool softmax = own_value(kAdjustedScores, build.model) == KeyValue(std::string(kSoftmax));
+  if (softmax) {
+    build.op(Softmax{}, "gate softmax", {logits.output}, {scores});
+  } else {
+    build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
+  }
   const TensorId bias = build.adjusted("gate.expert_bias", experts),
                  ranking = build.wide("gate_ranking", experts);
   build.op(AddExpertBias{}, "gate bias", {scores, bias}, {ranking});
@@ -35,8 +49,9 @@ GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
 
   const auto backward = [=, &build](TensorId d_weight) {
     build.op(SumExpertLoads{}, "sum expert loads", {top.total_demand}, {loads});
-    const TensorId d_logits =
-        sigmoid_gate_gradient(build, d_weight, top, scores, logits.output, [](TensorId) {});
+    const TensorId d_logits = softmax ? softmax_gate_gradient(build, d_weight, top, scores, 0)
+                                      : sigmoid_gate_gradient(build, d_weight, top, scores,
+                                                              logits.output, [](TensorId) {});
     add_z_loss(d_logits);
     return logits.backward(d_logits);
   };
@@ -46,7 +61,7 @@ GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
 }  // namespace
 
 Gate bias_adjusted_gate() {
-  return {.description = "sigmoid with a bias that evens loads out (DeepSeek-V3)",
+  return {.description = "scores with a bias that evens loads out (DeepSeek-V3, ERNIE 4.5)",
           .facts = {.balances = false},
           .keys = kBiasAdjustedKeys,
           .build = build_bias_adjusted};

@@ -125,17 +125,23 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
   const AddGradient add_z_loss = router_z_loss(build, logits.output);
 
   const auto backward = [=, &build](TensorId d_weight) {
-    const Model& model = build.model;
-    const TensorId d_logits = build.wide("d_gate_logits", model.experts);
-    build.op(
-        SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
-                            build.global_tokens, normalizes_weights(model), model.weight_factor},
-        "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
-        {d_logits});
+    const TensorId d_logits =
+        softmax_gate_gradient(build, d_weight, top, probabilities, build.auxiliary_weight);
     add_z_loss(d_logits);
     return logits.backward(d_logits);
   };
   return {top.expert, top.weight, top.slot, top.offsets, backward};
+}
+
+TensorId softmax_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                               TensorId probabilities, double auxiliary_weight) {
+  const Model& model = build.model;
+  const TensorId d_logits = build.wide("d_gate_logits", model.experts);
+  build.op(SoftmaxGateGradient{model.experts, model.choices, auxiliary_weight, build.global_tokens,
+                               normalizes_weights(model), model.weight_factor},
+           "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
+           {d_logits});
+  return d_logits;
 }
 
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,

@@ -54,19 +54,14 @@ double number_in(const InputObject& rope, const char* key, double fallback) {
   return number > 0 ? number : fallback;  // as Python's `or`
 }
 
-/// 1 for heads that are not made longer. [YaRN, Peng et al. 2023, Eq. 22]
-double magnitude_for(double factor, double weight) {
-  return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
-}
-
 double magnitude_of(const InputObject& rope, double factor) {
   if (const auto given = Config::given(rope, "attention_factor")) {
     return given->number(1e-30, kLargestBase, "a number above 0");
   }
   const double weight = number_in(rope, "mscale", 0), of_all = number_in(rope, "mscale_all_dim", 0);
   if (weight > 0 && of_all > 0)
-    return magnitude_for(factor, weight) / magnitude_for(factor, of_all);
-  return magnitude_for(factor, 1);
+    return parts::yarn_magnitude(factor, weight) / parts::yarn_magnitude(factor, of_all);
+  return parts::yarn_magnitude(factor, 1);
 }
 
 void read_scaling(const Config& config, const PublishedClass& of, const InputObject& rope,
@@ -106,28 +101,9 @@ void read_scaling(const Config& config, const PublishedClass& of, const InputObj
   set_declared(model, "rotary_whole_pairs", whole ? whole->boolean() : true);
 }
 
-/// The object that says the angles; none where the file has none. It may be of kinds of layers, of
-/// which there is one here.
-std::optional<InputObject> rope_of(const Config& config) {
-  const auto scaling = config.given("rope_scaling"), parameters = config.given("rope_parameters");
-  if (scaling && parameters) {
-    scaling->refuse("stands beside rope_parameters: expected one of them");
-  }
-  if (!scaling && !parameters) return std::nullopt;
-  const InputObject all = (scaling ? scaling : parameters)->object();
-  if (!all.has(kKindOfLayer)) return all;
-  for (const std::string& kind : all.keys()) {
-    const auto other = Config::given(all, kind);
-    if (kind != kKindOfLayer && other) {
-      other->fail("no such key: \"full_attention\" is of all layers");
-    }
-  }
-  return all.object(kKindOfLayer);
-}
-
 void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   const InputDocument of_class = parse_json(of.angles, std::string(of.name));
-  const auto given = rope_of(config);
+  const auto given = parts::rope_of(config);
   const InputObject rope = given ? *given : of_class.object();
   const auto inner = Config::given(rope, "rope_theta"), outer = config.given("rope_theta");
   if (inner && outer && base_of(*inner) != base_of(*outer)) {
@@ -184,6 +160,30 @@ void write_angles(const Model& model, const PublishedClass& of, Json& config) {
 }
 
 }  // namespace
+
+/// [YaRN, Peng et al. 2023, Eq. 22]
+double parts::yarn_magnitude(double factor, double weight) {
+  return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
+}
+
+/// The object that says the angles; none where the file has none. It may be of kinds of layers, of
+/// which there is one here.
+std::optional<InputObject> parts::rope_of(const Config& config) {
+  const auto scaling = config.given("rope_scaling"), parameters = config.given("rope_parameters");
+  if (scaling && parameters) {
+    scaling->refuse("stands beside rope_parameters: expected one of them");
+  }
+  if (!scaling && !parameters) return std::nullopt;
+  const InputObject all = (scaling ? scaling : parameters)->object();
+  if (!all.has(kKindOfLayer)) return all;
+  for (const std::string& kind : all.keys()) {
+    const auto other = Config::given(all, kind);
+    if (kind != kKindOfLayer && other) {
+      other->fail("no such key: \"full_attention\" is of all layers");
+    }
+  }
+  return all.object(kKindOfLayer);
+}
 
 const ConfigPart parts::angles{read_angles, write_angles};
 

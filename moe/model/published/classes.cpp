@@ -17,10 +17,6 @@ struct OtherClass {
   std::string_view name, needed;
 };
 constexpr std::array kOtherClasses{
-    OtherClass{"deepseek_v2", "latent attention"},
-    OtherClass{"deepseek_v3", "latent attention"},
-    OtherClass{"kimi_k2", "latent attention"},
-    OtherClass{"ernie4_5_moe", "a bias that is added to probabilities to choose"},
     OtherClass{"hunyuan_v1_moe", "norms of queries and keys after they are turned"},
     OtherClass{"phimoe", "sparsemixer, which chooses and weighs one expert after the other"},
     OtherClass{"minimax", "residuals of normed rows and lightning attention"},
@@ -36,9 +32,11 @@ constexpr std::array kOtherClasses{
 }  // namespace
 
 std::span<const PublishedClass> published_classes() {
-  static const std::array all{classes::mixtral(),  classes::qwen2_moe(),  classes::qwen3_moe(),
-                              classes::glm4_moe(), classes::dots1(),      classes::gpt_oss(),
-                              classes::olmoe(),    classes::minimax_m2(), classes::granitemoe()};
+  static const std::array all{classes::mixtral(),   classes::qwen2_moe(),   classes::qwen3_moe(),
+                              classes::glm4_moe(),  classes::deepseek_v2(), classes::deepseek_v3(),
+                              classes::kimi_k2(),   classes::dots1(),       classes::gpt_oss(),
+                              classes::olmoe(),     classes::minimax_m2(),  classes::ernie4_5_moe(),
+                              classes::granitemoe()};
   return all;
 }
 

@@ -8,8 +8,12 @@ namespace moe::classes {
 PublishedClass mixtral();
 PublishedClass qwen2_moe();
 PublishedClass qwen3_moe();
+PublishedClass deepseek_v2();
+PublishedClass deepseek_v3();
+PublishedClass kimi_k2();
 PublishedClass glm4_moe();
 PublishedClass dots1();
+PublishedClass ernie4_5_moe();
 PublishedClass gpt_oss();
 PublishedClass olmoe();
 PublishedClass minimax_m2();

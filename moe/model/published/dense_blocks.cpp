@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "moe/model/published/parts.h"
+#include "moe/model/published/repeated_part.h"
 
 namespace moe {
 namespace {
@@ -16,7 +17,7 @@ void read_listed(const Config& config, const PublishedClass&, Model& model) {
       dense[static_cast<std::size_t>(block)] = true;
     }
   }
-  parts::set_dense_blocks(model, dense, config, "mlp_only_layers");
+  parts::set_dense_blocks(model, dense);
 }
 
 void write_listed(const Model& model, const PublishedClass&, Json& config) {
@@ -30,8 +31,7 @@ void write_listed(const Model& model, const PublishedClass&, Json& config) {
 
 }  // namespace
 
-void parts::set_dense_blocks(Model& model, const std::vector<bool>& dense, const Config& config,
-                             std::string_view key) {
+void parts::set_dense_blocks(Model& model, const std::vector<bool>& dense) {
   for (model.dense_blocks = 0; model.dense_blocks < model.blocks; ++model.dense_blocks) {
     const int others = model.blocks - model.dense_blocks;
     for (model.moe_every = 1; model.moe_every <= others; ++model.moe_every) {
@@ -42,7 +42,11 @@ void parts::set_dense_blocks(Model& model, const std::vector<bool>& dense, const
       if (is_alike) return;
     }
   }
-  config.root().refuse(key, "expected some first layers, and of the others all but every n-th");
+  model.dense_blocks = 0;
+  model.moe_every = 1;
+  std::string pattern;
+  for (const bool is_dense : dense) pattern += is_dense ? 'd' : 'e';
+  set_declared(model, "block_pattern", std::string_view(repeated_part(pattern)));
 }
 
 const ConfigPart parts::listed_dense_blocks{read_listed, write_listed};

@@ -36,11 +36,11 @@ void read_best_of_groups(const Config& config, const PublishedClass&, Model& mod
                                    model.expert_groups, model.experts, kBest));
 }
 
-void write_nothing(const Model&, const PublishedClass&, Json&) {}
-
 }  // namespace
 
+void parts::write_nothing(const Model&, const PublishedClass&, Json&) {}
+
 const ConfigPart parts::gated_shared_width{read_gated_shared_width, write_gated_shared_width};
-const ConfigPart parts::best_of_groups{read_best_of_groups, write_nothing};
+const ConfigPart parts::best_of_groups{read_best_of_groups, parts::write_nothing};
 
 }  // namespace moe

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "moe/errors.h"
+#include "moe/model/attention_keys.h"
 #include "moe/model/model_json.h"
 #include "moe/model/published/config_text.h"
 #include "moe/model/published/read_config.h"
@@ -24,13 +27,25 @@ bool has_same_blocks(const Model& a, const Model& b) {
   return true;
 }
 
+bool is_of_blocks(std::string_view key) {
+  return key == "dense_blocks" || key == "moe_every" || key == "block_pattern";
+}
+
+/// True of numbers that were written in another way, and read again.
+bool is_rounded(const Model& a, const Model& b) {
+  constexpr double kRounding = 1e-12;
+  const double first = attention_scale(a), second = attention_scale(b);
+  return first > 0 && std::abs(first - second) <= kRounding * first;
+}
+
 /// Keys that differ where nothing does, or where weights make up for it.
 bool is_alike(const KeyDifference& difference, const Model& model, const ConfiguredModel& back) {
   if (difference.kind == KeyKind::training || difference.table == "training") return true;
   if (difference.key == "d_hidden") return blocks_with_experts(model) == model.blocks;
-  if (difference.key == "dense_blocks" || difference.key == "moe_every") {
+  if (is_of_blocks(difference.key)) {
     return has_same_blocks(model, back.model);
   }
+  if (difference.key == "attention_scale") return is_rounded(model, back.model);
   // The bias of attention's output must be zero: counterparts().
   if (difference.key == "attention_biases") {
     return difference.first == "\"all\"" && difference.second == "\"qkv\"";

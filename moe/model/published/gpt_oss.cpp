@@ -38,6 +38,7 @@ PublishedClass classes::gpt_oss() {
           .angles = R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
                         "truncate": false, "original_max_position_embeddings": 4096})",
           .windows = Windows::alternating,
+          .window = 128,
           .positions = 131072,
           .tensors = &kGptOssTensors};
 }

@@ -37,6 +37,11 @@ constexpr std::array kGraniteExpected{
     ExpectedKey{"logits_scaling", 1.0, "a divisor of logits"}};
 const std::array kGraniteParts{ConfigPart{read_attention_multiplier, write_attention_multiplier}};
 
+constexpr TensorNames kGraniteTensors{.mixture = "block_sparse_moe.",
+                                      .router = "router.layer.",
+                                      .experts = ExpertTensors::stacked,
+                                      .output_bias = true};
+
 }  // namespace
 
 PublishedClass classes::granitemoe() {
@@ -46,7 +51,8 @@ PublishedClass classes::granitemoe() {
           .fixed = kGraniteFixed,
           .parts = kGraniteParts,
           .expected = kGraniteExpected,
-          .positions = 2048};
+          .positions = 2048,
+          .tensors = &kGraniteTensors};
 }
 
 }  // namespace moe

@@ -39,6 +39,14 @@ constexpr std::array kMinimaxM2Expected{
     ExpectedKey{"qk_norm_type", "per_layer", "another norm of queries and keys"},
     ExpectedKey{"shared_intermediate_size", 0, "shared experts"},
     ExpectedKey{"use_routing_bias", true, "a router without a bias"}};
+/// Another word for a part of each head that turns.
+void read_rotary_dim(const Config& config, const PublishedClass&, Model& model) {
+  const std::int64_t columns = config.integer("rotary_dim", 0, 1);
+  if (columns == 0 || config.given("partial_rotary_factor")) return;
+  set_declared(model, "rotary_columns", columns);
+}
+const std::array kMinimaxM2Parts{ConfigPart{read_rotary_dim, parts::write_nothing}};
+
 constexpr TensorNames kMinimaxM2Tensors{.mixture = "block_sparse_moe.",
                                         .network = {"w1", "w3", "w2"},
                                         .router_bias = "e_score_correction_bias"};
@@ -61,6 +69,7 @@ PublishedClass classes::minimax_m2() {
           .architecture = "MiniMaxM2ForCausalLM",
           .keys = kMinimaxM2Keys,
           .fixed = kMinimaxM2Fixed,
+          .parts = kMinimaxM2Parts,
           .expected = kMinimaxM2Expected,
           .rotary_base = 5e6,
           .positions = 196608,

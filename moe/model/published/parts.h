@@ -17,8 +17,20 @@ extern const ConfigPart gated_shared_width;
 /// A router that looks for the two best experts of each group.
 extern const ConfigPart best_of_groups;
 
-/// Divides the blocks as `dense` says. Throws InputError at `key` where no keys of a model do.
-void set_dense_blocks(Model& model, const std::vector<bool>& dense, const Config& config,
-                      std::string_view key);
+/// Latent attention as DeepSeek has it: `kv_lora_rank`, `q_lora_rank`, `qk_nope_head_dim`,
+/// `qk_rope_head_dim`, `v_head_dim`
+extern const ConfigPart latent_attention;
+
+/// For parts that no key of config.json needs.
+void write_nothing(const Model& model, const PublishedClass& of, Json& config);
+
+/// Divides the blocks as `dense` says: some first ones and of the others all but every n-th, or by a
+/// block_pattern.
+void set_dense_blocks(Model& model, const std::vector<bool>& dense);
+
+/// The object that says the angles; none where the file has none.
+std::optional<InputObject> rope_of(const Config& config);
+/// What YaRN multiplies turned columns by, for angles that are `factor` times slower.
+double yarn_magnitude(double factor, double weight = 1);
 
 }  // namespace moe::parts

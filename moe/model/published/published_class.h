@@ -75,7 +75,10 @@ struct PublishedClass {
   double turned_share = 1;         ///< of a head's columns
   std::string_view angles = "{}";  ///< `rope_parameters` where the file has none
   Windows windows = Windows::none;
-  std::int64_t positions = 0;            ///< `max_position_embeddings` where the file has none
+  std::int64_t window = 0;     ///< `sliding_window` where the file has none
+  std::int64_t positions = 0;  ///< `max_position_embeddings` where the file has none
+  /// The library counts what is added to scores among parameters.
+  bool counts_router_bias = false;
   const TensorNames* tensors = nullptr;  ///< none: parameters are neither read nor written
 };
 

@@ -39,6 +39,7 @@ PublishedClass classes::qwen2_moe() {
           .keys = kQwen2Keys,
           .parts = kQwen2Parts,
           .windows = Windows::listed_if_used,
+          .window = 4096,
           .positions = 32768,
           .tensors = &kQwen2Tensors};
 }
@@ -50,6 +51,7 @@ PublishedClass classes::qwen3_moe() {
           .fixed = kQwen3Fixed,
           .parts = kQwen3Parts,
           .windows = Windows::all_if_used,
+          .window = 4096,
           .positions = 32768,
           .tensors = &kQwen3Tensors};
 }

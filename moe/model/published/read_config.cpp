@@ -91,10 +91,17 @@ void read_one(const Config& config, const ConfigKey& key, Model& model,
     }
     return;
   }
-  if (config.is_null(key.theirs)) return;  // as the library's None: the default here
+  const bool is_required = ours.presence != Presence::optional;
+  if (config.is_null(key.theirs)) {  // as the library's None: the default here
+    if (is_required) config.root().member(key.theirs).fail(range_text(ours.range));
+    return;
+  }
   Declared fallback = key.fallback;
   if (!key.words.front().empty()) fallback = key.words[std::get<bool>(key.fallback) ? 1 : 0];
-  if (std::holds_alternative<std::monostate>(fallback)) return;
+  if (std::holds_alternative<std::monostate>(fallback)) {
+    if (is_required) config.root().refuse(key.theirs, "is missing");
+    return;
+  }
   set_declared(model, key.ours, fallback);
   assumed.push_back(fmt::format("{} = {}", key.theirs, value_text(ours.get(ours, model))));
 }
@@ -184,9 +191,10 @@ ConfiguredModel read_config_text(std::string_view text, const std::string& name,
                          fmt::format("expected at least sequence_length = {}, got {}",
                                      model.sequence_length, positions));
   }
+  configured.remarks = remarks_on(config);
   configured.left_aside = keys_left_aside(config, of);
   configured.read = config.read();
-  configured.remarks = remarks_on(config);
+  model = load_model(model, name, {});  // all keys go together
   if (!assumed.empty()) {
     configured.remarks.push_back(
         fmt::format("not in the file, and as the class has them: {}", fmt::join(assumed, ", ")));

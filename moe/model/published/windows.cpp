@@ -5,10 +5,12 @@
 
 #include "moe/model/attention_keys.h"
 #include "moe/model/published/parts.h"
+#include "moe/model/published/repeated_part.h"
 
 namespace moe {
 namespace {
 
+constexpr const char* kWindow = "sliding_window";
 constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
 
 bool is_listed(Windows windows) {
@@ -56,18 +58,6 @@ std::string pattern_of_class(const Config& config, const PublishedClass& of, con
   return pattern;
 }
 
-/// The shortest text that is repeated in it.
-std::string repeated_part(const std::string& pattern) {
-  for (std::size_t length = 1; length < pattern.size(); ++length) {
-    bool is_repeated = true;
-    for (std::size_t i = length; i < pattern.size() && is_repeated; ++i) {
-      is_repeated = pattern[i] == pattern[i % length];
-    }
-    if (is_repeated) return pattern.substr(0, length);
-  }
-  return pattern;
-}
-
 void read_windows(const Config& config, const PublishedClass& of, Model& model) {
   std::string pattern = listed_pattern(config, model);
   if (of.windows == Windows::none) {
@@ -77,9 +67,9 @@ void read_windows(const Config& config, const PublishedClass& of, Model& model) 
     }
     return;
   }
-  const auto window = config.given("sliding_window");
+  const std::int64_t missing = config.is_null(kWindow) ? 0 : of.window,
+                     tokens = config.integer(kWindow, missing);
   const bool is_used = !has_switch(of.windows) || config.flag("use_sliding_window", false);
-  const std::int64_t tokens = window ? window->integer(0) : 0;
   if (!is_used || tokens == 0) return;
   if (!is_listed(of.windows)) {
     pattern = "s";
@@ -101,8 +91,8 @@ void write_windows(const Model& model, const PublishedClass& of, Json& config) {
     window = std::max(window, tokens);
   }
   if (has_switch(of.windows)) config["use_sliding_window"] = window > 0;
-  config["sliding_window"] = nullptr;
-  if (window > 0) config["sliding_window"] = window;
+  config[kWindow] = nullptr;
+  if (window > 0) config[kWindow] = window;
   if (is_listed(of.windows)) config["layer_types"] = types;
 }
 

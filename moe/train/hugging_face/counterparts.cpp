@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "moe/errors.h"
 #include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/published/tensor_names.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -50,30 +53,108 @@ class List {
   }
 
   void add_attention(const std::string& theirs, const std::string& ours) {
-    const std::int64_t width = model_.d_model, of_head = head_width(model_),
-                       query_width = of_head * model_.heads,
-                       key_width = of_head * key_value_heads(model_);
-    const AttentionBiases biases = attention_biases(model_);
-    std::int64_t first = 0;
-    const auto add_part = [&](const std::string& name, std::int64_t columns) {
-      add({theirs + name + ".weight", {columns, width}, ours + "qkv.weight", true, first});
-      if (biases.qkv) {
-        add({theirs + name + ".bias", {columns}, ours + "qkv.bias", false, first});
-      }
-      first += columns;
-    };
-    add_part("q_proj", query_width);
-    add_part("k_proj", key_width);
-    add_part("v_proj", key_width);
-    add_query_key_norms(theirs, ours, query_width, key_width);
+    const std::int64_t width = model_.d_model, value_columns = value_width(model_) * model_.heads;
+    if (latent_attention(model_).rank > 0) {
+      add_latents(theirs, ours);
+    } else {
+      add_queries_keys_values(theirs, ours);
+    }
     if (has_attention_sinks(model_)) add({theirs + "sinks", {model_.heads}, ours + "sinks"});
-    add({theirs + "o_proj.weight", {width, query_width}, ours + "output.weight", true});
-    if (!biases.output) return;
+    add({theirs + "o_proj.weight", {width, value_columns}, ours + "output.weight", true});
+    if (!attention_biases(model_).output) return;
     if (names_.output_bias) {
       add({theirs + "o_proj.bias", {width}, ours + "output.bias"});
     } else {
       list_.zeros.push_back(ours + "output.bias");
     }
+  }
+
+  void add_queries_keys_values(const std::string& theirs, const std::string& ours) {
+    const std::int64_t width = model_.d_model, of_head = head_width(model_),
+                       query_width = of_head * model_.heads,
+                       key_width = of_head * key_value_heads(model_);
+    std::int64_t first = 0;
+    const auto add_part = [&](const std::string& name, std::int64_t columns, bool turns) {
+      TheirPart part;
+      if (turns && names_.neighbours_turn) {
+        part = {0, columns, width, 0, 1, turned_rows(columns / of_head, of_head, 0)};
+      }
+      add({theirs + name + ".weight", {columns, width}, ours + "qkv.weight", true, first, 1, part});
+      if (attention_biases(model_).qkv) {
+        add({theirs + name + ".bias", {columns}, ours + "qkv.bias", false, first});
+      }
+      first += columns;
+    };
+    add_part("q_proj", query_width, true);
+    add_part("k_proj", key_width, true);
+    add_part("v_proj", key_width, false);
+    add_query_key_norms(theirs, ours, query_width, key_width);
+  }
+
+  /// Where heads of so many columns there have each of ours: those that turn come first here. There
+  /// `before` others stand before them, and the two that turn together are neighbours.
+  std::vector<std::int64_t> turned_rows(std::int64_t heads, std::int64_t of_head,
+                                        std::int64_t before) const {
+    const std::int64_t angles = rotary_angles(model_).columns,
+                       turned = angles > 0 ? std::min(angles, of_head) : of_head;
+    std::vector<std::int64_t> rows;
+    for (std::int64_t head = 0; head < heads; ++head) {
+      for (std::int64_t column = 0; column < of_head; ++column) {
+        const std::int64_t half = turned / 2;
+        std::int64_t there = column - turned;
+        if (column < turned) {
+          there = before + 2 * (column % half) + column / half;
+        } else if (column >= turned + before) {
+          there = column;
+        }
+        rows.push_back(head * of_head + there);
+      }
+    }
+    return rows;
+  }
+
+  /// Latent attention as DeepSeek names it. Its keys' compressed rows and the columns that turn are
+  /// one product there.
+  void add_latents(const std::string& theirs, const std::string& ours) {
+    const std::int64_t width = model_.d_model, of_head = head_width(model_),
+                       turned = rotary_angles(model_).columns, unturned = of_head - turned,
+                       queries = of_head * model_.heads;
+    const LatentAttention latent = latent_attention(model_);
+    std::string name = "q_proj.weight";
+    std::int64_t inputs = width;
+    if (latent.query_rank > 0) {
+      name = "q_b_proj.weight";
+      inputs = latent.query_rank;
+      add({theirs + "q_a_proj.weight", {inputs, width}, ours + "query_down.weight", true});
+      add({theirs + "q_a_layernorm.weight", {inputs}, ours + "query_down_norm.scale"});
+    }
+    add({theirs + name,
+         {queries, inputs},
+         ours + "query_up.weight",
+         true,
+         0,
+         1,
+         {0, queries, inputs, 0, 1, turned_rows(model_.heads, of_head, unturned)}});
+    const std::vector<std::int64_t> both{latent.rank + turned, width};
+    add({theirs + "kv_a_proj_with_mqa.weight",
+         both,
+         ours + "latent_down.weight",
+         true,
+         0,
+         1,
+         {0, latent.rank, width}});
+    add({theirs + "kv_a_proj_with_mqa.weight",
+         both,
+         ours + "shared_key.weight",
+         true,
+         0,
+         1,
+         {latent.rank, turned, width, 0, 1, turned_rows(1, turned, 0)}});
+    add({theirs + "kv_a_layernorm.weight", {latent.rank}, ours + "latent_down_norm.scale"});
+    add({theirs + "kv_b_proj.weight",
+         {(unturned + value_width(model_)) * key_value_heads(model_), latent.rank},
+         ours + "latent_up.weight",
+         true});
   }
 
   void add_query_key_norms(const std::string& theirs, const std::string& ours,
@@ -104,6 +185,8 @@ class List {
     if (model_.gate_bias) add({router + "bias", {experts}, ours + "gate.bias"});
     if (names_.experts == ExpertTensors::interleaved) {
       add_interleaved_experts(theirs + "experts.", ours + "experts.");
+    } else if (names_.experts == ExpertTensors::stacked) {
+      add_stacked_experts(theirs, ours + "experts.");
     } else {
       for (int expert = 0; expert < model_.experts; ++expert) {
         add_network(fmt::format("{}experts.{}.", theirs, expert), ours + "experts.",
@@ -121,7 +204,9 @@ class List {
       add_shared_experts(theirs + std::string(names_.shared), ours, 1);
     }
     if (!names_.router_bias.empty()) {
-      add({theirs + std::string(names_.router_bias), {experts}, ours + "gate.expert_bias"});
+      std::vector<std::int64_t> shape{experts};
+      if (names_.router_bias_is_row) shape.insert(shape.begin(), 1);
+      add({theirs + std::string(names_.router_bias), shape, ours + "gate.expert_bias"});
     }
   }
 
@@ -150,6 +235,32 @@ class List {
     add_all("gate_up_proj_bias", {experts, 2 * hidden}, 1, hidden, {"gate.bias", "up.bias"});
     add_all("down_proj", {experts, hidden, width}, hidden, width, {"down.weight"});
     add_all("down_proj_bias", {experts, width}, 1, width, {"down.bias"});
+  }
+
+  /// Each expert's rows of tensors that have all of them.
+  void add_stacked_experts(const std::string& theirs, const std::string& ours) {
+    const std::int64_t width = model_.d_model, hidden = expert_hidden(model_),
+                       experts = model_.experts;
+    for (std::int64_t expert = 0; expert < experts; ++expert) {
+      for (const auto& [part, half] : {std::pair{"gate", 0}, std::pair{"up", 1}}) {
+        add({theirs + "input_linear.weight",
+             {experts, 2 * hidden, width},
+             fmt::format("{}{}.weight.{}", ours, part, expert),
+             true,
+             0,
+             1,
+             {(2 * expert + half) * hidden, hidden, width}});
+      }
+    }
+    for (std::int64_t expert = 0; expert < experts; ++expert) {
+      add({theirs + "output_linear.weight",
+           {experts, width, hidden},
+           fmt::format("{}down.weight.{}", ours, expert),
+           true,
+           0,
+           1,
+           {expert * width, width, hidden}});
+    }
   }
 
   void add_shared_experts(const std::string& theirs, const std::string& ours, double factor) {

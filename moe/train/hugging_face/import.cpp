@@ -358,7 +358,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   for (const MadeTensor& tensor : tensors) index.file_of[tensor.name] = shard_file(0);
   std::filesystem::rename(unfinished.path() / kModelFile, report.model_file);
   complete(directory, index);
-  report.parameters = learnt_parameters(program);
+  report.parameters = count_parameters(program, configured.of->counts_router_bias);
   return report;
 }
 

@@ -35,6 +35,9 @@ GateInputs golden_inputs(const nlohmann::json& expected, Drop drop, DType dtype)
   if (expected.contains("temperature")) {
     model.own["gate_temperature"] = expected["temperature"].get<double>();
   }
+  if (expected.contains("adjusted_scores")) {
+    model.own["adjusted_scores"] = expected["adjusted_scores"].get<std::string>();
+  }
   model.sequence_length = 2;
   model.global_batch = file["tokens"].get<std::int64_t>() / model.sequence_length;
   model.seed = file["seed"];

@@ -1,29 +1,36 @@
-#include "moe/train/hugging_face/family.h"
+#include "moe/model/published/fitting_class.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 
-#include "moe/train/hugging_face/config.h"
+#include "moe/model/published/config_text.h"
+#include "moe/model/published/read_config.h"
 #include "tests/moe/train/hugging_face/golden_folders.h"
 
-namespace moe::hugging_face_family_test {
+namespace moe::fitting_class_test {
 namespace {
 
 using namespace golden_folders;
 using ::testing::HasSubstr;
+
+const PublishedClass* named(std::string_view name) {
+  for (const PublishedClass& of : published_classes()) {
+    if (of.name == name) return &of;
+  }
+  throw std::runtime_error(std::string(name));
+}
 
 /// A model that is a Mixtral but for what `change` does.
 template <class Change>
 std::string refusal_after(const Change& change) {
   Model model = read_config(kGolden / "mixtral", base_model()).model;
   change(model);
-  return refusal([&] { fitting_family(model, Family::mixtral); });
+  return refusal([&] { fitting_class(model, named("mixtral")); });
 }
 
-TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
+TEST(FittingClass, RefusesModelsThatHaveNoCounterpart) {
   EXPECT_EQ(refusal_after([](Model&) {}), "nothing is refused");
   EXPECT_EQ(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
             "nothing is refused");
@@ -40,8 +47,8 @@ TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
   EXPECT_THAT(
       refusal_after([](Model& model) { model.own["attention_biases"] = std::string("all"); }),
       HasSubstr("attention_biases = \"all\" (expected \"none\")"));
-  EXPECT_THAT(refusal_after([](Model& model) { model.choices = 1; }),
-              HasSubstr("choices = 1 (expected 2 or more)"));
+  EXPECT_THAT(refusal_after([](Model& model) { model.normalize_weights = false; }),
+              HasSubstr("normalize_weights = false (expected true)"));
   EXPECT_THAT(refusal_after([](Model& model) { model.shared_experts = 1; }),
               HasSubstr("shared_experts = 1 (expected 0)"));
   EXPECT_THAT(refusal_after([](Model& model) { model.dense_blocks = 1; }),
@@ -52,18 +59,18 @@ TEST(HuggingFaceFamily, RefusesModelsThatHaveNoCounterpart) {
               HasSubstr("hooks.before_dispatch = \"round_bf16\" (expected no such hook)"));
 
   Model adjusted = read_config(kGolden / "glm4_moe", base_model()).model;
-  EXPECT_EQ(fitting_family(adjusted, std::nullopt), Family::glm4_moe);
-  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::qwen2_moe); }),
+  EXPECT_EQ(fitting_class(adjusted, nullptr).name, "glm4_moe");
+  EXPECT_THAT(refusal([&] { fitting_class(adjusted, named("qwen2_moe")); }),
               HasSubstr("qwen2_moe has no gate = \"bias_adjusted\" (expected \"softmax\")"));
   adjusted.gate = "sigmoid";
-  EXPECT_THAT(refusal([&] { fitting_family(adjusted, Family::glm4_moe); }),
+  EXPECT_THAT(refusal([&] { fitting_class(adjusted, named("glm4_moe")); }),
               HasSubstr("glm4_moe has no gate = \"sigmoid\" (expected \"bias_adjusted\")"));
 
   Model neither = base_model();
   EXPECT_THAT(
-      refusal([&] { fitting_family(neither, std::nullopt); }),
+      refusal([&] { fitting_class(neither, nullptr); }),
       ::testing::AllOf(HasSubstr("mixtral has no norm"), HasSubstr("qwen2_moe has no norm")));
 }
 
 }  // namespace
-}  // namespace moe::hugging_face_family_test
+}  // namespace moe::fitting_class_test

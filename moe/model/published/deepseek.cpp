@@ -1,0 +1,108 @@
+#include <nlohmann/json.hpp>
+
+#include "moe/model/published/adjusted_sizes.h"
+#include "moe/model/published/classes.h"
+#include "moe/model/published/tensor_names.h"
+
+namespace moe {
+namespace {
+
+constexpr std::array<ConfigKey, 6> latent_sizes(const CommonSizes& sizes) {
+  return {{{"vocab_size", "vocabulary", sizes.vocabulary},
+           {"hidden_size", "d_model", sizes.width},
+           {"num_hidden_layers", "blocks", sizes.blocks},
+           {"num_attention_heads", "heads", sizes.heads},
+           {"rms_norm_eps", "norm_epsilon", sizes.norm_epsilon},
+           {"tie_word_embeddings", "head", sizes.tied_head, {"untied", "tied"}}}};
+}
+
+constexpr auto kV3Keys =
+    joined(latent_sizes({.vocabulary = 129280, .width = 7168, .blocks = 61, .heads = 128}),
+           adjusted_sizes({.dense_width = 18432,
+                           .expert_width = 2048,
+                           .dense_blocks = 3,
+                           .experts = 256,
+                           .choices = 8,
+                           .shared = 1,
+                           .normalize_weights = true,
+                           .factor = 2.5,
+                           .groups = 8,
+                           .best_groups = 4}));
+constexpr std::array kV3Expected{
+    ExpectedKey{"scoring_func", "sigmoid", "another score of experts"},
+    ExpectedKey{"topk_method", "noaux_tc", "another choice of experts"},
+    ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"},
+    ExpectedKey{"rope_interleave", true, "columns that turn by halves in the parameters"}};
+const std::array kV3Parts{parts::latent_attention, parts::best_of_groups};
+
+/// transformers has no norm_topk_prob of this class: it never divides weights by their sum.
+constexpr auto kV2Keys =
+    joined(latent_sizes({.vocabulary = 102400, .width = 4096, .blocks = 32, .heads = 32}),
+           std::array<ConfigKey, 7>{{{"intermediate_size", "d_hidden", 11008},
+                                     {"moe_intermediate_size", "d_expert", 1407},
+                                     {"n_routed_experts", "experts", 64, {}, "num_experts"},
+                                     {"num_experts_per_tok", "choices"},
+                                     {"n_shared_experts", "shared_experts", 2},
+                                     {"first_k_dense_replace", "dense_blocks", 0},
+                                     {"routed_scaling_factor", "weight_factor", 1.0}}});
+constexpr std::array kV2Fixed{FixedKey{"normalize_weights", false}};
+constexpr std::array kV2Expected{
+    ExpectedKey{"scoring_func", "softmax", "another score of experts"},
+    ExpectedKey{"norm_topk_prob", false, "what transformers computes then: it divides nothing"},
+    ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"}};
+
+constexpr std::string_view kGreedy = "greedy", kLimited = "group_limited_greedy";
+
+void read_choice(const Config& config, const PublishedClass&, Model& model) {
+  const auto groups = config.given("n_group"), best = config.given("topk_group");
+  const auto method = config.given("topk_method");
+  if (!method || method->one_of({kGreedy, kLimited}) == 0) return;  // whatever groups there are
+  if (groups) set_declared(model, "expert_groups", groups->integer(1));
+  if (best) set_declared(model, "best_groups", best->integer(1));
+}
+
+void write_choice(const Model& model, const PublishedClass&, Json& config) {
+  config["n_group"] = model.expert_groups;
+  config["topk_group"] = best_groups(model);
+  config["topk_method"] = best_groups(model) == model.expert_groups ? kGreedy : kLimited;
+  config["norm_topk_prob"] = false;
+}
+
+const std::array kV2Parts{parts::latent_attention, ConfigPart{read_choice, write_choice}};
+
+constexpr TensorNames kV2Tensors{.shared = "shared_experts."};
+constexpr TensorNames kV3Tensors{.shared = "shared_experts.",
+                                 .router_bias = "gate.e_score_correction_bias"};
+
+}  // namespace
+
+PublishedClass classes::deepseek_v3() {
+  return {.name = "deepseek_v3",
+          .architecture = "DeepseekV3ForCausalLM",
+          .keys = kV3Keys,
+          .fixed = kAdjustedFixed,
+          .parts = kV3Parts,
+          .expected = kV3Expected,
+          .positions = 4096,
+          .tensors = &kV3Tensors};
+}
+
+/// The files of Kimi-K2 say another type, and mean this class.
+PublishedClass classes::kimi_k2() {
+  PublishedClass of = deepseek_v3();
+  of.name = "kimi_k2";
+  return of;
+}
+
+PublishedClass classes::deepseek_v2() {
+  return {.name = "deepseek_v2",
+          .architecture = "DeepseekV2ForCausalLM",
+          .keys = kV2Keys,
+          .fixed = kV2Fixed,
+          .parts = kV2Parts,
+          .expected = kV2Expected,
+          .positions = 2048,
+          .tensors = &kV2Tensors};
+}
+
+}  // namespace moe

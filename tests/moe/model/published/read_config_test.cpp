@@ -1,0 +1,306 @@
+#include "moe/model/published/read_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "moe/errors.h"
+#include "moe/model/attention_keys.h"
+#include "moe/model/latent_keys.h"
+#include "moe/model/model_json.h"
+#include "moe/model/model_toml.h"
+#include "moe/model/published/config_text.h"
+#include "moe/model/published/fitting_class.h"
+#include "moe/model/rotary_keys.h"
+#include "tests/moe/train/hugging_face/golden_folders.h"
+
+namespace moe::read_config_test {
+namespace {
+
+using namespace golden_folders;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// A small config.json of the class, with the keys in `more` (", \"key\": value").
+std::string small(const std::string& type, const std::string& more) {
+  return R"({"model_type": ")" + type +
+         R"(", "vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 4,
+            "num_attention_heads": 2, "num_key_value_heads": 2, "num_experts_per_tok": 2)" +
+         more + "}";
+}
+ConfiguredModel read(const std::string& type, const std::string& more = "") {
+  return read_config_text(small(type, more), "c.json", base_model());
+}
+std::string refused(const std::string& type, const std::string& more) {
+  return refusal([&] { read(type, more); });
+}
+
+/// Of each class, what makes it small, and uses keys of its own.
+const std::vector<std::pair<std::string, std::string>>& small_classes() {
+  static const std::vector<std::pair<std::string, std::string>> all{
+      {"mixtral", R"(, "intermediate_size": 6, "num_local_experts": 3, "sliding_window": 3)"},
+      {"qwen2_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 3,
+           "shared_expert_intermediate_size": 8, "mlp_only_layers": [0, 1, 3],
+           "use_sliding_window": true, "sliding_window": 3, "layer_types": ["full_attention",
+           "full_attention", "sliding_attention", "sliding_attention"])"},
+      {"qwen3_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 3, "head_dim": 6,
+           "norm_topk_prob": true, "attention_bias": true,
+           "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                            "original_max_position_embeddings": 16})"},
+      {"glm4_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
+           "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5, "use_qk_norm": true,
+           "head_dim": 12, "partial_rotary_factor": 0.3333)"},
+      {"dots1",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
+           "n_shared_experts": 2, "sliding_window": 3, "max_window_layers": 1)"},
+      {"gpt_oss", R"(, "intermediate_size": 6, "num_local_experts": 3, "sliding_window": 3)"},
+      {"olmoe",
+       R"(, "intermediate_size": 6, "num_experts": 3, "norm_topk_prob": true,
+           "rope_scaling": {"type": "linear", "factor": 2})"},
+      {"minimax_m2",
+       R"(, "intermediate_size": 6, "num_local_experts": 3,
+           "head_dim": 8, "rotary_dim": 4)"},
+      {"granitemoe",
+       R"(, "intermediate_size": 6, "num_local_experts": 3, "attention_multiplier": 0.25,
+           "rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
+                            "high_freq_factor": 4, "original_max_position_embeddings": 32})"},
+      {"ernie4_5_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "moe_num_experts": 3,
+           "moe_layer_interval": 2)"},
+      {"deepseek_v2",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
+           "q_lora_rank": null, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
+           "v_head_dim": 3, "topk_method": "group_limited_greedy", "n_group": 4,
+           "topk_group": 2)"},
+      {"deepseek_v3",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 16,
+           "q_lora_rank": 5, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
+           "v_head_dim": 3,
+           "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
+                            "original_max_position_embeddings": 4096})"}};
+  return all;
+}
+
+/// A class as its golden folders and its own declaration say it is written and read again.
+TEST(ReadConfig, OfEveryClassIsAWholeModelThatIsWrittenAndReadAgain) {
+  for (const auto& [type, more] : small_classes()) {
+    SCOPED_TRACE(type);
+    const ConfiguredModel configured = read(type, more);
+    EXPECT_EQ(configured.of->name, type);
+    const Model& model = configured.model;
+    const auto unmatched = unmatched_key(model, *configured.of);
+    EXPECT_FALSE(unmatched) << unmatched->key << ", " << unmatched->expected;
+    Model other = model;
+    other.experts += 8;
+    EXPECT_NE(config_text(other, *configured.of), config_text(model, *configured.of));
+  }
+}
+
+TEST(ReadConfig, EveryClassHasASmallOne) {
+  std::vector<std::string> tested{"kimi_k2"};
+  for (const auto& [type, more] : small_classes()) tested.push_back(type);
+  for (const std::string_view name : names_of_classes()) {
+    EXPECT_THAT(tested, Contains(std::string(name)));
+  }
+}
+
+TEST(ReadConfig, SaysWhatAClassHasWhereTheFileHasNothing) {
+  const ConfiguredModel oss = read("gpt_oss");
+  EXPECT_EQ(oss.model.expert, "gpt_oss");
+  EXPECT_EQ(head_width(oss.model), 64);
+  EXPECT_EQ(attention_window(oss.model, 0), 128);
+  EXPECT_EQ(attention_window(oss.model, 1), 0);
+  EXPECT_TRUE(has_attention_sinks(oss.model));
+  const RotaryAngles angles = rotary_angles(oss.model);
+  EXPECT_EQ(angles.scaling, AngleScaling::yarn);
+  EXPECT_EQ(angles.base, 150000);
+  EXPECT_FALSE(angles.whole_pairs);
+  EXPECT_NEAR(angles.magnitude, 1.3465735902799727, 1e-15);  // 0.1 ln 32 + 1
+  EXPECT_THAT(oss.remarks, Contains(HasSubstr("as the class has them: head_dim = 64")));
+  EXPECT_EQ(rotary_angles(read("glm4_moe", R"(, "head_dim": 128)").model).columns, 64);
+}
+
+TEST(ReadConfig, LatentAttentionScalesScoresByYarn) {
+  const Model model = read("deepseek_v3", small_classes().back().second).model;
+  EXPECT_EQ(head_width(model), 6);
+  EXPECT_EQ(rotary_angles(model).columns, 2);
+  EXPECT_EQ(latent_attention(model).query_rank, 5);
+  EXPECT_EQ(value_width(model), 3);
+  const double magnitude = 0.1 * std::log(40) + 1;
+  EXPECT_NEAR(attention_scale(model), magnitude * magnitude / std::sqrt(6), 1e-15);
+  EXPECT_EQ(rotary_angles(model).magnitude, 1);
+}
+
+TEST(ReadConfig, TakesAKeyByEitherOfItsNames) {
+  EXPECT_EQ(read("qwen3_moe", R"(, "num_local_experts": 5)").model.experts, 5);
+  EXPECT_THAT(refused("qwen3_moe", R"(, "num_local_experts": 5, "num_experts": 4)"),
+              HasSubstr("num_local_experts: expected the value of num_experts, got 5"));
+}
+
+TEST(ReadConfig, RefusesWhatThereIsNoKeyForByNameAndValue) {
+  EXPECT_THAT(
+      refused("granitemoe", R"(, "residual_multiplier": 0.22)"),
+      HasSubstr("c.json:2: residual_multiplier: expected 1: there is no key for a factor of "
+                "what blocks add, got 0.22"));
+  EXPECT_THAT(refused("olmoe", R"(, "clip_qkv": 8)"),
+              HasSubstr("clip_qkv: expected null: there is no key for limits of queries"));
+  EXPECT_THAT(refused("gpt_oss", R"(, "swiglu_limit": 6)"), HasSubstr("expected 7"));
+  EXPECT_THAT(refused("phimoe", ""), HasSubstr("model_type: \"phimoe\" needs sparsemixer"));
+  EXPECT_THAT(refused("deepseek_v3", R"(, "rope_interleave": false)"),
+              HasSubstr("rope_interleave: expected true"));
+  EXPECT_THAT(refused("deepseek_v2", R"(, "norm_topk_prob": true)"),
+              HasSubstr("norm_topk_prob: expected false"));
+  EXPECT_THAT(refused("mixtral", R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
+              HasSubstr("rope_type: expected one of \"default\", \"linear\", \"llama3\", "
+                        "\"yarn\", got \"dynamic\""));
+  EXPECT_THAT(refused("glm4_moe", R"(, "sliding_window": 8)"),
+              HasSubstr("sliding_window: expected null: glm4_moe has no windows"));
+  EXPECT_THAT(refused("qwen2_moe", R"(, "use_sliding_window": true)"),
+              HasSubstr("layer_types: is missing"));
+  EXPECT_THAT(refused("dots1", ""), HasSubstr("n_routed_experts: is missing"));
+}
+
+TEST(ReadConfig, StandsBelowSettingsAsAModelFileDoes) {
+  const Scratch scratch;
+  const auto folder = scratch.root / "some-model";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / kConfigFile) << small("qwen3_moe", R"(, "torch_dtype": "float32")");
+  const Model model = load_model(find_input(folder.string(), "experiments/models"),
+                                 {"training.global_batch=3", "moe.experts=5"});
+  EXPECT_EQ(model.name, "some-model");
+  EXPECT_EQ(model.experts, 5);
+  EXPECT_EQ(model.global_batch, 3);
+  EXPECT_EQ(model.sequence_length, 4096);
+  EXPECT_EQ(model.dtype, DType::f32);
+  EXPECT_FALSE(model.capacity_factor);
+  EXPECT_THAT(refusal([&] { load_model(folder, {"moe.choices=200"}); }),
+              HasSubstr("choices: expected at most experts = 128, got 200"));
+  EXPECT_THAT(refusal([&] { load_model(folder, {"training.momentum=0.5"}); }),
+              HasSubstr("optimizer = \"adamw\" has none"));
+}
+
+TEST(ReadConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
+  const Scratch scratch;
+  const auto refusal_of = [&](const char* golden, const std::string& key,
+                              const nlohmann::json& value) {
+    nlohmann::json config = json_of(kGolden / golden / kConfigFile);
+    config[key] = value;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    return refusal([&] { read_config(scratch.root, base_model()); });
+  };
+  EXPECT_EQ(refusal_of("mixtral", "attention_dropout", 0.5), "nothing is refused");
+  EXPECT_EQ(refusal_of("mixtral", "sliding_window", 8), "nothing is refused");
+  EXPECT_THAT(refusal_of("mixtral", "model_type", "llama"),
+              HasSubstr("model_type: expected one of \"mixtral\", \"qwen2_moe\", "));
+  EXPECT_THAT(refusal_of("mixtral", "hidden_act", "gelu"),
+              HasSubstr("experts of another activation"));
+  EXPECT_EQ(refusal_of("mixtral", "head_dim", 8), "nothing is refused");
+  EXPECT_THAT(refusal_of("mixtral", "rope_scaling", {{"rope_type", "yarn"}}),
+              HasSubstr("rope_scaling: stands beside rope_parameters"));
+  EXPECT_THAT(refusal_of("mixtral", "max_position_embeddings", 4),
+              HasSubstr("max_position_embeddings: expected at least sequence_length = 8, got 4"));
+  EXPECT_THAT(refusal_of("qwen2_moe", "shared_expert_intermediate_size", 7),
+              HasSubstr("expected a multiple of moe_intermediate_size = 4, got 7"));
+  EXPECT_EQ(refusal_of("qwen2_moe", "mlp_only_layers", {1}), "nothing is refused");
+  EXPECT_EQ(refusal_of("glm4_moe", "rope_theta", 1e4), "nothing is refused");
+  EXPECT_EQ(refusal_of("glm4_moe", "routed_scaling_factor", 2.5), "nothing is refused");
+  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 4),
+              HasSubstr("n_group: 4 groups of 4 experts: the router looks for the 2 best"));
+
+  EXPECT_THAT(refusal_of("mixtral", "rope_theta", 5e5),
+              HasSubstr("rope_parameters.rope_theta: expected rope_theta = 500000, as it is "
+                        "outside, got 1000"));
+  EXPECT_THAT(refusal_of("mixtral", "architectures", {"MixtralForSequenceClassification"}),
+              HasSubstr("architectures[0]: expected \"MixtralForCausalLM\", got"));
+  EXPECT_THAT(refusal_of("mixtral", "attention_bias", true),
+              HasSubstr("attention_bias: expected no such key: nothing here reads it, and it may "
+                        "change what is computed, got true"));
+  EXPECT_EQ(refusal_of("mixtral", "attention_bias", false), "nothing is refused");
+  EXPECT_THAT(refusal_of("qwen2_moe", "residual_multiplier", 0.5),
+              HasSubstr("residual_multiplier: expected no such key: nothing here reads it, and it "
+                        "may change what is computed, got 0.5"));
+  EXPECT_EQ(refusal_of("qwen2_moe", "residual_multiplier", nullptr), "nothing is refused");
+}
+
+TEST(ReadConfig, ReadsAnglesByKindOfLayerAndNeverTheirDefault) {
+  const Scratch scratch;
+  const auto base_with = [&](const nlohmann::json& rope) {
+    nlohmann::json config = json_of(kGolden / "mixtral" / kConfigFile);
+    config["rope_parameters"] = rope;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    return read_config(scratch.root, base_model()).model.rotary_base;
+  };
+  const nlohmann::json plain{{"rope_type", "default"}, {"rope_theta", 777.0}};
+  const nlohmann::json scaled{{"rope_type", "longrope"}, {"rope_theta", 777.0}};
+  EXPECT_EQ(base_with(plain), 777);
+  EXPECT_EQ(base_with({{"full_attention", plain}}), 777);
+  EXPECT_THAT(refusal([&] {
+                base_with({{"full_attention", scaled}});
+              }),
+              HasSubstr("rope_parameters.full_attention.rope_type: expected one of"));
+  EXPECT_THAT(refusal([&] {
+                base_with({{"full_attention", plain}, {"sliding_attention", plain}});
+              }),
+              HasSubstr("rope_parameters.sliding_attention: expected no such key"));
+  EXPECT_THAT(refusal([&] {
+                base_with({{"sliding_attention", plain}});
+              }),
+              HasSubstr("rope_parameters.sliding_attention: expected no such key"));
+}
+
+TEST(ReadConfig, ReadsNumbersThatOnlyPythonWrites) {
+  const Scratch scratch;
+  std::string text = read_file(kGolden / "mixtral" / kConfigFile);
+  const auto with = [&](const std::string& key, const std::string& number) {
+    const std::size_t at = text.find("\"" + key + "\": ") + key.size() + 4;
+    std::string other = text;
+    other.replace(at, text.find_first_of(",\n", at) - at, number);
+    std::ofstream(scratch.root / kConfigFile) << other;
+    return refusal([&] { read_config(scratch.root, base_model()); });
+  };
+  EXPECT_EQ(with("router_jitter_noise", "NaN"), "nothing is refused");
+  EXPECT_EQ(with("router_aux_loss_coef", "-Infinity"), "nothing is refused");
+  EXPECT_THAT(with("rms_norm_eps", "Infinity"),
+              HasSubstr("rms_norm_eps: expected a number above 0, got inf"));
+  EXPECT_THAT(with("rms_norm_eps", "Nan"), HasSubstr("not JSON"));
+}
+
+TEST(ReadConfig, TellsTheKeysThatItLeavesAside) {
+  const ConfiguredModel configured = read_config(kGolden / "mixtral", base_model());
+  EXPECT_THAT(configured.left_aside,
+              ::testing::IsSupersetOf({"router_aux_loss_coef", "transformers_version"}));
+  EXPECT_THAT(configured.read, ::testing::IsSupersetOf({"hidden_size", "rope_parameters"}));
+  EXPECT_THAT(read("mixtral", R"(, "auto_map": {"AutoModel": "a.B"})").remarks,
+              Contains(HasSubstr("auto_map names code of the model's own")));
+}
+
+TEST(ReadConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
+  const Scratch scratch;
+  nlohmann::json config = json_of(kGolden / "qwen2_moe" / kConfigFile);
+  const auto blocks_with = [&](int step, const std::vector<int>& dense) {
+    config["num_hidden_layers"] = 7;
+    config.erase("layer_types");
+    config["decoder_sparse_step"] = step;
+    config["mlp_only_layers"] = dense;
+    std::ofstream(scratch.root / kConfigFile) << config.dump(2);
+    const Model model = read_config(scratch.root, base_model()).model;
+    std::vector<int> with;
+    for (int block = 0; block < model.blocks; ++block) {
+      if (has_experts(model, block)) with.push_back(block);
+    }
+    return with;
+  };
+  EXPECT_THAT(blocks_with(2, {}), ::testing::ElementsAre(1, 3, 5));
+  EXPECT_THAT(blocks_with(1, {0, 1, 3, 5}), ::testing::ElementsAre(2, 4, 6));
+  EXPECT_THAT(blocks_with(3, {2}), ::testing::ElementsAre(5));
+  EXPECT_THAT(blocks_with(1, {1, 2, 5}), ::testing::ElementsAre(0, 3, 4, 6));
+}
+
+}  // namespace
+}  // namespace moe::read_config_test
