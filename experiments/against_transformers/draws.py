@@ -6,7 +6,6 @@ What it refuses is counted by class and key.
 
 import argparse
 import collections
-import copy
 import json
 import pathlib
 import random
@@ -253,10 +252,10 @@ def drawn_model(kind, seed, eager):
     return keys, model, dtype
 
 
-def save(model, dtype, folder, seed):
-    """As a file, or as several with an index. A copy is narrowed: that of angles would stay so."""
-    size = random.Random(seed).choice(("1GB", "100KB"))
-    copy.deepcopy(model).to(dtype).save_pretrained(folder, max_shard_size=size)
+def saved(model, dtype, folder, seed, eager):
+    """Writes a file, or several with an index, and gives what transformers reads from them: config.json may say less."""
+    model.to(dtype).save_pretrained(folder, max_shard_size=random.Random(seed).choice(("1GB", "100KB")))
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **eager).eval()
 
 
 def refused_key(said):
@@ -289,7 +288,7 @@ def compare_draw(arguments, kind, number, eager):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         keys, model, dtype = drawn_model(kind, seed, eager)
-        save(model, dtype, scratch / "theirs", seed)
+        model = saved(model, dtype, scratch / "theirs", seed, eager)
         done = subprocess.run([arguments.moe_train, "import", scratch / "theirs", "--model", HERE / "base.toml", "--set",
                                "training.precision=f64", "--checkpoint", scratch / "ours", "--quiet"], capture_output=True,
                               text=True, check=False)
