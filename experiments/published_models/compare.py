@@ -22,7 +22,8 @@ def imported(path, folder):
     if done.returncode != 2:
         sys.exit(f"published_models: {' '.join(map(str, command))}: exit code {done.returncode}\n{said}")
     refusal = re.sub(r"^moe-train: \S*json:\d+: ", "", said.splitlines()[-1])
-    return None, re.sub(r": expected one of (\"\w+\", )+\"\w+\"", "", refusal).replace("|", "\\|")
+    refusal = re.sub(r": expected one of (\"\w+\", )+\"\w+\"", "", refusal)
+    return None, refusal.replace("model_type, got", "model_type: no class that is read:").replace("|", "\\|")
 
 
 def main():

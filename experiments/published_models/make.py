@@ -39,14 +39,14 @@ def write_default(name):
 
 
 def counted(path):
-    """The name of the class, and how many numbers it trains: a tied head once, and no bias that corrects a router's choice, which
-    classes have as a buffer or as a parameter without a gradient."""
+    """The name of the class, and the size of its parameters, a tied head once. Biases that correct a router's choice are among them
+    only where the class says so (ERNIE)."""
     keys = json.loads(path.read_text())
     kind = keys.pop("model_type")
     config = transformers.CONFIG_MAPPING[SAME_CLASS.get(kind, kind)](**keys)
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
-    return type(model).__name__, sum(value.numel() for value in model.parameters() if value.requires_grad)
+    return type(model).__name__, sum(value.numel() for value in model.parameters())
 
 
 def main():
