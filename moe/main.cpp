@@ -25,6 +25,7 @@
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/measured_plan.h"
 #include "tuner/scenario/plan_in_training.h"
+#include "tuner/scenario/shipped.h"
 
 namespace {
 
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
                "moe-train");
   moe::TrainArguments arguments;
   moe::declare(app, arguments);
-  moe::declare_lists(app, {tuner::planner_list()});
+  moe::declare_lists(app, {tuner::planner_list()}, tuner::model_list);
   const auto work = [&] {
     arguments.ranks = moe::ranks_of(arguments.ranks, arguments.launcher.hostfile,
                                     arguments.in_process, arguments.device);

@@ -64,6 +64,11 @@ std::string bytes(double value) {
   return std::abs(value) < 1024 ? fmt::format("{} B", value) : scaled(value, 1024, units);
 }
 
+std::string count(double value) {
+  static constexpr std::array units{"", "thousand", "million", "billion", "trillion"};
+  return std::abs(value) < 1000 ? fmt::format("{}", value) : scaled(value, 1000, units);
+}
+
 std::string human(std::string_view column, double value) {
   static constexpr std::array rates{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
   static constexpr std::array work{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
@@ -73,6 +78,7 @@ std::string human(std::string_view column, double value) {
   if (ends_with(column, "flops_per_s")) return scaled(value, 1000, speed);
   if (column == "flops" || ends_with(column, "_flops")) return scaled(value, 1000, work);
   if (column == "bytes" || ends_with(column, "_bytes")) return bytes(value);
+  if (ends_with(column, "parameters")) return count(value);
   if (ends_with(column, "_at")) return instant(value);
   if (ends_with(column, "prediction_error") || ends_with(column, "relative_residual") ||
       ends_with(column, "_share") || column == "regret" || column == "within_deviation") {
@@ -167,7 +173,8 @@ std::string format_cell(std::string_view column, const Cell& cell, std::string_v
   if (const auto* text = std::get_if<std::string>(&cell)) return shorten(*text);
   const auto* integer = std::get_if<std::int64_t>(&cell);
   if (integer == nullptr) return "-";
-  const bool has_unit = column == "bytes" || ends_with(column, "bytes") || ends_with(column, "_s");
+  const bool has_unit = column == "bytes" || ends_with(column, "bytes") || ends_with(column, "_s") ||
+                        ends_with(column, "parameters");
   return has_unit ? human(column, static_cast<double>(*integer)) : fmt::format("{}", *integer);
 }
 

@@ -60,6 +60,12 @@ int do_export(const Arguments& arguments) {
   return 0;
 }
 
+std::string amounts_of(const ImportProgress& done) {
+  return fmt::format("{} read, {} written in {}", db::format_cell("bytes", done.bytes_read),
+                     db::format_cell("bytes", done.bytes_written),
+                     db::format_cell("duration_s", done.duration_s));
+}
+
 Model base_model(const Arguments& arguments) {
   return load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
 }
@@ -111,12 +117,17 @@ int do_import(const Arguments& arguments) {
                     "--checkpoint DIR and --model for parameters too",
                     arguments.folder.string()));
   }
-  const ImportReport report = import_parameters(
-      {arguments.folder, base_model(arguments), arguments.checkpoint, arguments.settings});
+  ImportOptions from{arguments.folder, base_model(arguments), arguments.checkpoint,
+                     arguments.settings};
+  from.progress = [](const ImportProgress& one) {
+    spdlog::info("{} of {} files of the checkpoint are complete, {}: {}", one.files, one.of_files,
+                 db::format_cell("bytes", one.bytes_complete), amounts_of(one));
+  };
+  const ImportReport report = import_parameters(from);
   for (const std::string& remark : report.remarks) spdlog::info(remark);
-  spdlog::info("{}: class {}, {} parameters; train with --model {} --checkpoint {} --resume",
+  spdlog::info("{}: class {}, {} parameters, {}; train with --model {} --checkpoint {} --resume",
                arguments.folder.string(), report.of->name, report.parameters,
-               report.model_file.string(), arguments.checkpoint.string());
+               amounts_of(report.done), report.model_file.string(), arguments.checkpoint.string());
   return 0;
 }
 

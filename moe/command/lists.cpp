@@ -14,7 +14,8 @@
 namespace moe {
 namespace {
 
-constexpr std::string_view kKeys = "keys";
+/// What is printed by name alone.
+constexpr std::string_view kKeys = "keys", kModels = "models";
 
 Listing decisions() {
   Listing listing{"decisions", {}};
@@ -28,19 +29,24 @@ Listing decisions() {
 
 }  // namespace
 
-void declare_lists(CLI::App& app, std::vector<Listing> more) {
+void declare_lists(CLI::App& app, std::vector<Listing> more, std::function<Listing()> models) {
   std::vector<Listing> lists = listings_of_model();
   lists.push_back(decisions());
   std::move(more.begin(), more.end(), std::back_inserter(lists));
   std::vector<std::string> names;
   for (const Listing& list : lists) names.push_back(list.title);
   names.emplace_back(kKeys);
+  names.emplace_back(kModels);
 
-  const auto print = [lists](const std::string& name) {
-    const std::vector<Listing> asked = name == kKeys ? listings_of_keys() : lists;
-    for (const Listing& list : asked) {
-      if (name.empty() || name == kKeys || name == list.title) std::cout << to_text(list);
-    }
+  const auto asked = [lists, models = std::move(models)](const std::string& name) {
+    if (name == kKeys) return listings_of_keys();
+    if (name == kModels) return std::vector<Listing>{models()};
+    std::vector<Listing> found = lists;
+    std::erase_if(found, [&](const Listing& list) { return !name.empty() && name != list.title; });
+    return found;
+  };
+  const auto print = [asked](const std::string& name) {
+    for (const Listing& list : asked(name)) std::cout << to_text(list);
     throw CLI::Success();
   };
   app.add_option_function<std::string>(

@@ -17,8 +17,9 @@ struct AttentionShape {
   using Real = Wide<Stored>;
   static constexpr bool kNarrows = !std::is_same_v<Stored, Real>;
 
-  std::int64_t heads, key_value_heads, sharing, length, sequences, head_width;
-  std::int64_t width, row;  ///< elements of a row of y and of qkv
+  std::int64_t heads, key_value_heads, sharing, length, sequences;
+  std::int64_t head_width, value_width;
+  std::int64_t queries, width, row;  ///< elements of a row of q, of y and of qkv
   AttentionScratch scratch;
   std::int64_t scratch_stride;  ///< elements of the scratch from head to head of k and v
   Real scale;
@@ -27,9 +28,10 @@ struct AttentionShape {
   template <class Exec, class Op>
   static AttentionShape of(const Exec&, const Op& op, const View& qkv, const View& scratch) {
     const std::int64_t heads = op.heads, key_value_heads = op.key_value_heads,
-                       length = op.sequence_length, parts = heads + 2 * key_value_heads;
-    if (heads < 1 || key_value_heads < 1 || heads % key_value_heads != 0 || length < 1 ||
-        qkv.columns % parts != 0 || qkv.rows % length != 0) {
+                       length = op.sequence_length;
+    const HeadWidths widths =
+        head_widths(qkv.columns, heads, key_value_heads, op.value_width, "attention");
+    if (heads % key_value_heads != 0 || length < 1 || qkv.rows % length != 0) {
       throw std::logic_error("attention: " + std::to_string(qkv.rows) + " tokens of " +
                              std::to_string(qkv.columns) + " columns in sequences of " +
                              std::to_string(length) + ", " + std::to_string(heads) + " heads and " +
@@ -37,9 +39,8 @@ struct AttentionShape {
     }
     constexpr AttentionTile tile = Exec::kAttentionTile;
     static_assert(tile.keys % tile.queries == 0);
-    const std::int64_t head_width = qkv.columns / parts;
-    const auto needed = AttentionScratch::of(tile, length, head_width, kNarrows,
-                                             std::is_same_v<Op, AttentionGradient>);
+    const auto needed =
+        AttentionScratch::of(tile, length, widths, kNarrows, std::is_same_v<Op, AttentionGradient>);
     if (scratch.rows < key_value_heads || scratch.columns < needed.elements) {
       throw std::logic_error("attention: a scratch of " + std::to_string(scratch.rows) + " x " +
                              std::to_string(scratch.columns) + " elements, needed are " +
@@ -51,13 +52,15 @@ struct AttentionShape {
             heads / key_value_heads,
             length,
             qkv.rows / length,
-            head_width,
-            heads * head_width,
+            widths.keys,
+            widths.values,
+            heads * widths.keys,
+            heads * widths.values,
             qkv.columns,
             needed,
             scratch.columns,
             op.scale > 0 ? static_cast<Real>(op.scale)
-                         : Real(1) / std::sqrt(static_cast<Real>(head_width)),
+                         : Real(1) / std::sqrt(static_cast<Real>(widths.keys)),
             op.window > 0 ? op.window : length};
   }
 
@@ -72,8 +75,8 @@ struct AttentionShape {
   TileRows tile(std::int64_t begin, std::int64_t first_key) const {
     const std::int64_t queries = smaller(scratch.tile.queries, length - begin);
     const std::int64_t keys = smaller(scratch.tile.keys, begin + queries - first_key);
-    return {begin,   queries,    first_key,         keys,  scratch.row, scratch_stride, length,
-            sharing, head_width, first_tile(begin), window};
+    return {begin,   queries,     first_key,         keys,  scratch.row, scratch_stride, length,
+            sharing, value_width, first_tile(begin), window};
   }
   /// Of a query of a head of a sequence, in log_sum_exp.
   std::int64_t statistic_at(std::int64_t sequence, std::int64_t head, std::int64_t query) const {
@@ -91,20 +94,23 @@ struct AttentionShape {
       return scratch_of_head + which * scratch.gradients;
     }
   }
-  /// The sums of a block of queries: `target` itself where it is stored in the wide type.
-  RowSums<Real> query_sums(Real* scratch_of_head, Stored* target, std::int64_t target_row) const {
+  /// The sums of a block of queries, `of_head` columns of each: `target` itself where it is stored in
+  /// the wide type.
+  RowSums<Real> query_sums(Real* scratch_of_head, Stored* target, std::int64_t target_row,
+                           std::int64_t of_head) const {
     if constexpr (kNarrows) {
-      return {scratch_of_head + scratch.query_sums, head_width, scratch_stride};
+      return {scratch_of_head + scratch.query_sums, of_head, scratch_stride};
     } else {
-      return {target, target_row, sharing * head_width};
+      return {target, target_row, sharing * of_head};
     }
   }
-  /// Scores of a tile, or the same product of gradients: [queries, W] by [keys, W], transposed.
+  /// Scores of a tile, or the same product of gradients: [queries, of_head] by [keys, of_head],
+  /// transposed.
   Gemm<Stored, Real> scores(const TileRows& t, const Stored* a, std::int64_t lda, const Stored* b,
-                            Real* c, std::int64_t batch) const {
+                            std::int64_t of_head, Real* c, std::int64_t batch) const {
     return {.m = t.queries,
             .n = t.keys,
-            .k = head_width,
+            .k = of_head,
             .a = a,
             .lda = lda,
             .b = b + t.first_key * row,
@@ -113,15 +119,16 @@ struct AttentionShape {
             .c = c,
             .ldc = scratch.row,
             .batch = batch,
-            .stride_a = sharing * head_width,
-            .stride_b = head_width,
+            .stride_a = sharing * of_head,
+            .stride_b = of_head,
             .stride_c = scratch_stride};
   }
   /// Adds a tile times k or v to sums of its queries; the first tile overwrites them.
   Gemm<Stored, Real> sums_of_queries(const TileRows& t, const Stored* a, const Stored* b,
-                                     const RowSums<Real>& c, std::int64_t batch) const {
+                                     std::int64_t of_head, const RowSums<Real>& c,
+                                     std::int64_t batch) const {
     return {.m = t.queries,
-            .n = head_width,
+            .n = of_head,
             .k = t.keys,
             .a = a,
             .lda = scratch.row,
@@ -132,15 +139,15 @@ struct AttentionShape {
             .accumulate = t.first_key > t.first_tile,
             .batch = batch,
             .stride_a = stride_of_stored(),
-            .stride_b = head_width,
+            .stride_b = of_head,
             .stride_c = c.stride};
   }
   /// Adds a tile, transposed, times q or dy to sums of its keys, or overwrites them.
   Gemm<Stored, Real> sums_of_keys(const TileRows& t, const Stored* a, const Stored* b,
-                                  std::int64_t ldb, const RowSums<Real>& c, bool accumulate,
-                                  std::int64_t batch) const {
+                                  std::int64_t ldb, std::int64_t of_head, const RowSums<Real>& c,
+                                  bool accumulate, std::int64_t batch) const {
     return {.m = t.keys,
-            .n = head_width,
+            .n = of_head,
             .k = t.queries,
             .a = a,
             .lda = scratch.row,
@@ -152,36 +159,42 @@ struct AttentionShape {
             .accumulate = accumulate,
             .batch = batch,
             .stride_a = stride_of_stored(),
-            .stride_b = sharing * head_width,
+            .stride_b = sharing * of_head,
             .stride_c = c.stride};
   }
-  /// The sums of all keys (0) or values (1), as query_sums().
-  RowSums<Real> key_sums(Real* scratch_of_head, Stored* target, int which) const {
+  /// The sums of all keys, as query_sums().
+  RowSums<Real> key_sums(Real* scratch_of_head, Stored* target) const {
     if constexpr (kNarrows) {
-      return {scratch_of_head + scratch.key_sums + which * head_width, 2 * head_width,
-              scratch_stride};
+      return {scratch_of_head + scratch.key_sums, head_width, scratch_stride};
     } else {
       return {target, row, head_width};
     }
   }
-  /// Rounds query_sums() and key_sums() to their targets, where they are not there already.
-  template <class Exec>
-  void store_query_sums(Exec& exec, const Real* scratch_of_head, std::int64_t queries, Stored* to,
-                        std::int64_t to_row, std::int64_t batch) const {
+  /// The sums of all values.
+  RowSums<Real> value_sums(Real* scratch_of_head, Stored* target) const {
     if constexpr (kNarrows) {
-      exec.rows(batch * queries, head_width,
-                StoreSumsBody<Stored>{scratch_of_head + scratch.query_sums, scratch_stride, queries,
-                                      head_width, 1, to, to_row, sharing * head_width, 0});
+      return {scratch_of_head + scratch.key_sums + length * head_width, value_width,
+              scratch_stride};
+    } else {
+      return {target, row, value_width};
+    }
+  }
+  /// Rounds these sums to their targets, where they are not there already.
+  template <class Exec>
+  void store_query_sums(Exec& exec, const RowSums<Real>& sums, std::int64_t count, Stored* to,
+                        std::int64_t to_row, std::int64_t of_head, std::int64_t batch) const {
+    if constexpr (kNarrows) {
+      exec.rows(batch * count, of_head,
+                StoreSumsBody<Stored>{sums.base, sums.stride, count, of_head, to, to_row,
+                                      sharing * of_head});
     }
   }
   template <class Exec>
-  void store_key_sums(Exec& exec, const Real* scratch_of_head, Stored* keys,
+  void store_key_sums(Exec& exec, const RowSums<Real>& sums, Stored* to, std::int64_t of_head,
                       std::int64_t batch) const {
     if constexpr (kNarrows) {
-      exec.rows(batch * length, 2 * head_width,
-                StoreSumsBody<Stored>{scratch_of_head + scratch.key_sums, scratch_stride, length,
-                                      head_width, 2, keys, row, head_width,
-                                      key_value_heads * head_width});
+      exec.rows(batch * length, of_head,
+                StoreSumsBody<Stored>{sums.base, sums.stride, length, of_head, to, row, of_head});
     }
   }
   /// Elements from head to head of stored_tile().
@@ -206,25 +219,26 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
     Stored* p = s.stored_tile(scores, 0);
     for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
       const Stored* tokens = qkv + sequence * s.length * s.row;
-      const Stored* k = tokens + s.width + shared * s.head_width;
-      const Stored* v = k + s.key_value_heads * s.head_width;
+      const Stored* keys = tokens + s.queries;
+      const Stored* k = keys + shared * s.head_width;
+      const Stored* v = keys + s.key_value_heads * s.head_width + shared * s.value_width;
       for (std::int64_t begin = 0; begin < s.length; begin += s.scratch.tile.queries) {
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
           const std::int64_t token = sequence * s.length + begin;
-          Stored* out = y + token * s.width + head * s.head_width;
-          const RowSums<Real> sums = s.query_sums(scores, out, s.width);
+          Stored* out = y + token * s.width + head * s.value_width;
+          const RowSums<Real> sums = s.query_sums(scores, out, s.width, s.value_width);
           TileRows tile = s.tile(begin);
           for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
                tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
-            part.gemm(s.scores(tile, tokens + begin * s.row + head * s.head_width, s.row, k, scores,
-                               batch));
+            part.gemm(s.scores(tile, tokens + begin * s.row + head * s.head_width, s.row, k,
+                               s.head_width, scores, batch));
             part.rows(batch * tile.queries, tile.keys,
                       TileSoftmaxBody<Stored>{
                           tile, scores, p, log_sum_exp + s.statistic_at(sequence, head, begin),
                           sums, s.scale, sinks == nullptr ? nullptr : sinks + head});
-            part.gemm(s.sums_of_queries(tile, p, v, sums, batch));
+            part.gemm(s.sums_of_queries(tile, p, v, s.value_width, sums, batch));
           }
-          s.store_query_sums(part, scores, tile.queries, out, s.width, batch);
+          s.store_query_sums(part, sums, tile.queries, out, s.width, s.value_width, batch);
         }
       }
     }
@@ -248,24 +262,25 @@ struct AttentionGradientBlock {
   void launch_on(Exec& exec, std::int64_t begin, std::int64_t fresh_end, std::int64_t batch) const {
     Real *scores = scratch, *gradients = scratch + s.scratch.gradients;
     Stored *p = s.stored_tile(scratch, 0), *ds = s.stored_tile(scratch, 1);
-    const RowSums<Real> query_sums = s.query_sums(scratch, dq, s.row);
-    const std::int64_t stride = s.sharing * s.head_width;
+    const std::int64_t of_keys = s.head_width, of_values = s.value_width;
+    const RowSums<Real> query_sums = s.query_sums(scratch, dq, s.row, of_keys);
+    const std::int64_t stride = s.sharing * of_values;
     TileRows tile = s.tile(begin);
     for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
          tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
       const bool first = tile.first_key < fresh_end;
-      exec.gemm(s.scores(tile, q, s.row, k, scores, batch));
-      exec.gemm(s.scores(tile, dy, s.width, v, gradients, batch));
+      exec.gemm(s.scores(tile, q, s.row, k, of_keys, scores, batch));
+      exec.gemm(s.scores(tile, dy, s.width, v, of_values, gradients, batch));
       exec.rows(
           batch * tile.queries, tile.keys,
           TileSoftmaxGradientBody<Stored>{tile, scores, gradients, p, ds, log_sum_exp,
                                           RowSums<const Stored>{dy, s.width, stride},
                                           RowSums<const Stored>{y, s.width, stride}, s.scale});
-      exec.gemm(s.sums_of_keys(tile, p, dy, s.width, dv, !first, batch));
-      exec.gemm(s.sums_of_queries(tile, ds, k, query_sums, batch));
-      exec.gemm(s.sums_of_keys(tile, ds, q, s.row, dk, !first, batch));
+      exec.gemm(s.sums_of_keys(tile, p, dy, s.width, of_values, dv, !first, batch));
+      exec.gemm(s.sums_of_queries(tile, ds, k, of_keys, query_sums, batch));
+      exec.gemm(s.sums_of_keys(tile, ds, q, s.row, of_keys, dk, !first, batch));
     }
-    s.store_query_sums(exec, scratch, tile.queries, dq, s.row, batch);
+    s.store_query_sums(exec, query_sums, tile.queries, dq, s.row, of_keys, batch);
   }
 };
 
@@ -287,22 +302,23 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
     Real* of_head = scratch + shared * s.scratch_stride;
     for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
       const std::int64_t first = sequence * s.length * s.row;
-      const std::int64_t keys_at = first + s.width + shared * s.head_width;
-      const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
-      const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at, 0),
-                          dv = s.key_sums(of_head, d_qkv + values_at, 1);
+      const std::int64_t keys_at = first + s.queries + shared * s.head_width;
+      const std::int64_t values_at =
+          first + s.queries + s.key_value_heads * s.head_width + shared * s.value_width;
+      const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at),
+                          dv = s.value_sums(of_head, d_qkv + values_at);
       const std::int64_t block = s.scratch.tile.queries, last = (s.length - 1) / block * block;
       for (std::int64_t begin = last; begin >= 0; begin -= block) {
         const std::int64_t token = sequence * s.length + begin;
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
-          const std::int64_t column = head * s.head_width;
+          const std::int64_t column = head * s.head_width, y_column = head * s.value_width;
           const AttentionGradientBlock<Stored> of_block{
               s,
               qkv + token * s.row + column,
               qkv + keys_at,
               qkv + values_at,
-              y + token * s.width + column,
-              dy + token * s.width + column,
+              y + token * s.width + y_column,
+              dy + token * s.width + y_column,
               log_sum_exp + s.statistic_at(sequence, head, begin),
               of_head,
               d_qkv + token * s.row + column,
@@ -312,7 +328,8 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
           of_block.launch_on(part, begin, head == shared * s.sharing ? unseen : 0, batch);
         }
       }
-      s.store_key_sums(part, of_head, d_qkv + keys_at, batch);
+      s.store_key_sums(part, dk, d_qkv + keys_at, s.head_width, batch);
+      s.store_key_sums(part, dv, d_qkv + values_at, s.value_width, batch);
     }
   });
 }

@@ -16,7 +16,7 @@ struct TileRows {
   std::int64_t row, stride;      ///< elements from row to row of the tile, and from head to head
   std::int64_t length;           ///< of the sequence
   std::int64_t sharing;          ///< heads of q that share a head of k and v
-  std::int64_t head_width;
+  std::int64_t value_width;
   std::int64_t first_tile;  ///< the first key of the first tile that the block of queries sees
   std::int64_t window;      ///< keys that a query sees, itself among them
 
@@ -44,7 +44,7 @@ struct TileRows {
   }
 };
 
-/// Where the rows of a tile have their sums of head_width elements.
+/// Where the rows of a tile have their sums.
 template <class Real>
 struct RowSums {
   Real* base;
@@ -109,7 +109,7 @@ struct TileSoftmaxBody {
     team.for_each(tile.keys - seen, [=](std::int64_t i) { row[seen + i] = Stored(0); });
     if (!is_first) {
       Real* out = y.of(tile, r);
-      team.for_each(tile.head_width, [=](std::int64_t c) { out[c] *= keep; });
+      team.for_each(tile.value_width, [=](std::int64_t c) { out[c] *= keep; });
     }
   }
 };
@@ -139,8 +139,8 @@ struct TileSoftmaxGradientBody {
     Stored *p = probabilities + stored_at, *ds = score_gradients + stored_at;
     const Stored *row_dy = dy.of(tile, r), *row_y = y.of(tile, r);
     const Real factor = scale, logarithm = log_sum_exp[tile.statistic_at(r)];
-    const Real dot =
-        team.sum(tile.head_width, [=](std::int64_t c) { return Real(row_dy[c]) * Real(row_y[c]); });
+    const Real dot = team.sum(tile.value_width,
+                              [=](std::int64_t c) { return Real(row_dy[c]) * Real(row_y[c]); });
     team.for_each(unseen, [=](std::int64_t i) { p[i] = ds[i] = Stored(0); });
     team.for_each(seen - unseen, [=](std::int64_t from_first) {
       const std::int64_t i = unseen + from_first;
@@ -156,24 +156,22 @@ struct TileSoftmaxGradientBody {
   }
 };
 
-/// Rounds sums of several heads, one after the other in `sums`, [rows, groups of `width`] each, to
-/// where they are stored. A team per head and row.
+/// Rounds sums of several heads, one after the other in `sums`, [rows, width] each, to where they are
+/// stored. A team per head and row.
 template <class Stored>
 struct StoreSumsBody {
   const Wide<Stored>* sums;
   std::int64_t sums_stride;  ///< elements of `sums` from head to head
-  std::int64_t rows, width, groups;
+  std::int64_t rows, width;
   Stored* to;
-  std::int64_t row, stride, group;  ///< elements of `to` from row, head and group to the next
+  std::int64_t row, stride;  ///< elements of `to` from row and head to the next
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t i) const {
-    const std::int64_t size = width, head = i / rows, of_head = i - head * rows;
-    const Wide<Stored>* in = sums + head * sums_stride + of_head * groups * size;
+    const std::int64_t head = i / rows, of_head = i - head * rows;
+    const Wide<Stored>* in = sums + head * sums_stride + of_head * width;
     Stored* out = to + head * stride + of_head * row;
-    for (std::int64_t left = groups; left > 0; --left, in += size, out += group) {
-      team.for_each(size, [=](std::int64_t c) { out[c] = in[c]; });
-    }
+    team.for_each(width, [=](std::int64_t c) { out[c] = in[c]; });
   }
 };
 

@@ -23,6 +23,7 @@
 #include "moe/kernels/gated_silu.h"
 #include "moe/kernels/gradient_norm.h"
 #include "moe/kernels/jitter.h"
+#include "moe/kernels/join_heads.h"
 #include "moe/kernels/keep_best_groups.h"
 #include "moe/kernels/layer_norm.h"
 #include "moe/kernels/linear.h"

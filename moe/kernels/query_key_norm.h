@@ -118,7 +118,7 @@ inline void check(const QueryKeyGroups& groups, std::int64_t columns) {
   if (groups.query_groups > 0 && groups.key_groups > 0 &&
       groups.query_columns % groups.query_groups == 0 &&
       groups.key_columns % groups.key_groups == 0 &&
-      columns == groups.query_columns + 2 * groups.key_columns) {
+      columns > groups.query_columns + groups.key_columns) {
     return;
   }
   throw std::logic_error("query_key_norm: " + std::to_string(columns) + " columns, of them " +

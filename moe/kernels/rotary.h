@@ -12,6 +12,7 @@
 #include "moe/kernels/rotary_rate.h"
 #include "moe/kernels/view.h"
 #include "moe/kernels/wide_loads.h"
+#include "moe/ops/head_widths.h"
 
 namespace moe {
 
@@ -171,13 +172,12 @@ bool turn_by_angles(Exec& exec, const RotaryBody<Stored>& body) {
 template <class Stored, class Exec, class Kind>
 void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) {
   const View& qkv = bound.reads[0];
-  const std::int64_t parts = op.heads + 2 * std::int64_t{op.key_value_heads};
-  const std::int64_t head_width = qkv.columns / parts;
+  const std::int64_t head_width =
+      head_widths(qkv.columns, op.heads, op.key_value_heads, op.value_width, "rotary").keys;
   const std::int64_t turned = op.angles.columns > 0 ? op.angles.columns : head_width;
-  if (qkv.columns % parts != 0 || turned % 2 != 0 || turned > head_width) {
-    throw std::logic_error("rotary: " + std::to_string(qkv.columns) + " columns for " +
-                           std::to_string(parts) + " heads, of which " + std::to_string(turned) +
-                           " columns turn");
+  if (turned % 2 != 0 || turned > head_width) {
+    throw std::logic_error("rotary: heads of " + std::to_string(head_width) +
+                           " columns, of which " + std::to_string(turned) + " turn");
   }
   const std::int64_t length = op.sequence_length;
   const RotaryBody<Stored> body{data_of<Stored>(qkv),

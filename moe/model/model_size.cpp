@@ -7,8 +7,10 @@
 #include "moe/model/capacity.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
+#include "moe/model/latent_keys.h"
 #include "moe/model/limits.h"
 #include "moe/model/orders/orders.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -19,6 +21,32 @@ struct Routed {
   double masks = 0;  ///< elements of dispatch and combine mask
   GateSize gate;
 };
+
+/// What one layer of attention has between its norm and its output.
+struct Attended {
+  double parameters = 0;
+  double columns = 0;  ///< of activations of a token
+};
+
+Attended attended(const Model& model) {
+  const auto m = static_cast<double>(model.d_model),
+             of_head = static_cast<double>(head_width(model)),
+             of_value = static_cast<double>(value_width(model));
+  const double heads = model.heads, key_heads = key_value_heads(model);
+  const double queries = of_head * heads, keys = of_head * key_heads, values = of_value * key_heads,
+               output = of_value * heads, qkv = queries + keys + values;
+  const double normed = model.query_key_norm == QueryKeyNorms::none ? 0 : qkv;
+  const LatentAttention latent = latent_attention(model);
+  const double columns = qkv + output + normed + heads;
+  if (latent.rank == 0) return {m * (qkv + output), columns};
+  const auto rank = static_cast<double>(latent.rank),
+             query_rank = static_cast<double>(latent.query_rank),
+             turned = static_cast<double>(rotary_angles(model).columns);
+  const double made = keys - turned * key_heads + values;  // from the latent
+  return {m * (rank + turned + query_rank + output) + rank * made +
+              (query_rank > 0 ? query_rank : m) * queries,
+          columns + 2 * (rank + query_rank) + turned + queries + made};
+}
 
 Routed routed(const Model& model, std::int64_t parts) {
   const Gate& gate = gate_named(model.gate);
@@ -53,8 +81,7 @@ Routed routed(const Model& model, std::int64_t parts) {
 ModelSize model_size(const Model& model, std::int64_t parts) {
   const auto m = static_cast<double>(model.d_model), v = static_cast<double>(model.vocabulary);
   const auto length = static_cast<double>(model.sequence_length);
-  const auto of_head = static_cast<double>(head_width(model));
-  const double width = of_head * model.heads, key_width = of_head * key_value_heads(model);
+  const Attended attention = attended(model);
   const double products = expert_named(model.expert).facts.products;
   const double dense_hidden = products * static_cast<double>(model.d_hidden);
   const double hidden = products * static_cast<double>(expert_hidden(model));
@@ -65,13 +92,12 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
   ModelSize size;
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
-                    model.blocks * 2 * m * (width + key_width) + dense * m * dense_hidden +
+                    model.blocks * attention.parameters + dense * m * dense_hidden +
                     mixtures * (layer.gate.parameters + m * (experts + shared) * hidden +
                                 (model.shared_expert_gate ? m : 0));
-  // A token's row: logits; norms, residuals and projections, a statistic per head; what
-  // networks keep; scores of experts. For every copy of a token, what its expert keeps.
-  const double normed = model.query_key_norm == QueryKeyNorms::none ? 0 : width + 2 * key_width;
-  const double row = v + model.blocks * (4 * m + 2 * (width + key_width) + normed + model.heads) +
+  // A token's row: logits; norms, residuals and attention; what networks keep; scores of experts.
+  // For every copy of a token, what its expert keeps.
+  const double row = v + model.blocks * (4 * m + attention.columns) +
                      dense * (2 * m + dense_hidden) +
                      mixtures * (shared * hidden + layer.gate.activations_per_token);
   size.masks = mixtures * layer.masks;

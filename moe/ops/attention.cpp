@@ -18,20 +18,25 @@ std::int64_t tiles_of(std::int64_t length, std::int64_t window, AttentionTile ti
   return tiles;
 }
 
-/// Products of L x L by head width for every head of every sequence; causal: half of each. A GPU
-/// takes a tile of all heads of keys and values of a sequence in one batched product
+/// Products of L x L by the width of a head for every head of every sequence: `by_keys` by that of
+/// keys, `by_values` by that of values. Causal: half of each. A GPU takes a tile of all heads of keys and values of a sequence in one batched product
 /// (kernels/attention.h), and has a softmax beside the products. The scratch is not counted, since
 /// a tile stays in the cache.
 template <class Kind>
-Work attention_work(const OpSizes& s, const Use& attended, const Use& scratch, const Kind& kind,
-                    int products) {
+Work attention_work(const OpSizes& s, const Use& qkv, const Use& attended, const Use& scratch,
+                    const Kind& kind, int by_keys, int by_values) {
+  const HeadWidths widths =
+      head_widths(static_cast<std::int64_t>(s.columns(qkv)), kind.heads, kind.key_value_heads,
+                  kind.value_width, Kind::facts.name.data());
+  const int products = by_keys + by_values;
   const std::int64_t length = kind.sequence_length,
                      window = kind.window > 0 ? std::min(kind.window, length) : length;
   const auto sequences = static_cast<std::int64_t>(s.rows(attended)) / length;
   const auto w = static_cast<double>(window);
   const double twice_seen = 2 * w - w * w / static_cast<double>(length);  // on average
-  return {products * s.rows(attended) * twice_seen * s.columns(attended),
-          s.all_bytes() - s.bytes(scratch), 0,
+  const auto columns =
+      static_cast<double>(kind.heads * (by_keys * widths.keys + by_values * widths.values));
+  return {s.rows(attended) * twice_seen * columns, s.all_bytes() - s.bytes(scratch), 0,
           products * sequences * kind.heads * tiles_of(length, window, kCpuAttentionTile),
           (products + 1) * sequences * (kind.heads / kind.key_value_heads) *
               tiles_of(length, window, kGpuAttentionTile)};
@@ -40,7 +45,7 @@ Work attention_work(const OpSizes& s, const Use& attended, const Use& scratch, c
 }  // namespace
 
 AttentionScratch AttentionScratch::of(AttentionTile largest, std::int64_t length,
-                                      std::int64_t head_width, bool narrows, bool gradient) {
+                                      const HeadWidths& widths, bool narrows, bool gradient) {
   constexpr std::int64_t kAligned = 16;
   const AttentionTile tile{std::min(largest.queries, length), std::min(largest.keys, length)};
   const std::int64_t row = (tile.keys + kAligned - 1) / kAligned * kAligned;
@@ -49,15 +54,18 @@ AttentionScratch AttentionScratch::of(AttentionTile largest, std::int64_t length
   scratch.gradients = gradient ? elements : 0;
   scratch.stored = tiles * elements;
   scratch.query_sums = scratch.stored + (narrows ? tiles * elements / 2 : 0);
-  scratch.key_sums = scratch.query_sums + (narrows ? tile.queries * head_width : 0);
-  scratch.elements = scratch.key_sums + (narrows && gradient ? 2 * length * head_width : 0);
+  const std::int64_t of_queries = tile.queries * (gradient ? widths.keys : widths.values);
+  scratch.key_sums = scratch.query_sums + (narrows ? of_queries : 0);
+  scratch.elements =
+      scratch.key_sums + (narrows && gradient ? length * (widths.keys + widths.values) : 0);
   return scratch;
 }
 
 std::int64_t fused_gradient_bytes(const AttentionHeads& heads, std::int64_t length) {
   const auto rounded = [=](std::int64_t step) { return (length + step - 1) / step * step; };
   constexpr std::int64_t kNarrow = 2, kWide = 4, kAligned = 256;
-  const std::int64_t of_shared = heads.sharing > 1 ? 2 * kNarrow * length * heads.head_width : 0;
+  const std::int64_t of_shared =
+      heads.sharing > 1 ? kNarrow * length * (heads.head_width + heads.value_width) : 0;
   return heads.sharing *
          (kNarrow * rounded(64) * rounded(128) + kWide * length + of_shared + kAligned);
 }
@@ -65,7 +73,9 @@ std::int64_t fused_gradient_bytes(const AttentionHeads& heads, std::int64_t leng
 std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
                                        bool narrows, bool gradient) {
   const std::int64_t of_tiles =
-      AttentionScratch::of(kGpuAttentionTile, length, heads.head_width, narrows, gradient).elements;
+      AttentionScratch::of(kGpuAttentionTile, length, {heads.head_width, heads.value_width},
+                           narrows, gradient)
+          .elements;
   if (!narrows || !gradient) return of_tiles;
   constexpr std::int64_t kWide = 4;
   const std::int64_t of_head = fused_gradient_bytes(heads, length);
@@ -77,12 +87,13 @@ std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t
 }
 
 Work Attention::work(const OpSizes& s) const {
-  return attention_work(s, s.out(0), s.out(2), *this, 2);
+  return attention_work(s, s.in(0), s.out(0), s.out(2), *this, 1, 1);
 }
 Work AttentionSinkGradient::work(const OpSizes& s) const { return s.element_wise(s.in(0), 2); }
-/// Scores once more, and the products of four gradients.
+/// Scores once more, and the products of four gradients: those of queries and keys are by the width
+/// of keys, those of probabilities and values by that of values.
 Work AttentionGradient::work(const OpSizes& s) const {
-  return attention_work(s, s.in(0), s.out(1), *this, 5);
+  return attention_work(s, s.in(1), s.in(0), s.out(1), *this, 3, 2);
 }
 
 }  // namespace moe

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "moe/ops/head_widths.h"
 #include "moe/rows/op_facts.h"
 
 namespace moe {
@@ -24,19 +25,20 @@ struct AttentionScratch {
   std::int64_t row;         ///< elements from row to row of a tile
   std::int64_t gradients;   ///< the second tile, of gradients of scores
   std::int64_t stored;      ///< both tiles once more, as activations are stored
-  std::int64_t query_sums;  ///< [queries of a tile, head width]: outputs, or gradients of queries
-  std::int64_t key_sums;    ///< [length, 2 head width]: gradients of keys and values
+  std::int64_t query_sums;  ///< [queries of a tile, V or W]: outputs, or gradients of queries
+  std::int64_t key_sums;    ///< [length, W] and [length, V]: gradients of keys and values
   std::int64_t elements;    ///< of all of it
 
   /// `narrows`: activations are stored in fewer bits than sums need. Tiles and sums then have both
   /// types.
-  static AttentionScratch of(AttentionTile largest, std::int64_t length, std::int64_t head_width,
+  static AttentionScratch of(AttentionTile largest, std::int64_t length, const HeadWidths& widths,
                              bool narrows, bool gradient);
 };
 
-/// Heads of one width: `sharing` heads of q for each of `key_value_heads` heads of k and v.
+/// `sharing` heads of q for each of `key_value_heads` heads of k and v.
 struct AttentionHeads {
   std::int64_t key_value_heads, sharing, head_width;
+  std::int64_t value_width = head_width;
 };
 /// What a fused kernel (backend/cuda) needs for the gradient of a sequence and one head of k and v, so
 /// that sums have one order: for each head of q the gradients of scores in bf16, one number for each
@@ -51,29 +53,31 @@ inline constexpr std::int64_t kMostFusedBytes = std::int64_t{768} << 20;
 std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
                                        bool narrows, bool gradient);
 
-/// qkv[T,(heads + 2 key_value_heads) W], (sinks[1,heads]) ->
-///     y[T,heads W], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
+/// qkv[T,(heads + key_value_heads) W + key_value_heads V], (sinks[1,heads]) ->
+///     y[T,heads V], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
 /// log_sum_exp is of the scaled scores of a query with the keys up to itself. Of each sequence it
 /// lies as [heads, sequence_length], as cuDNN has it. Probabilities are
 /// made again from it where they are needed, so memory grows with L and not with its square
 /// [FlashAttention-2, Dao 2023, Algorithms 1 and 2].
 ///
-/// Causal attention with heads of width W. The columns of qkv hold all heads of q, then those of k,
-/// then those of v. With sinks the sum of a query's probabilities and e^(sink of the head -
-/// log_sum_exp) is 1, and log_sum_exp has the sink in it  [GPT-OSS]. heads / key_value_heads consecutive heads of q share a head of k and v
-/// [grouped-query attention, Ainslie et al. 2023]; with as many of each it is multi-head attention.
+/// Causal attention with heads of W columns of q and k and V of v. The columns of qkv hold all heads
+/// of q, then those of k, then those of v. With sinks the sum of a query's probabilities and
+/// e^(sink of the head - log_sum_exp) is 1, and log_sum_exp has the sink in it  [GPT-OSS]. Of q
+/// heads / key_value_heads consecutive heads share a head of k and v  [grouped-query attention,
+/// Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
   static constexpr OpFacts facts =
       kernel_op("attention", CostUnit::flops, {Cut::tokens, Cut::whole},
                 {Cut::tokens, wide(Cut::tokens), wide(Cut::whole)});
   int heads = 1;
   std::int64_t sequence_length = 0;
-  int key_value_heads = heads;  ///< a divisor of heads
-  std::int64_t window = 0;      ///< keys that a query sees, itself among them; 0: all up to itself
-  double scale = 0;             ///< of scores; 0: 1 / sqrt(W)
+  int key_value_heads = heads;   ///< a divisor of heads
+  std::int64_t window = 0;       ///< keys that a query sees, itself among them; 0: all up to itself
+  double scale = 0;              ///< of scores; 0: 1 / sqrt(W)
+  std::int64_t value_width = 0;  ///< V; 0: W
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,heads W], y[T,heads W], log_sum_exp[T,heads], sinks[1,heads], (d_sinks where `accumulate`) ->
+/// dy[T,heads V], y[T,heads V], log_sum_exp[T,heads], sinks[1,heads], (d_sinks where `accumulate`) ->
 ///     d_sinks[1,heads], terms[T,heads] (a scratch)
 struct AttentionSinkGradient {
   static constexpr OpFacts facts =
@@ -84,7 +88,7 @@ struct AttentionSinkGradient {
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], y[T,heads W], log_sum_exp[T,heads] ->
+/// dy[T,heads V], qkv as Attention reads it, y[T,heads V], log_sum_exp[T,heads] ->
 ///     d_qkv like qkv, scratch[key_value_heads, AttentionScratch::elements]
 struct AttentionGradient {
   static constexpr OpFacts facts = kernel_op("attention_gradient", CostUnit::flops,
@@ -95,6 +99,7 @@ struct AttentionGradient {
   int key_value_heads = heads;  ///< a divisor of heads
   std::int64_t window = 0;      ///< as in Attention
   double scale = 0;
+  std::int64_t value_width = 0;
   Work work(const OpSizes& sizes) const;
 };
 

@@ -28,8 +28,8 @@ struct RotaryAngles {
   bool whole_pairs = true;
 };
 
-/// qkv[T,(heads + 2 key_value_heads) W] -> the same, in place: turns the first R columns of every
-/// head of q and k, of width W, by the position p of its token in the sequence. With a = x_c and
+/// qkv[T,(heads + key_value_heads) W + key_value_heads V] -> the same, in place: turns the first R
+/// columns of every head of q and k, of width W, by the position p of its token in the sequence. With a = x_c and
 /// b = x_{c + R/2}, for c < R / 2:
 ///   (a, b) -> (a cos p f_c - b sin p f_c, a sin p f_c + b cos p f_c)
 /// [RoFormer Eq. 34, which pairs neighbouring columns; here halves are paired as in GPT-NeoX, which
@@ -41,9 +41,10 @@ struct Rotary {
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;
   RotaryAngles angles{};
+  std::int64_t value_width = 0;  ///< V; 0: W
   Work work(const OpSizes& sizes) const;
 };
-/// d_qkv[T,(heads + 2 key_value_heads) W] -> the same, in place: turned back
+/// d_qkv -> the same, in place: turned back
 struct RotaryGradient {
   static constexpr OpFacts facts =
       kernel_op("rotary_gradient", CostUnit::bytes, {Cut::whole}, {Cut::whole});
@@ -51,6 +52,7 @@ struct RotaryGradient {
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;
   RotaryAngles angles{};
+  std::int64_t value_width = 0;
   Work work(const OpSizes& sizes) const;
 };
 

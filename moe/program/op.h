@@ -25,6 +25,7 @@
 #include "moe/ops/gradient_norm.h"
 #include "moe/ops/group_gate.h"
 #include "moe/ops/hook.h"
+#include "moe/ops/join_heads.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
 #include "moe/ops/narrow.h"
@@ -52,23 +53,24 @@ enum class Phase : std::uint8_t { forward, backward, update };
 using AnyOpKind = std::variant<
     EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
     RmsNorm, RmsNormInputGradient, RmsNormWeightGradient, Linear, LinearInputGradient,
-    LinearWeightGradient, QueryKeyNorm, QueryKeyNormInputGradient, QueryKeyNormWeightGradient,
-    Rotary, RotaryGradient, Attention, AttentionGradient, AttentionSinkGradient, Add, Gelu,
-    GeluGradient, Relu, ReluGradient, GatedSilu, GatedSiluGradient, ClampedSwiglu,
-    ClampedSwigluGradient, Sigmoid, SigmoidGradient, ScaleRows, ScaleRowsGradient, Softmax,
-    KeepBestGroups, SelectExperts, SplitSelection, SelectExpertsGradient, SoftmaxGateGradient,
-    LoadBalancingLoss, LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise,
-    AddNoiseGradient, DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient,
-    CosineLogitsWeightGradient, AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts,
-    Permute, PermuteGradient, AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep,
-    GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
-    ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
-    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, ReduceShares,
-    GatherShares, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient,
-    DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16,
-    PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows, FetchRows,
-    AwaitCopies, GatherLoads, PadOffsets, ClearPadding, VocabularyStatistics, SharedCrossEntropy,
-    SumSquares, AddSquares, ReduceNorm, ClipFactor, Narrow, ReduceTied>;
+    LinearWeightGradient, JoinHeads, JoinHeadsGradient, QueryKeyNorm, QueryKeyNormInputGradient,
+    QueryKeyNormWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient,
+    AttentionSinkGradient, Add, Gelu, GeluGradient, Relu, ReluGradient, GatedSilu,
+    GatedSiluGradient, ClampedSwiglu, ClampedSwigluGradient, Sigmoid, SigmoidGradient, ScaleRows,
+    ScaleRowsGradient, Softmax, KeepBestGroups, SelectExperts, SplitSelection,
+    SelectExpertsGradient, SoftmaxGateGradient, LoadBalancingLoss, LoadBalancingLossGradient,
+    RouterZLoss, RouterZLossGradient, AddNoise, AddNoiseGradient, DrawRanking, HashTokens,
+    CosineLogits, CosineLogitsInputGradient, CosineLogitsWeightGradient, AddExpertBias,
+    SumExpertLoads, AdjustExpertBias, ExchangeCounts, Permute, PermuteGradient, AllToAll,
+    ExchangeInNode, ExchangeAcrossNodes, ExchangeStep, GatherRows, ScatterRows, SumShares,
+    ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
+    CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
+    CrossEntropyGradient, AllReduce, ReduceShares, GatherShares, AdamStep, SgdStep, SoftmaxGradient,
+    ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows,
+    EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients,
+    AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets, ClearPadding,
+    VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm, ClipFactor,
+    Narrow, ReduceTied>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

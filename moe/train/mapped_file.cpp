@@ -79,6 +79,16 @@ void MappedFile::read_ahead(std::size_t first, std::size_t count) const {
   madvise(const_cast<std::byte*>(bytes_.data()) + begin, first + count - begin, MADV_WILLNEED);
 }
 
+void MappedFile::forget(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto first = static_cast<std::size_t>(part.data() - bytes_.data());
+  const std::size_t begin = first / page * page;
+  // A system that keeps them has the memory.
+  madvise(const_cast<std::byte*>(bytes_.data()) + begin, first + part.size() - begin,
+          MADV_DONTNEED);
+}
+
 std::int64_t MappedFile::size_now() const {
   struct stat status {};
   return file_ >= 0 && fstat(file_, &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;

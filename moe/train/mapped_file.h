@@ -24,6 +24,9 @@ class MappedFile {
   std::size_t copy(std::size_t first, std::span<std::byte> to) const;
   /// Asks the system to read bytes [first, first + count) while this thread does other things.
   void read_ahead(std::size_t first, std::size_t count) const;
+  /// Gives memory back that holds these bytes of the file. They are read from it again when they
+  /// are used.
+  void forget(std::span<const std::byte> part) const;
   /// The bytes that the file has now.
   std::int64_t size_now() const;
   /// False once another program has cut the file short.

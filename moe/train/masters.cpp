@@ -32,6 +32,14 @@ std::vector<std::byte> masters_of(std::span<const std::byte> values,
   return masters;
 }
 
+std::vector<std::byte> masters_of(std::span<const std::byte> values) {
+  std::vector<std::byte> masters(values.size() / sizeof(Bf16) * sizeof(float));
+  for (std::size_t i = 0; i < values.size() / sizeof(Bf16); ++i) {
+    put_element(masters, i, static_cast<float>(element<Bf16>(values, i)));
+  }
+  return masters;
+}
+
 std::vector<std::byte> remainders_of(std::span<const std::byte> masters) {
   const std::size_t count = masters.size() / sizeof(float);
   std::vector<std::byte> remainders(count * sizeof(Bf16Remainder));

@@ -13,6 +13,9 @@ namespace moe {
 std::vector<std::byte> masters_of(std::span<const std::byte> values,
                                   std::span<const std::byte> remainders);
 
+/// The masters of values in bf16 that are not rounded.
+std::vector<std::byte> masters_of(std::span<const std::byte> values);
+
 /// The remainders of masters.
 std::vector<std::byte> remainders_of(std::span<const std::byte> masters);
 

@@ -39,7 +39,7 @@ struct LoopsOfAttention {
 
   Laid<const Bf16> q() const { return {o.q, queries_layout(s)}; }
   Laid<const Bf16> k() const { return {o.k, keys_layout(s)}; }
-  Laid<const Bf16> v() const { return {o.v, keys_layout(s)}; }
+  Laid<const Bf16> v() const { return {o.v, values_layout(s)}; }
   Laid<Bf16> y() const { return {o.y, outputs_layout(s)}; }
   Laid<const Bf16> dy() const { return {o.dy, outputs_layout(s)}; }
   Laid<Bf16> dq() const { return {o.dq, queries_layout(s)}; }
@@ -53,8 +53,8 @@ struct LoopsOfAttention {
   float score(std::int64_t sequence, std::int64_t head, std::int64_t query,
               std::int64_t key) const {
     return dot(q().at(sequence, head, query), k().at(sequence, head / sharing(), key),
-               s.head_width) /
-           std::sqrt(static_cast<float>(s.head_width));
+               s.head_width) *
+           scale_of(s);
   }
 
   template <class F>
@@ -68,7 +68,7 @@ struct LoopsOfAttention {
 
   void forward() const {
     std::vector<float> scores(static_cast<std::size_t>(s.length)),
-        sums(static_cast<std::size_t>(s.head_width));
+        sums(static_cast<std::size_t>(s.value_width));
     for_each_query([&](std::int64_t sequence, std::int64_t head, std::int64_t query) {
       const auto keys = static_cast<std::size_t>(query + 1);
       float largest = -INFINITY, sum = 0;
@@ -114,11 +114,11 @@ struct LoopsOfAttention {
   void of_query(std::vector<float>& sums, std::int64_t sequence, std::int64_t head,
                 std::int64_t query) const {
     const Bf16* const row_dy = dy().at(sequence, head, query);
-    const float own = dot(row_dy, y().at(sequence, head, query), s.head_width),
-                scale = 1 / std::sqrt(static_cast<float>(s.head_width));
+    const float own = dot(row_dy, y().at(sequence, head, query), s.value_width),
+                scale = scale_of(s);
     std::fill(sums.begin(), sums.end(), 0.0F);
     for (std::int64_t key = 0; key <= query; ++key) {
-      const float dp = dot(row_dy, v().at(sequence, head / sharing(), key), s.head_width);
+      const float dp = dot(row_dy, v().at(sequence, head / sharing(), key), s.value_width);
       Bf16& ds = score_gradient(sequence, head, query, key);
       ds = scale * probability(sequence, head, query, key) * (dp - own);
       const Bf16* const row = k().at(sequence, head / sharing(), key);
@@ -127,19 +127,17 @@ struct LoopsOfAttention {
     std::copy(sums.begin(), sums.end(), dq().at(sequence, head, query));
   }
   void of_key(std::int64_t sequence, std::int64_t of_keys, std::int64_t key) const {
-    const Laid<Bf16> dk{o.dk, keys_layout(s)}, dv{o.dv, keys_layout(s)};
-    const auto width = static_cast<std::size_t>(s.head_width);
-    std::vector<float> to_key(width), to_value(width);
+    const Laid<Bf16> dk{o.dk, keys_layout(s)}, dv{o.dv, values_layout(s)};
+    std::vector<float> to_key(static_cast<std::size_t>(s.head_width)),
+        to_value(static_cast<std::size_t>(s.value_width));
     for (std::int64_t head = of_keys * sharing(); head < (of_keys + 1) * sharing(); ++head) {
       for (std::int64_t query = key; query < s.length; ++query) {
         const float p = Bf16(probability(sequence, head, query, key)),
                     ds = score_gradient(sequence, head, query, key);
         const Bf16 *const row_q = q().at(sequence, head, query), *const row_dy =
                                                                      dy().at(sequence, head, query);
-        for (std::size_t c = 0; c < width; ++c) {
-          to_key[c] += ds * float(row_q[c]);
-          to_value[c] += p * float(row_dy[c]);
-        }
+        for (std::size_t c = 0; c < to_key.size(); ++c) to_key[c] += ds * float(row_q[c]);
+        for (std::size_t c = 0; c < to_value.size(); ++c) to_value[c] += p * float(row_dy[c]);
       }
     }
     std::copy(to_key.begin(), to_key.end(), dk.at(sequence, of_keys, key));
@@ -155,7 +153,8 @@ class LoopPlan : public FusedPlan {
   std::int64_t workspace_bytes() const override {
     if (!gradient_) return 256;
     const FusedSizes& s = sizes_;
-    const AttentionHeads heads{s.key_value_heads, s.heads / s.key_value_heads, s.head_width};
+    const AttentionHeads heads{s.key_value_heads, s.heads / s.key_value_heads, s.head_width,
+                               s.value_width};
     return s.sequences * s.key_value_heads * fused_gradient_bytes(heads, s.length);
   }
   void run(const FusedOperands& operands, void* workspace, cudaStream_t stream) override {
@@ -189,8 +188,10 @@ class LoopPlan : public FusedPlan {
 class Loops : public FusedLibrary {
  public:
   MadePlan plan(const FusedSizes& sizes, bool gradient) override {
-    if (sizes.head_width % 8 != 0 || sizes.head_width > 256) {
-      return {nullptr, "heads of " + std::to_string(sizes.head_width) + " elements"};
+    for (const std::int64_t width : {sizes.head_width, sizes.value_width}) {
+      if (width % 8 != 0 || width > 256) {
+        return {nullptr, "heads of " + std::to_string(width) + " elements"};
+      }
     }
     return {std::make_unique<LoopPlan>(sizes, gradient), ""};
   }

@@ -47,11 +47,13 @@ DescribedDevice described(const Card& card) {
 struct Shape {
   const char* name;
   std::int64_t sequences, length, heads, key_value_heads, head_width;
+  std::int64_t value_width = head_width;
 };
 constexpr Shape kShapes[]{{"gpu-layer", 8, 1024, 32, 32, 128},
                           {"Mixtral's layer", 2, 4096, 32, 8, 128},
                           {"Mixtral's layer, length 8192", 1, 8192, 32, 8, 128},
-                          {"an odd length", 3, 1000, 12, 4, 64}};
+                          {"an odd length", 3, 1000, 12, 4, 64},
+                          {"DeepSeek-V3's layer", 1, 4096, 128, 128, 192, 128}};
 
 TEST(Cudnn, IsNoErrorWhereItIsMissing) {
   ASSERT_EQ(dlopen("libcudnn.so.9", RTLD_LAZY), nullptr) << "plans_test.sh hides it";
@@ -67,16 +69,13 @@ TEST_P(CudnnPlans, ComputeBothDirectionsInThePlannedScratch) {
   const auto library = open_fused_library(&device);
   ASSERT_NE(library, nullptr);
   for (const Shape& shape : kShapes) {
-    const std::int64_t row = (shape.heads + 2 * shape.key_value_heads) * shape.head_width;
-    const FusedSizes whole{shape.sequences,
-                           shape.length,
-                           shape.heads,
-                           shape.key_value_heads,
-                           shape.head_width,
-                           row,
-                           shape.heads * shape.head_width};
+    const std::int64_t row = (shape.heads + shape.key_value_heads) * shape.head_width +
+                             shape.key_value_heads * shape.value_width;
+    const FusedSizes whole{
+        shape.sequences,  shape.length,      shape.heads, shape.key_value_heads,
+        shape.head_width, shape.value_width, row,         shape.heads * shape.value_width};
     const AttentionHeads heads{shape.key_value_heads, shape.heads / shape.key_value_heads,
-                               shape.head_width};
+                               shape.head_width, shape.value_width};
     for (const bool gradient : {false, true}) {
       SCOPED_TRACE(std::string(shape.name) + (gradient ? ", gradient" : ""));
       const std::int64_t room = 4 * shape.key_value_heads *
@@ -97,7 +96,7 @@ TEST_P(CudnnPlans, AreRefusedWithAReason) {
   const DescribedDevice device = described(GetParam());
   const auto library = open_fused_library(&device);
   ASSERT_NE(library, nullptr);
-  const FusedCalls calls = plan_calls(*library, {1, 64, 2, 2, 3, 18, 6}, false, 1 << 20);
+  const FusedCalls calls = plan_calls(*library, {1, 64, 2, 2, 3, 3, 18, 6}, false, 1 << 20);
   EXPECT_TRUE(calls.calls.empty());
   EXPECT_NE(calls.refusal, "");
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Writes NAME.json and NAME.bin for every model below: what PyTorch computes for such a model of moe/model.h.
 
-    python3 -m venv /tmp/golden && /tmp/golden/bin/pip install torch numpy
+    python3 -m venv /tmp/golden && /tmp/golden/bin/pip install torch numpy transformers
     /tmp/golden/bin/python tests/golden/make_golden.py
 
 All in float64 on the CPU, seeds fixed. NAME.bin holds sections of equal length, little-endian
 float64: one array per tensor of the header's list, in its order, row-major. Section 0 is the
 parameters that every case starts from; a case names the sections of its gradients and of its
 parameters after two steps on the same batch. The model is written here from formulas, not translated
-from the C++: an independent second opinion.
+from the C++: an independent second opinion. Latent attention is compared with that of transformers here.
 """
 
 import dataclasses
@@ -44,6 +44,9 @@ class Model:
     positions: str = "learned"
     rotary_base: float = 10000.0
     rotary_columns: int = 0  # 0: all of a head
+    rotary_scaling: str = "none"
+    rotary_factor: float = 1.0
+    rotary_trained_length: int = 4096
     head_width: int = 0  # 0: d_model / heads
     query_key_norm: str = "none"
     normalize_weights: bool = True
@@ -53,6 +56,10 @@ class Model:
     window_pattern: str = "s"
     attention_sinks: bool = False
     attention_scale: float = 0.0
+    value_width: int = 0  # 0: head_width
+    latent_rank: int = 0
+    latent_query_rank: int = 0
+    latent_norm_epsilon: float = 1e-5
     expert_groups: int = 1
     best_groups: int = 1
     weight_factor: float = 1.0
@@ -69,6 +76,7 @@ class Model:
         self.d_expert = self.d_expert or self.d_hidden
         self.head_width = self.head_width or self.d_model // self.heads
         self.rotary_columns = self.rotary_columns or self.head_width
+        self.value_width = self.value_width or self.head_width
 
     def has_experts(self, block):
         if self.block_pattern != "moe_every":
@@ -114,14 +122,24 @@ def make_parameters(model, generator):
     for i in range(model.blocks):
         b = f"block{i}."
         norm(b + "norm1")
-        linear(b + "attention.qkv", m, width + 2 * key_width, 0.25)
+        value_width = model.heads * model.value_width
+        if model.latent_rank:
+            made = model.key_value_heads * (model.head_width - model.rotary_columns + model.value_width)
+            latents = [("query", model.latent_query_rank, width), ("latent", model.latent_rank, made)]
+            for part, rank, outputs in latents:
+                linear(b + f"attention.{part}_down", m, rank, 0.25)
+                p[b + f"attention.{part}_down_norm.scale"] = normal(1, rank, 0.1, 1.0)
+                linear(b + f"attention.{part}_up", rank, outputs, 0.5, biases=False)
+            linear(b + "attention.shared_key", m, model.rotary_columns, 0.25)
+        else:
+            linear(b + "attention.qkv", m, width + 2 * key_width, 0.25)
         if model.query_key_norm != "none":
             whole = model.query_key_norm == "all"
             p[b + "attention.query_norm.scale"] = normal(1, width if whole else model.head_width, 0.1, 1.0)
             p[b + "attention.key_norm.scale"] = normal(1, key_width if whole else model.head_width, 0.1, 1.0)
         if model.attention_sinks:
             p[b + "attention.sinks"] = normal(1, model.heads, 1.0)
-        linear(b + "attention.output", width, m, 0.2)
+        linear(b + "attention.output", value_width, m, 0.2)
         norm(b + "norm2")
         if model.has_experts(i):
             linear(b + "gate", m, E, 0.3, biases=model.gate_bias)
@@ -155,21 +173,52 @@ def linear(x, p, name, copy=None, copies=1):
     return y if bias is None else y + bias
 
 
+def yarn_rates(model, rates):
+    """Those of pairs that turn less than once in a sequence of the training are divided by the factor, those of pairs
+    that turn 32 times are not, and between them the share rises by the pair [YaRN; DeepSeek-V3 has these 32 and 1]."""
+    pairs, base = len(rates), model.rotary_base
+    pair_of = [pairs * math.log(model.rotary_trained_length / (turns * 2 * math.pi)) / math.log(base) for turns in (32, 1)]
+    first, last = max(math.floor(pair_of[0]), 0), min(math.ceil(pair_of[1]), 2 * pairs - 1)
+    share = ((torch.arange(pairs) - first) / (last - first or 0.001)).clamp(0, 1)
+    return rates * (1 - share + share / model.rotary_factor)
+
+
 def turned(model, x):
     """x [B, heads, L, W]: of the first R columns c and c + R/2 as a complex number, times e^(i position base^(-2c/R))."""
     x, rest = x[..., :model.rotary_columns], x[..., model.rotary_columns:]
     half = model.rotary_columns // 2
     rates = model.rotary_base ** (-torch.arange(half) / half)
+    if model.rotary_scaling == "yarn":
+        rates = yarn_rates(model, rates)
     angles = torch.arange(L)[:, None] * rates
     z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous())
     z = z * torch.polar(torch.ones_like(angles), angles)
     return torch.cat([z.real, z.imag, rest], -1)
 
 
+def compressed(model, x, p, name):
+    low = linear(x, p, name + "_down")
+    low = F.rms_norm(low, low.shape[-1:], p[name + "_down_norm.scale"][0], eps=model.latent_norm_epsilon)
+    return linear(low, p, name + "_up").view(B, L, model.heads, -1)
+
+
+def latent_attention(model, x, p, b):
+    """Queries, keys and values [B, L, heads, ...] of DeepSeek-V2: the columns that turn are the first, and those of keys
+    are the same for all heads."""
+    q = compressed(model, x, p, b + "attention.query")
+    unturned, v = compressed(model, x, p, b + "attention.latent").split(
+        [model.head_width - model.rotary_columns, model.value_width], dim=-1)
+    shared = linear(x, p, b + "attention.shared_key")[:, :, None].expand(-1, -1, model.heads, -1)
+    return q, torch.cat([shared, unturned], -1), v
+
+
 def attention(model, x, p, b, block):
     """x [B, L, M]; q, k, v are groups of the columns, heads side by side in each."""
     width = model.head_width
     query_width, key_width = model.heads * width, model.key_value_heads * width
+    if model.latent_rank:
+        q, k, v = latent_attention(model, x, p, b)
+        return attended(model, q, k, v, p, b, block)
     q, k, v = linear(x, p, b + "attention.qkv").split([query_width, key_width, key_width], dim=-1)
     if model.query_key_norm == "all":
         q = F.rms_norm(q, (query_width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
@@ -178,11 +227,15 @@ def attention(model, x, p, b, block):
     if model.query_key_norm == "head":
         q = F.rms_norm(q, (width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
         k = F.rms_norm(k, (width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
+    return attended(model, q, k, v, p, b, block)
+
+
+def attended(model, q, k, v, p, b, block):
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     if model.positions == "rotary":
         q, k = turned(model, q), turned(model, k)
     k, v = (t.repeat_interleave(model.heads // model.key_value_heads, 1) for t in (k, v))
-    scores = q @ k.transpose(-1, -2) * (model.attention_scale or 1 / math.sqrt(width))
+    scores = q @ k.transpose(-1, -2) * (model.attention_scale or 1 / math.sqrt(model.head_width))
     hidden = torch.ones(L, L, dtype=torch.bool).triu(1)
     if model.window and model.window_pattern[block % len(model.window_pattern)] == "s":
         hidden |= torch.ones(L, L, dtype=torch.bool).tril(-model.window)
@@ -191,7 +244,64 @@ def attention(model, x, p, b, block):
         sinks = p[b + "attention.sinks"].view(1, -1, 1, 1).expand(B, -1, L, 1)
         scores = torch.cat([scores, sinks], -1)
     y = scores.softmax(-1)[..., :L] @ v
-    return linear(y.transpose(1, 2).reshape(B, L, query_width), p, b + "attention.output")
+    return linear(y.transpose(1, 2).reshape(B, L, -1), p, b + "attention.output")
+
+
+def compare_with_transformers(model, p):
+    """Latent attention of block 0 beside DeepseekV3Attention, of the same matrices. Returns the columns of what that
+    makes for a token, by name."""
+    from transformers import DeepseekV3Config
+    from transformers.models.deepseek_v3 import modeling_deepseek_v3 as theirs
+
+    turned_columns, heads, width, values = model.rotary_columns, model.heads, model.head_width, model.value_width
+    unturned = width - turned_columns
+    config = DeepseekV3Config(
+        hidden_size=model.d_model, num_attention_heads=heads, num_key_value_heads=heads,
+        q_lora_rank=model.latent_query_rank, kv_lora_rank=model.latent_rank, qk_rope_head_dim=turned_columns,
+        qk_nope_head_dim=unturned, v_head_dim=values, attention_bias=False, rope_interleave=True,
+        max_position_embeddings=int(model.rotary_factor) * model.rotary_trained_length,
+        rope_parameters={"rope_type": model.rotary_scaling, "rope_theta": model.rotary_base,
+                         "factor": model.rotary_factor, "mscale": 1.0, "mscale_all_dim": 1.0,
+                         "original_max_position_embeddings": model.rotary_trained_length})
+    config._attn_implementation = "eager"
+    layer = theirs.DeepseekV3Attention(config, 0)
+    ours = {name.removeprefix("block0.attention."): value.clone() for name, value in p.items()
+            if name.startswith("block0.attention.")}
+    # Their columns of a head that turn are the last, and those of a pair are neighbours.
+    pairs = torch.arange(turned_columns).view(2, -1).T.flatten()
+    places = torch.cat([torch.arange(turned_columns, width), pairs])
+    with torch.no_grad():
+        layer.q_a_proj.weight.copy_(ours["query_down.weight"].T)
+        layer.q_a_layernorm.weight.copy_(ours["query_down_norm.scale"][0])
+        layer.q_b_proj.weight.copy_(ours["query_up.weight"].T.view(heads, width, -1)[:, places].flatten(0, 1))
+        layer.kv_a_proj_with_mqa.weight.copy_(
+            torch.cat([ours["latent_down.weight"], ours["shared_key.weight"][:, pairs]], 1).T)
+        layer.kv_a_layernorm.weight.copy_(ours["latent_down_norm.scale"][0])
+        layer.kv_b_proj.weight.copy_(ours["latent_up.weight"].T)
+        layer.o_proj.weight.copy_(ours["output.weight"].T)
+    columns = {}
+    for name, module in layer.named_children():
+        module.register_forward_hook(lambda module, given, made, name=name: columns.update({name: made.shape[-1]}))
+    attend = theirs.eager_attention_forward
+
+    def counted(module, q, k, v, mask, **others):
+        columns.update({name: t.shape[1] * t.shape[-1] for name, t in (("query", q), ("key", k), ("value", v))})
+        return attend(module, q, k, v, mask, **others)
+
+    theirs.eager_attention_forward = counted
+    x = torch.randn(B, L, model.d_model, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    mask = torch.zeros(L, L).masked_fill(torch.ones(L, L, dtype=torch.bool).triu(1), -math.inf)[None, None]
+    angles = theirs.DeepseekV3RotaryEmbedding(config)(x, torch.arange(L)[None])
+    made, _ = layer(x, angles, mask)
+    expected = attention(model, x, p, "block0.", 0)
+    # Their norms and angles are in float32.
+    difference = ((made - expected).norm() / expected.norm()).item()
+    dy = torch.randn(expected.shape, generator=torch.Generator().manual_seed(6))
+    gradients = [torch.autograd.grad((y * dy).sum(), x)[0] for y in (made, expected)]
+    gradient_difference = ((gradients[0] - gradients[1]).norm() / gradients[1].norm()).item()
+    print(f"latent attention beside transformers: output {difference:.2g}, gradient {gradient_difference:.2g}, {columns}")
+    assert difference < 1e-6 and gradient_difference < 1e-6
+    return columns
 
 
 def network(model, x, p, name, copy=None, copies=1):
@@ -335,6 +445,7 @@ def write(name, model, keys, seed, cases_of):
             sections.append(updated)
         cases.append(case)
 
+    columns = {"their_columns": compare_with_transformers(model, start)} if model.latent_rank else {}
     header = {
         "torch": torch.__version__,
         "model": {
@@ -345,6 +456,7 @@ def write(name, model, keys, seed, cases_of):
             "learning_rate": LEARNING_RATE, "momentum": MOMENTUM,
         } | keys,
         "steps": STEPS,
+    } | columns | {
         "tokens": tokens.flatten().tolist(),
         "targets": targets.flatten().tolist(),
         "tensors": [[name, *value.shape] for name, value in start.items()],
@@ -390,6 +502,13 @@ def main():
         # Windows in every second block, sinks, and another scale of scores.
         ("windows", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2, "window": 3,
                      "window_pattern": "sf", "attention_sinks": True, "attention_scale": 0.75}, 1),
+        # Latent attention with all it has, beside shared experts and groups of experts. The scale of scores is that
+        # of DeepSeek-V3 with this factor: (1 + 0.1 log 4)^2 / sqrt(7).
+        ("latent", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "biases": False, "head_width": 7,
+                    "rotary_columns": 4, "value_width": 5, "latent_rank": 6, "latent_query_rank": 5,
+                    "latent_norm_epsilon": 1e-6, "rotary_scaling": "yarn", "rotary_factor": 4.0,
+                    "rotary_trained_length": 64, "attention_scale": (1 + 0.1 * math.log(4)) ** 2 / math.sqrt(7),
+                    "shared_experts": 1, "expert_groups": 2, "best_groups": 1, "dense_blocks": 1}, 1),
         # A gate of the shared expert; experts of the better half.
         ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
                           "best_groups": 1}, 1),

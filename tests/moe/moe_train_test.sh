@@ -45,6 +45,7 @@ grep -q pipeline_split out && fail "--list gates lists decisions too"
 expect 0 out "; changes results" "$moe_train" --list decisions
 expect 0 out "  lancet " "$moe_train" --list planners
 expect 0 out "\"bias_adjusted\"; training)" "$moe_train" --list keys
+expect 0 out "46.7 billion,  12.9 billion active,  79.7 GFLOP" "$moe_train" --list models
 expect 2 err "expected one of gates, orders" "$moe_train" --list gate
 expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json

@@ -2,6 +2,7 @@
 
 #include "db/console/format_rows.h"
 #include "moe/model/model.h"
+#include "moe/model/model_figures.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/costs/cluster.h"
@@ -46,12 +47,15 @@ int clusters(const Arguments& arguments) {
 
 int models(const Arguments& arguments) {
   db::RowWriter writer(stdout, style_of(arguments),
-                       {"model", "blocks", "d_model", "experts", "choices", "precision", "about"});
+                       {"model", "blocks", "d_model", "experts", "choices", "precision",
+                        "parameters", "active_parameters", "token_flops", "about"});
   for (const ShippedFile& file : shipped_models()) {
     const moe::Model model = moe::load_model(file.path);
+    const moe::ModelFigures figures = moe::figures_of(model);
     writer.row({file.name, std::int64_t{model.blocks}, std::int64_t{model.d_model},
                 std::int64_t{model.experts}, std::int64_t{model.choices},
-                std::string(moe::name_of(model.dtype)), file.about});
+                std::string(moe::name_of(model.dtype)), figures.parameters,
+                figures.active_parameters, figures.token_flops, file.about});
   }
   writer.finish();
   return 0;

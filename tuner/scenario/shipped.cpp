@@ -1,11 +1,15 @@
 #include "tuner/scenario/shipped.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <system_error>
 
+#include "db/console/format_rows.h"
+#include "moe/model/model_figures.h"
 #include "moe/source_tree.h"
 
 namespace tuner {
@@ -31,6 +35,20 @@ std::vector<ShippedFile> shipped_in(const char* folder) {
 
 std::vector<ShippedFile> shipped_models() { return shipped_in("models"); }
 std::vector<ShippedFile> shipped_clusters() { return shipped_in("clusters"); }
+
+moe::Listing model_list() {
+  moe::Listing list{"models: parameters, those that a token uses, and a token's FLOPs in training",
+                    {}};
+  for (const ShippedFile& file : shipped_models()) {
+    const moe::ModelFigures figures = moe::figures_of(moe::load_model(file.path));
+    list.entries.push_back(
+        {file.name, fmt::format("{:>13}, {:>13} active, {:>11}",
+                                db::format_cell("parameters", figures.parameters),
+                                db::format_cell("parameters", figures.active_parameters),
+                                db::format_cell("token_flops", figures.token_flops))});
+  }
+  return list;
+}
 
 std::string first_sentence(const std::string& text) {
   std::istringstream lines(text);

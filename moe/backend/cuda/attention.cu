@@ -15,9 +15,10 @@ struct FusedRow {
 
   static FusedRow of(const AttentionShape<Bf16>& s, T* qkv, const FusedCalls::Call& call) {
     T* const row = qkv + call.sequence * s.length * s.row;
-    T* const k = row + s.width + call.key_value_head * s.head_width;
-    return {row + call.key_value_head * s.sharing * s.head_width, k,
-            k + s.key_value_heads * s.head_width};
+    T* const keys = row + s.queries;
+    return {row + call.key_value_head * s.sharing * s.head_width,
+            keys + call.key_value_head * s.head_width,
+            keys + s.key_value_heads * s.head_width + call.key_value_head * s.value_width};
   }
 };
 
@@ -30,13 +31,13 @@ bool launch_fused(CudaExec& exec, DeviceStream& stream, const Op& op, const View
   if (fused == nullptr) return false;
   const auto s = AttentionShape<Bf16>::of(exec, op, qkv, scratch);
   if (s.sequences == 0) return true;
-  const FusedSizes whole{s.sequences,  s.length, s.heads, s.key_value_heads,
-                         s.head_width, s.row,    s.width};
+  const FusedSizes whole{s.sequences,   s.length, s.heads, s.key_value_heads, s.head_width,
+                         s.value_width, s.row,    s.width, op.scale};
   const auto& calls = fused->calls(whole, d_qkv != nullptr,
                                    count_of(scratch) * static_cast<std::int64_t>(sizeof(float)));
   for (const FusedCalls::Call& call : calls) {
     const std::int64_t head = call.key_value_head * s.sharing, token = call.sequence * s.length,
-                       y_at = token * s.width + head * s.head_width;
+                       y_at = token * s.width + head * s.value_width;
     const auto row = FusedRow<const Bf16>::of(s, data_of<Bf16>(qkv), call);
     FusedOperands operands{row.q, row.k, row.v, data_of<Bf16>(y) + y_at,
                            data_of<float>(log_sum_exp) + s.statistic_at(call.sequence, head, 0)};
@@ -52,10 +53,10 @@ bool launch_fused(CudaExec& exec, DeviceStream& stream, const Op& op, const View
   return !calls.empty();
 }
 
-/// Of the attention that plans are made for: no window, and scores scaled by the width of a head.
+/// Of the attention that plans are made for: no window.
 template <class Op>
 bool is_plain(const Op& op) {
-  return op.scale == 0 && (op.window == 0 || op.window >= op.sequence_length);
+  return op.window == 0 || op.window >= op.sequence_length;
 }
 
 /// By tiles, where no library computes it.

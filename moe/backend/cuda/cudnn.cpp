@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cmath>
 #include <exception>
 #include <unordered_map>
 
@@ -62,12 +61,12 @@ class AttentionGraph {
   void add_forward() {
     const auto [y, statistics] =
         graph_.sdpa(input(kQ, queries_layout(sizes_)), input(kK, keys_layout(sizes_)),
-                    input(kV, keys_layout(sizes_)),
+                    input(kV, values_layout(sizes_)),
                     fe::graph::SDPA_attributes()
                         .set_name("attention")
                         .set_generate_stats(true)
                         .set_causal_mask(true)
-                        .set_attn_scale(scale()));
+                        .set_attn_scale(scale_of(sizes_)));
     output(*y, kY, outputs_layout(sizes_));
     output(*statistics, kStatistics, statistics_layout(sizes_));
     statistics->set_data_type(fe::DataType_t::FLOAT);
@@ -77,16 +76,16 @@ class AttentionGraph {
     statistics->set_data_type(fe::DataType_t::FLOAT);
     const auto [dq, dk, dv] =
         graph_.sdpa_backward(input(kQ, queries_layout(sizes_)), input(kK, keys_layout(sizes_)),
-                             input(kV, keys_layout(sizes_)), input(kY, outputs_layout(sizes_)),
+                             input(kV, values_layout(sizes_)), input(kY, outputs_layout(sizes_)),
                              input(kDy, outputs_layout(sizes_)), statistics,
                              fe::graph::SDPA_backward_attributes()
                                  .set_name("attention gradient")
                                  .set_causal_mask(true)
-                                 .set_attn_scale(scale())
+                                 .set_attn_scale(scale_of(sizes_))
                                  .set_deterministic_algorithm(true));
     output(*dq, kDq, queries_layout(sizes_));
     output(*dk, kDk, keys_layout(sizes_));
-    output(*dv, kDv, keys_layout(sizes_));
+    output(*dv, kDv, values_layout(sizes_));
   }
 
   /// "" or why cuDNN does not compute it.
@@ -109,7 +108,6 @@ class AttentionGraph {
   fe::graph::Graph& graph() { return graph_; }
 
  private:
-  float scale() const { return 1 / std::sqrt(static_cast<float>(sizes_.head_width)); }
   std::shared_ptr<fe::graph::Tensor_attributes> input(Operand name, const FusedLayout& layout) {
     fe::graph::Tensor_attributes tensor;
     set_layout(tensor, name, sizes_, layout);

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -18,10 +19,17 @@ namespace moe {
 /// Causal attention in bf16 of some heads of some sequences, which lie among those of other heads as
 /// in ops/attention.h: `heads` heads of q over `key_value_heads` of k and v.
 struct FusedSizes {
-  std::int64_t sequences, length, heads, key_value_heads, head_width;
-  std::int64_t row, width;  ///< elements from token to token of qkv, and of y
+  std::int64_t sequences, length, heads, key_value_heads;
+  std::int64_t head_width, value_width;  ///< columns of a head of q and k, and of v
+  std::int64_t row, width;               ///< elements from token to token of qkv, and of y
+  double scale = 0;                      ///< of scores; 0: 1 / sqrt(head_width)
   auto operator<=>(const FusedSizes&) const = default;
 };
+
+inline float scale_of(const FusedSizes& s) {
+  return s.scale > 0 ? static_cast<float>(s.scale)
+                     : 1 / std::sqrt(static_cast<float>(s.head_width));
+}
 
 /// How many elements lie between an element of [sequence, head, token, column] and the next.
 struct FusedLayout {
@@ -31,11 +39,14 @@ struct FusedLayout {
 inline FusedLayout queries_layout(const FusedSizes& s) {  // also of their gradients
   return {s.heads, s.head_width, s.length * s.row, s.head_width, s.row};
 }
-inline FusedLayout keys_layout(const FusedSizes& s) {  // also of values, and of gradients of both
+inline FusedLayout keys_layout(const FusedSizes& s) {  // also of their gradients
   return {s.key_value_heads, s.head_width, s.length * s.row, s.head_width, s.row};
 }
+inline FusedLayout values_layout(const FusedSizes& s) {  // also of their gradients
+  return {s.key_value_heads, s.value_width, s.length * s.row, s.value_width, s.row};
+}
 inline FusedLayout outputs_layout(const FusedSizes& s) {  // also of their gradients
-  return {s.heads, s.head_width, s.length * s.width, s.head_width, s.width};
+  return {s.heads, s.value_width, s.length * s.width, s.value_width, s.width};
 }
 /// Packed, as cuDNN wants it.
 inline FusedLayout statistics_layout(const FusedSizes& s) {

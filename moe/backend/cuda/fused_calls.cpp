@@ -15,7 +15,8 @@ std::string text_of(const FusedSizes& s, bool gradient) {
   return std::string(gradient ? "attention gradient" : "attention") + " of " +
          std::to_string(s.sequences) + " x " + std::to_string(s.length) + " tokens, " +
          std::to_string(s.heads) + " heads of " + std::to_string(s.head_width) + " over " +
-         std::to_string(s.key_value_heads);
+         std::to_string(s.key_value_heads) +
+         (s.value_width == s.head_width ? "" : " of values of " + std::to_string(s.value_width));
 }
 
 /// The most of `count` that each of so many calls takes.

@@ -2,6 +2,8 @@
 
 #include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/latent_keys.h"
+#include "moe/model/layers/latent_attention.h"
 #include "moe/model/layers/linear.h"
 #include "moe/model/rotary_keys.h"
 
@@ -43,6 +45,27 @@ Layer query_key_norm(LayerBuilder& build, TensorId qkv, const QueryKeyGroups& gr
   return {y, backward};
 }
 
+/// x[T,M] -> qkv of the heads of this rank, for the tokens of all ranks that share dense matrices.
+Layer queries_keys_values(LayerBuilder& build, TensorId x) {
+  const Model& model = build.model;
+  const std::int64_t width = head_width(model) * model.heads,
+                     key_width = head_width(model) * key_value_heads(model),
+                     values = value_width(model) * key_value_heads(model);
+  const Layer qkv = linear(build,
+                           {.name = "attention qkv",
+                            .parameter = "attention.qkv",
+                            .inputs = model.d_model,
+                            .outputs = width + key_width + values,
+                            .bias = attention_biases(model).qkv,
+                            .sharded = Sharded::by_columns,
+                            .column_groups = {width, key_width, values}},
+                           gather_tokens(build, x, "attention input"));
+  const auto backward = [=, &build](TensorId d_qkv) {
+    return sum_tokens(build, qkv.backward(d_qkv), "attention input gradient");
+  };
+  return {qkv.output, backward};
+}
+
 /// A score of each head of the rank.
 TensorId attention_sinks(LayerBuilder& build) {
   const int heads = build.model.heads;
@@ -54,50 +77,42 @@ TensorId attention_sinks(LayerBuilder& build) {
 
 Layer attention(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
-  const AttentionBiases biases = attention_biases(model);
   const std::int64_t length = model.sequence_length, of_head = head_width(model),
-                     width = of_head * model.heads, key_width = of_head * key_value_heads(model);
+                     of_value = value_width(model), attended_columns = of_value * model.heads;
   // Each of the ranks that share dense matrices has some heads, with their heads of keys and
   // values.
   const int parts = build.tensor_ranks(), heads = model.heads / parts,
             key_heads = key_value_heads(model) / parts;
   const std::int64_t tokens = build.tokens * parts;
-  const Layer qkv = linear(build,
-                           {.name = "attention qkv",
-                            .parameter = "attention.qkv",
-                            .inputs = model.d_model,
-                            .outputs = width + 2 * key_width,
-                            .bias = biases.qkv,
-                            .sharded = Sharded::by_columns,
-                            .column_groups = {width, key_width, key_width}},
-                           gather_tokens(build, x, "attention input"));
+  const Layer qkv = latent_attention(model).rank > 0 ? latent_queries_keys_values(build, x)
+                                                     : queries_keys_values(build, x);
   const Layer normed = query_key_norm(build, qkv.output, normed_groups(model, heads, key_heads));
   const bool rotary = model.positions == Positions::rotary;
   const RotaryAngles angles = rotary ? rotary_angles(model, build.block) : RotaryAngles{};
   if (rotary) {
-    build.op(Rotary{heads, length, key_heads, angles}, "attention rotary", {normed.output},
-             {normed.output});
+    build.op(Rotary{heads, length, key_heads, angles, of_value}, "attention rotary",
+             {normed.output}, {normed.output});
   }
-  const TensorId attended = build.activation("attended", tokens, width / parts);
+  const TensorId attended = build.activation("attended", tokens, attended_columns / parts);
   const TensorId log_sum_exp = build.wide("attention_log_sum_exp", tokens, heads);
   const auto scratch = [=, &build](const char* name, bool gradient) {
     return build.wide(name, key_heads,
-                      attention_scratch_columns({key_heads, heads / key_heads, of_head}, length,
-                                                build.narrows(), gradient));
+                      attention_scratch_columns({key_heads, heads / key_heads, of_head, of_value},
+                                                length, build.narrows(), gradient));
   };
   const std::int64_t window = attention_window(model, build.block);
   const double scale = attention_scale(model);
   std::vector<TensorId> reads{normed.output};
   const bool has_sinks = has_attention_sinks(model);
   if (has_sinks) reads.push_back(attention_sinks(build));
-  build.op(Attention{heads, length, key_heads, window, scale}, "attention", reads,
+  build.op(Attention{heads, length, key_heads, window, scale, of_value}, "attention", reads,
            {attended, log_sum_exp, scratch("attention_scratch", false)});
   const Layer output = linear(build,
                               {.name = "attention output",
                                .parameter = "attention.output",
-                               .inputs = width,
+                               .inputs = attended_columns,
                                .outputs = model.d_model,
-                               .bias = biases.output,
+                               .bias = attention_biases(model).output,
                                .sharded = Sharded::by_rows,
                                .standard_deviation = build.residual_deviation()},
                               attended);
@@ -106,9 +121,9 @@ Layer attention(LayerBuilder& build, TensorId x) {
   const auto backward = [=, &build](TensorId dy) {
     const TensorId d_attended =
         output.backward(gather_tokens(build, dy, "attention output gradient"));
-    const TensorId d_qkv = build.activation("d_qkv", tokens, (width + 2 * key_width) / parts);
-    build.op(AttentionGradient{heads, length, key_heads, window, scale}, "attention gradient",
-             {d_attended, normed.output, attended, log_sum_exp},
+    const TensorId d_qkv = build.like("d_qkv", normed.output);
+    build.op(AttentionGradient{heads, length, key_heads, window, scale, of_value},
+             "attention gradient", {d_attended, normed.output, attended, log_sum_exp},
              {d_qkv, scratch("attention_gradient_scratch", true)});
     if (has_sinks) {
       build.op(AttentionSinkGradient{length}, "attention sink gradient",
@@ -116,10 +131,10 @@ Layer attention(LayerBuilder& build, TensorId x) {
                {build.gradient(reads[1]), build.wide("attention_sink_terms", tokens, heads)});
     }
     if (rotary) {
-      build.op(RotaryGradient{heads, length, key_heads, angles}, "attention rotary gradient",
-               {d_qkv}, {d_qkv});
+      build.op(RotaryGradient{heads, length, key_heads, angles, of_value},
+               "attention rotary gradient", {d_qkv}, {d_qkv});
     }
-    return sum_tokens(build, qkv.backward(normed.backward(d_qkv)), "attention input gradient");
+    return qkv.backward(normed.backward(d_qkv));
   };
   return {y, backward};
 }

@@ -9,13 +9,6 @@
 namespace moe {
 namespace {
 
-TensorId add(LayerBuilder& build, const std::string& op_name, const std::string& tensor_name,
-             TensorId a, TensorId b) {
-  const TensorId sum = build.activation(tensor_name, build.model.d_model);
-  build.op(Add{}, op_name, {a, b}, {sum});
-  return sum;
-}
-
 /// y = sigmoid(x g) f(x) for the tokens of this rank, g[M,1].  [Qwen1.5-MoE]
 Layer gated(LayerBuilder& build, TensorId x, const Layer& f) {
   const std::int64_t width = build.model.d_model;

@@ -61,4 +61,11 @@ TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& na
   return sum;
 }
 
+TensorId add(LayerBuilder& build, const std::string& op_name, const std::string& tensor_name,
+             TensorId a, TensorId b) {
+  const TensorId sum = build.activation(tensor_name, build.model.d_model);
+  build.op(Add{}, op_name, {a, b}, {sum});
+  return sum;
+}
+
 }  // namespace moe

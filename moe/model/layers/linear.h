@@ -33,4 +33,8 @@ TensorId gather_tokens(LayerBuilder& build, TensorId x, const std::string& name)
 /// partial[n*T,M] -> [T,M]: the tokens of this rank in the sum of these ranks' partial results.
 TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& name);
 
+/// a + b, rows of this rank's tokens.
+TensorId add(LayerBuilder& build, const std::string& op_name, const std::string& tensor_name,
+             TensorId a, TensorId b);
+
 }  // namespace moe

@@ -11,4 +11,8 @@ namespace moe {
 /// `parameter` that of its parameters ("norm2").
 Layer norm(LayerBuilder& build, const std::string& name, const std::string& parameter, TensorId x);
 
+/// x[T,n] -> y[T,n]: by its root mean square, whatever the model's norms are.
+Layer rms_norm(LayerBuilder& build, const std::string& name, const std::string& parameter,
+               TensorId x, double epsilon);
+
 }  // namespace moe

@@ -32,11 +32,13 @@ constexpr std::array kOtherClasses{
 }  // namespace
 
 std::span<const PublishedClass> published_classes() {
-  static const std::array all{classes::mixtral(),   classes::qwen2_moe(),   classes::qwen3_moe(),
-                              classes::glm4_moe(),  classes::deepseek_v2(), classes::deepseek_v3(),
-                              classes::kimi_k2(),   classes::dots1(),       classes::gpt_oss(),
-                              classes::olmoe(),     classes::minimax_m2(),  classes::ernie4_5_moe(),
-                              classes::granitemoe()};
+  static const std::array all{
+      classes::mixtral(),       classes::qwen2_moe(),   classes::qwen3_moe(),
+      classes::glm4_moe(),      classes::deepseek_v2(), classes::deepseek_v3(),
+      classes::kimi_k2(),       classes::dots1(),       classes::gpt_oss(),
+      classes::olmoe(),         classes::minimax_m2(),  classes::ernie4_5_moe(),
+      classes::glm4_moe_lite(), classes::sarvam_mla(),  classes::solar_open(),
+      classes::granitemoe()};
   return all;
 }
 

@@ -70,6 +70,32 @@ void write_choice(const Model& model, const PublishedClass&, Json& config) {
 
 const std::array kV2Parts{parts::latent_attention, ConfigPart{read_choice, write_choice}};
 
+/// GLM-4.7-Flash: the same, with the kind of each block.
+constexpr auto kLiteKeys = joined(
+    latent_sizes(
+        {.vocabulary = 154880, .width = 2048, .blocks = 47, .heads = 20, .norm_epsilon = 1e-5}),
+    std::array<ConfigKey, 9>{{{"intermediate_size", "d_hidden", 10240},
+                              {"moe_intermediate_size", "d_expert", 1536},
+                              {"n_routed_experts", "experts", 64, {}, "num_local_experts"},
+                              {"num_experts_per_tok", "choices", 4},
+                              {"n_shared_experts", "shared_experts", 1},
+                              {"norm_topk_prob", "normalize_weights", true},
+                              {"routed_scaling_factor", "weight_factor", 1.8},
+                              {"n_group", "expert_groups", 1},
+                              {"topk_group", "best_groups", 1}}});
+const std::array kLiteParts{parts::latent_attention, parts::best_of_groups, parts::kinds_of_blocks};
+
+constexpr auto kSarvamKeys =
+    joined(latent_sizes({.vocabulary = 262144, .width = 4096, .blocks = 32, .heads = 64}),
+           adjusted_sizes({.dense_width = 16384,
+                           .expert_width = 2048,
+                           .dense_blocks = 1,
+                           .experts = 128,
+                           .choices = 8,
+                           .shared = 1,
+                           .normalize_weights = true,
+                           .factor = 2.5}));
+
 constexpr TensorNames kV2Tensors{.shared = "shared_experts."};
 constexpr TensorNames kV3Tensors{.shared = "shared_experts.",
                                  .router_bias = "gate.e_score_correction_bias"};
@@ -92,6 +118,31 @@ PublishedClass classes::kimi_k2() {
   PublishedClass of = deepseek_v3();
   of.name = "kimi_k2";
   return of;
+}
+
+PublishedClass classes::glm4_moe_lite() {
+  return {.name = "glm4_moe_lite",
+          .architecture = "Glm4MoeLiteForCausalLM",
+          .keys = kLiteKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kLiteParts,
+          .expected = kV3Expected,
+          .latent = {.query_rank = 768, .unturned = 192, .value = 256},
+          .dense_blocks = 1,
+          .positions = 202752,
+          .tensors = &kV3Tensors};
+}
+
+PublishedClass classes::sarvam_mla() {
+  return {.name = "sarvam_mla",
+          .architecture = "SarvamMLAForCausalLM",
+          .keys = kSarvamKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kV3Parts,
+          .expected = kV3Expected,
+          .latent = {.query_rank = 0},
+          .positions = 4096,
+          .tensors = &kV3Tensors};
 }
 
 PublishedClass classes::deepseek_v2() {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "moe/model/published/parts.h"
@@ -29,7 +31,37 @@ void write_listed(const Model& model, const PublishedClass&, Json& config) {
   config["mlp_only_layers"] = dense;
 }
 
+constexpr const char* kKinds = "mlp_layer_types";
+constexpr std::string_view kDense = "dense", kSparse = "sparse";
+
+/// A file without the list has the class's first blocks dense: PublishedClass::dense_blocks.
+void read_kinds(const Config& config, const PublishedClass& of, Model& model) {
+  std::vector<bool> dense;
+  if (const auto kinds = config.given(kKinds)) {
+    for (const InputValue& kind : kinds->list("a list of texts")) {
+      dense.push_back(kind.one_of({kDense, kSparse}) == 0);
+    }
+    if (dense.size() != static_cast<std::size_t>(model.blocks)) {
+      kinds->refuse(fmt::format("lists {} layers: expected num_hidden_layers = {}", dense.size(),
+                                model.blocks));
+    }
+  } else {
+    for (int block = 0; block < model.blocks; ++block) dense.push_back(block < of.dense_blocks);
+  }
+  parts::set_dense_blocks(model, dense);
+}
+
+void write_kinds(const Model& model, const PublishedClass&, Json& config) {
+  Json kinds = Json::array();
+  for (int block = 0; block < model.blocks; ++block) {
+    kinds.push_back(has_experts(model, block) ? kSparse : kDense);
+  }
+  config[kKinds] = kinds;
+}
+
 }  // namespace
+
+const ConfigPart parts::kinds_of_blocks{read_kinds, write_kinds};
 
 void parts::set_dense_blocks(Model& model, const std::vector<bool>& dense) {
   for (model.dense_blocks = 0; model.dense_blocks < model.blocks; ++model.dense_blocks) {

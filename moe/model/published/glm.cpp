@@ -45,7 +45,38 @@ constexpr auto kDotsKeys = joined(
                            .normalize_weights = false})),
     std::array<ConfigKey, 1>{{{"attention_bias", "attention_biases", false, {"none", "all"}}}});
 
+/// Solar-Open: no block is dense.
+constexpr auto kSolarKeys = joined(
+    common_sizes({.vocabulary = 196608,
+                  .width = 4096,
+                  .blocks = 48,
+                  .heads = 64,
+                  .key_value_heads = 8,
+                  .head_width = 128,
+                  .norm_epsilon = 1e-5}),
+    std::array<ConfigKey, 9>{{{"moe_intermediate_size", "d_expert", 1280},
+                              {"n_routed_experts", "experts", 128, {}, "num_local_experts"},
+                              {"num_experts_per_tok", "choices", 8},
+                              {"n_shared_experts", "shared_experts", 1},
+                              {"norm_topk_prob", "normalize_weights", true},
+                              {"routed_scaling_factor", "weight_factor", 1.0},
+                              {"n_group", "expert_groups", 1},
+                              {"topk_group", "best_groups", 1},
+                              {"attention_bias", "attention_biases", false, {"none", "qkv"}}}});
+
 }  // namespace
+
+PublishedClass classes::solar_open() {
+  return {.name = "solar_open",
+          .architecture = "SolarOpenForCausalLM",
+          .keys = kSolarKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kAdjustedParts,
+          .expected = kAdjustedExpected,
+          .rotary_base = 1e6,
+          .positions = 131072,
+          .tensors = &kAdjustedTensors};
+}
 
 PublishedClass classes::glm4_moe() {
   return {.name = "glm4_moe",

@@ -14,9 +14,6 @@ namespace {
 /// In the norms of compressed rows, whatever the file says of others.
 constexpr double kEpsilonOfLatent = 1e-6;
 
-/// Values of the classes where the file has none.
-constexpr std::int64_t kUnturned = 128, kTurned = 64, kValue = 128, kRank = 512, kQueryRank = 1536;
-
 double root_of_width(const Model& model) {
   return std::sqrt(static_cast<double>(head_width(model)));
 }
@@ -34,9 +31,10 @@ void read_scale(const Config& config, Model& model) {
   set_declared(model, "attention_scale", magnitude * magnitude / root_of_width(model));
 }
 
-void read_latent_attention(const Config& config, const PublishedClass&, Model& model) {
-  const std::int64_t turned = config.integer("qk_rope_head_dim", kTurned, 1),
-                     unturned = config.integer("qk_nope_head_dim", kUnturned, 1);
+void read_latent_attention(const Config& config, const PublishedClass& of, Model& model) {
+  const LatentSizes& sizes = of.latent;
+  const std::int64_t turned = config.integer("qk_rope_head_dim", sizes.turned, 1),
+                     unturned = config.integer("qk_nope_head_dim", sizes.unturned, 1);
   if (const auto share = config.given("partial_rotary_factor")) {
     if (share->number(0, 1, "1") != 1) share->fail("1: qk_rope_head_dim says which columns turn");
   }
@@ -58,9 +56,9 @@ void read_latent_attention(const Config& config, const PublishedClass&, Model& m
   }
   model.head_width = unturned + turned;
   set_declared(model, "rotary_columns", turned);
-  set_declared(model, "value_width", config.integer("v_head_dim", kValue, 1));
-  set_declared(model, "latent_rank", config.integer("kv_lora_rank", kRank, 1));
-  const std::int64_t missing = config.is_null("q_lora_rank") ? 0 : kQueryRank;
+  set_declared(model, "value_width", config.integer("v_head_dim", sizes.value, 1));
+  set_declared(model, "latent_rank", config.integer("kv_lora_rank", sizes.rank, 1));
+  const std::int64_t missing = config.is_null("q_lora_rank") ? 0 : sizes.query_rank;
   set_declared(model, "latent_query_rank", config.integer("q_lora_rank", missing));
   set_declared(model, "latent_norm_epsilon", kEpsilonOfLatent);
   read_scale(config, model);

@@ -12,6 +12,8 @@ extern const ConfigPart angles;
 extern const ConfigPart windows;
 /// Blocks without experts as Qwen has them: `decoder_sparse_step`, `mlp_only_layers`
 extern const ConfigPart listed_dense_blocks;
+/// Blocks without experts by the kind of each: `mlp_layer_types`
+extern const ConfigPart kinds_of_blocks;
 /// A width of shared experts together, by the gate of Qwen2: `shared_expert_intermediate_size`
 extern const ConfigPart gated_shared_width;
 /// A router that looks for the two best experts of each group.

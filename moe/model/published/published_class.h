@@ -60,6 +60,11 @@ enum class Windows : std::uint8_t {
   alternating,     ///< of those that `layer_types` lists: every second one where it is missing
 };
 
+/// Of latent attention, where the file has none of them.
+struct LatentSizes {
+  std::int64_t rank = 512, query_rank = 1536, unturned = 128, turned = 64, value = 128;
+};
+
 /// How tensors of a class are named and laid out: tensor_names.h
 struct TensorNames;
 
@@ -74,8 +79,10 @@ struct PublishedClass {
   double rotary_base = 10000;
   double turned_share = 1;         ///< of a head's columns
   std::string_view angles = "{}";  ///< `rope_parameters` where the file has none
+  LatentSizes latent{};
   Windows windows = Windows::none;
   std::int64_t window = 0;     ///< `sliding_window` where the file has none
+  int dense_blocks = 0;        ///< the first ones, where no key lists them
   std::int64_t positions = 0;  ///< `max_position_embeddings` where the file has none
   /// The library counts what is added to scores among parameters.
   bool counts_router_bias = false;

@@ -6,6 +6,7 @@
 
 #include "db/console/shown_text.h"
 #include "moe/errors.h"
+#include "moe/train/masters.h"
 
 namespace moe {
 
@@ -26,7 +27,27 @@ const StoredTensor& CheckpointFiles::tensor(const std::string& name) {
   return open->second.tensor(name);
 }
 
+/// A master as its parameter, and zeros for any other state.
+const StoredTensor& CheckpointFiles::initial_state(const NamedTensor& named) {
+  const std::int64_t elements = named.rows * named.columns;
+  if (named.name == named.state_of + std::string(kMaster)) {
+    NamedTensor parameter = named;
+    parameter.name = std::exchange(parameter.state_of, "");
+    parameter.dtype = DType::bf16;
+    made_bytes_ = masters_of(tensor(parameter).bytes);
+  } else {
+    made_bytes_.assign(static_cast<std::size_t>(elements * bytes_of(named.dtype)), std::byte{});
+  }
+  made_ = {
+      named.name, std::string(stored_type(named.dtype)), {named.rows, named.columns}, made_bytes_};
+  return made_;
+}
+
 const StoredTensor& CheckpointFiles::tensor(const NamedTensor& named) {
+  if (index_.has_initial_states && !named.state_of.empty() &&
+      !index_.file_of.contains(named.name)) {
+    return initial_state(named);
+  }
   const StoredTensor& stored = tensor(named.name);
   const std::filesystem::path file = path_of(named.name);
   expect_shape(file, named.name, stored.shape, {named.rows, named.columns});

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "moe/train/checkpoint/index.h"
 #include "moe/train/checkpoint/names.h"
@@ -20,15 +22,20 @@ class CheckpointFiles {
   /// valid as long as this object.
   const StoredTensor& tensor(const std::string& name);
   /// The same of a matrix of a model. Throws InputError also where it is of another shape or type
-  /// than the model's.
+  /// than the model's. A state that no file has is made where the index says so: the bytes are then
+  /// valid until the next call.
   const StoredTensor& tensor(const NamedTensor& named);
   /// The file of a tensor that was found.
   std::filesystem::path path_of(const std::string& name) const;
 
  private:
+  const StoredTensor& initial_state(const NamedTensor& named);
+
   const CheckpointIndex& index_;
   std::filesystem::path folder_;
   std::map<std::string, SafetensorsFile> files_;
+  StoredTensor made_;
+  std::vector<std::byte> made_bytes_;
 };
 
 }  // namespace moe

@@ -136,6 +136,7 @@ void Checkpoints::prepare() {
   agree_that_it_works(attempt([&] {
     if (world_.rank != 0) return;
     const AnnouncedWork preparing("prepares " + options_.directory.string());
+    expect_no_unfinished_import(options_.directory);
     lock_ = prepare_folder(options_.directory, options_.goes_on_from);
     trial.emplace(options_.directory);
   }));
@@ -247,7 +248,7 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
     try {
       if (error.empty()) {
         observer_.completing();
-        complete(options_.directory, index);
+        complete(options_.directory, index, partial_folder(options_.directory, index.iteration));
       } else {
         std::filesystem::remove_all(partial_folder(options_.directory, index.iteration));
       }

@@ -9,14 +9,32 @@
 
 namespace moe {
 
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = bytes.size();
-  for (std::size_t begin = 0; begin < bytes.size(); begin += sizeof hash) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + begin, std::min(sizeof word, bytes.size() - begin));
-    hash = mix(hash ^ word);
+void PiecewiseChecksum::add(std::span<const std::byte> piece) {
+  while (!piece.empty()) {
+    for (; in_word_ == 0 && piece.size() >= sizeof word_; piece = piece.subspan(sizeof word_)) {
+      std::uint64_t word;
+      std::memcpy(&word, piece.data(), sizeof word);
+      hash_ = mix(hash_ ^ word);
+    }
+    const std::size_t taken = std::min(sizeof word_ - in_word_, piece.size());
+    std::memcpy(reinterpret_cast<std::byte*>(&word_) + in_word_, piece.data(), taken);
+    piece = piece.subspan(taken);
+    in_word_ += taken;
+    if (in_word_ < sizeof word_) return;  // also where nothing was left
+    hash_ = mix(hash_ ^ word_);
+    word_ = 0;
+    in_word_ = 0;
   }
-  return hash;
+}
+
+std::uint64_t PiecewiseChecksum::value() const {
+  return in_word_ == 0 ? hash_ : mix(hash_ ^ word_);
+}
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  PiecewiseChecksum sum(bytes.size());
+  sum.add(bytes);
+  return sum.value();
 }
 
 std::string checksum_text(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }

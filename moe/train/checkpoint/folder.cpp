@@ -96,9 +96,23 @@ std::unique_ptr<FolderLock> prepare_folder(const std::filesystem::path& director
   return lock;
 }
 
-void complete(const std::filesystem::path& directory, const CheckpointIndex& index) {
-  const auto partial = partial_folder(directory, index.iteration),
-             folder = checkpoint_folder(directory, index.iteration);
+std::filesystem::path import_folder(const std::filesystem::path& directory) {
+  return directory / "import.partial";
+}
+
+void expect_no_unfinished_import(const std::filesystem::path& directory) {
+  const auto folder = import_folder(directory);
+  std::error_code none;
+  if (!std::filesystem::exists(folder, none)) return;
+  throw InputError(fmt::format(
+      "{}: an import was ended before it was complete: give the same `moe-train import` "
+      "again, which goes on, or remove that folder",
+      folder.string()));
+}
+
+void complete(const std::filesystem::path& directory, const CheckpointIndex& index,
+              const std::filesystem::path& partial) {
+  const auto folder = checkpoint_folder(directory, index.iteration);
   const std::string text = to_text(index);
   WrittenFile file(partial / kIndexFile);
   file.write(std::as_bytes(std::span(text)), "index");

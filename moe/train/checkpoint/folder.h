@@ -30,10 +30,18 @@ std::vector<int> checkpoints_in(const std::filesystem::path& directory);
 [[nodiscard]] std::unique_ptr<FolderLock> prepare_folder(
     const std::filesystem::path& directory, int last, double patience_s = FolderLock::kPatience_s);
 
-/// Writes the index into the partial folder and gives the folder its name. Until then the
+/// DIR/import.partial, while a checkpoint is made of another library's (hugging_face/import.h). It
+/// stays where that was ended, and `import` goes on in it.
+std::filesystem::path import_folder(const std::filesystem::path& directory);
+/// Throws InputError where there is such a folder: a training there would begin anew without what
+/// was to be imported.
+void expect_no_unfinished_import(const std::filesystem::path& directory);
+
+/// Writes the index into `partial` and gives that folder the name of the checkpoint. Until then the
 /// checkpoint does not exist; from then on it is complete, whatever happens. Throws
 /// std::runtime_error.
-void complete(const std::filesystem::path& directory, const CheckpointIndex& index);
+void complete(const std::filesystem::path& directory, const CheckpointIndex& index,
+              const std::filesystem::path& partial);
 
 /// Removes all but the last `keep` checkpoints; 0 keeps all.
 void remove_older(const std::filesystem::path& directory, int keep);

@@ -24,7 +24,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+// The second one may leave states out. It is written where it does.
+constexpr int kVersion = 1, kWithInitialStates = 2;
+constexpr const char* kInitial = "initial";
 constexpr std::int64_t kMostIndexBytes = std::int64_t{1} << 30;  // ten million tensors
 constexpr double kLargest = std::numeric_limits<double>::max();
 
@@ -53,11 +55,11 @@ std::string without_blanks(std::string_view json) {
 }
 
 /// Throws where the content is not that of which the checksum was taken.
-void expect_unchanged(const std::string& text, const InputObject& root) {
+void expect_unchanged(const std::string& text, const InputObject& root, std::int64_t version) {
   const std::string told = root.text("checksum", "a checksum");
   const std::string whole = without_blanks(text);
   const std::string before =
-      fmt::format(R"({{"moelab_checkpoint":{},"checksum":"{}","content":)", kVersion, told);
+      fmt::format(R"({{"moelab_checkpoint":{},"checksum":"{}","content":)", version, told);
   const bool in_order = whole.size() > before.size() && whole.starts_with(before);
   if (in_order && checksum_of_text(std::string_view(whole).substr(
                       before.size(), whole.size() - before.size() - 1)) == told) {
@@ -86,7 +88,7 @@ std::vector<double> read_numbers(const InputObject& object, std::string_view key
   return numbers;
 }
 
-CheckpointIndex index_from(const InputObject& content) {
+CheckpointIndex index_from(const InputObject& content, std::int64_t version) {
   CheckpointIndex index;
   index.iteration =
       static_cast<int>(content.integer("iteration", 0, std::numeric_limits<int>::max() - 1));
@@ -121,6 +123,10 @@ CheckpointIndex index_from(const InputObject& content) {
     const InputObject log = content.object("log");
     index.log = {log.integer("bytes", 0),
                  read_fingerprint(log.member("line", "16 hexadecimal digits"))};
+  }
+  if (version == kWithInitialStates) {
+    if (content.text("states") != kInitial) content.member("states").fail("\"initial\"");
+    index.has_initial_states = true;
   }
   const InputObject files = content.object("files");
   for (const std::string& name : files.keys()) {
@@ -162,6 +168,7 @@ std::string to_text(const CheckpointIndex& index) {
                                   {"identity", checksum_text(one.identity)},
                                   {"number", one.number}});
   }
+  if (index.has_initial_states) content["states"] = kInitial;
   if (index.model.outlier_z_score) {
     content["outliers"] = {{"losses", index.outliers.losses},
                            {"gradient_norms", index.outliers.gradient_norms},
@@ -176,8 +183,9 @@ std::string to_text(const CheckpointIndex& index) {
     content["log"] = {{"bytes", index.log->bytes}, {"line", checksum_text(index.log->line)}};
   }
   const std::string checksum = checksum_of_text(in_utf8(content, -1));
-  const Json whole{
-      {"moelab_checkpoint", kVersion}, {"checksum", checksum}, {"content", std::move(content)}};
+  const Json whole{{"moelab_checkpoint", index.has_initial_states ? kWithInitialStates : kVersion},
+                   {"checksum", checksum},
+                   {"content", std::move(content)}};
   return in_utf8(whole, 1) + "\n";
 }
 
@@ -186,10 +194,13 @@ CheckpointIndex read_index(const std::filesystem::path& folder) {
   const std::string text = read_file(file, kMostIndexBytes);
   const InputDocument document = parse_json(text, file);
   const InputObject root = document.object();
-  const InputValue version = root.member("moelab_checkpoint", "the index of a checkpoint");
-  if (version.integer(0) != kVersion) version.fail(fmt::format("format {}", kVersion));
-  expect_unchanged(text, root);
-  CheckpointIndex index = index_from(root.object("content"));
+  const InputValue told = root.member("moelab_checkpoint", "the index of a checkpoint");
+  const std::int64_t version = told.integer(0);
+  if (version != kVersion && version != kWithInitialStates) {
+    told.fail(fmt::format("format {} or {}", kVersion, kWithInitialStates));
+  }
+  expect_unchanged(text, root, version);
+  CheckpointIndex index = index_from(root.object("content"), version);
   document.no_other_keys();
   return index;
 }

@@ -30,12 +30,15 @@ struct CheckpointIndex {
   Model model;         ///< with the number of capacity groups in force, where it has a capacity
   std::string layout;  ///< "dp=1,ep=2,esp=1,tp=1,pp=1"
   std::uint64_t corpus_fingerprint = 0;
-  std::vector<SourceCursor> cursors;      ///< [source]; empty where samples are drawn at random
-  Schedule schedule;                      ///< the one in force
-  OutlierHistory outliers;                ///< of a model that passes over outliers
-  std::optional<db::RunIdentity> run;     ///< the run that wrote it; none where none is stored
-  std::optional<LogPlace> log;            ///< none without a log, and where it is no plain file
-  std::map<std::string, FileSeal> files;  ///< by name of the file
+  std::vector<SourceCursor> cursors;   ///< [source]; empty where samples are drawn at random
+  Schedule schedule;                   ///< the one in force
+  OutlierHistory outliers;             ///< of a model that passes over outliers
+  std::optional<db::RunIdentity> run;  ///< the run that wrote it; none where none is stored
+  std::optional<LogPlace> log;         ///< none without a log, and where it is no plain file
+  /// States that no file has are as before the first step: a master has the value of its
+  /// parameter, all others are zero.
+  bool has_initial_states = false;
+  std::map<std::string, FileSeal> files;       ///< by name of the file
   std::map<std::string, std::string> file_of;  ///< by name of the tensor
 };
 

@@ -49,11 +49,13 @@ std::vector<NamedTensor> named_tensors(const Program& program) {
       for (std::int64_t block = 0; block < blocks; ++block) {
         std::string name = value.name;
         if (belongs_to_experts(parameter)) name += fmt::format(".{}", whole_block(shard, block));
+        std::string state_of = id == parameter.value ? "" : name;
         const Tensor& tensor = program.tensors[id];
         const bool master = id == parameter.remainder;
         name += master ? kMaster : std::string_view(tensor.name).substr(value.name.size());
-        named.push_back({std::move(name), id, master ? DType::f32 : tensor.dtype, p, block,
-                         shard.of_rows, shard.of_columns});
+        named.push_back({std::move(name), std::move(state_of), id,
+                         master ? DType::f32 : tensor.dtype, p, block, shard.of_rows,
+                         shard.of_columns});
       }
     }
   }

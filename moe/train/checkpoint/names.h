@@ -22,6 +22,7 @@ struct NamedTensor {
   /// state after it: "block1.experts.up.weight.3.first_moment". Of a remainder, the master that it
   /// is of: "block1.experts.up.weight.3.master".
   std::string name;
+  std::string state_of{};              ///< of a state, the name of its parameter's matrix
   TensorId tensor = -1;                ///< where this rank has its part
   DType dtype = DType::f32;            ///< in a checkpoint
   std::size_t parameter = 0;           ///< the place in Program::parameters

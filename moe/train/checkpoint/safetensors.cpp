@@ -120,27 +120,37 @@ FileSeal write_safetensors(const std::filesystem::path& file,
   return seal;
 }
 
+std::int64_t bytes_of_tensor(std::string_view dtype, const std::vector<std::int64_t>& shape,
+                             const std::filesystem::path& file) {
+  return elements_in(shape).value() * element_bytes(dtype, file);
+}
+
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<MadeTensor>& tensors) {
   const std::string unknown = checksum_text(0);  // as long as any
   std::vector<HeaderEntry> entries;
   for (const MadeTensor& tensor : tensors) {
-    const std::int64_t elements = elements_in(tensor.shape).value();
     entries.push_back({tensor.name, tensor.dtype, tensor.shape,
-                       static_cast<std::size_t>(elements * element_bytes(tensor.dtype, file)),
+                       static_cast<std::size_t>(bytes_of_tensor(tensor.dtype, tensor.shape, file)),
                        unknown});
   }
   WrittenFile out(file);
   FileSeal seal = write_header(out, header_of(entries));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const std::vector<std::byte> bytes = tensors[i].make();
-    if (bytes.size() != entries[i].bytes) {
+    const std::string part = "tensor " + tensors[i].name;
+    PiecewiseChecksum sum(entries[i].bytes);
+    std::size_t written = 0;
+    tensors[i].make([&](std::span<const std::byte> piece) {
+      sum.add(piece);
+      out.write(piece, part);
+      written += piece.size();
+    });
+    if (written != entries[i].bytes) {
       throw std::logic_error(fmt::format("write_safetensors: {} has {} bytes: expected {}",
-                                         tensors[i].name, bytes.size(), entries[i].bytes));
+                                         tensors[i].name, written, entries[i].bytes));
     }
-    entries[i].checksum = checksum_text(checksum(bytes));
-    out.write(bytes, "tensor " + tensors[i].name);
-    seal.bytes += static_cast<std::int64_t>(bytes.size());
+    entries[i].checksum = checksum_text(sum.value());
+    seal.bytes += static_cast<std::int64_t>(written);
   }
   const std::string header = header_of(entries);
   const auto header_bytes = std::as_bytes(std::span(header));
@@ -247,6 +257,18 @@ void expect_shape(const std::filesystem::path& file, std::string_view tensor,
       fmt::format("is [{}]: expected [{}]", fmt::join(shape, ", "), fmt::join(expected, ", ")));
 }
 
+/// Of a tensor of any size in little memory.
+std::uint64_t SafetensorsFile::sum_of(const StoredTensor& tensor) const {
+  constexpr std::size_t kAtOnce = std::size_t{16} << 20;
+  PiecewiseChecksum sum(tensor.bytes.size());
+  for (std::size_t first = 0; first < tensor.bytes.size(); first += kAtOnce) {
+    const auto piece = tensor.bytes.subspan(first, std::min(kAtOnce, tensor.bytes.size() - first));
+    sum.add(piece);
+    if (tensor.bytes.size() > kAtOnce) forget(piece);
+  }
+  return sum.value();
+}
+
 std::vector<std::string> SafetensorsFile::names() const {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors_) names.push_back(name);
@@ -258,8 +280,7 @@ const StoredTensor& SafetensorsFile::tensor(const std::string& name) const {
   if (found == tensors_.end()) refuse_tensor(path_, name, "is not there");
   if (!file_.is_whole()) refuse_file(path_, "was cut short while it was read");
   const auto expected = checksums_.find(name);
-  if (expected != checksums_.end() &&
-      expected->second != checksum_text(checksum(found->second.bytes))) {
+  if (expected != checksums_.end() && expected->second != checksum_text(sum_of(found->second))) {
     refuse_tensor(path_, name, "its bytes are not those that were written");
   }
   return found->second;

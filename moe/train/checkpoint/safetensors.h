@@ -26,13 +26,22 @@ struct StoredTensor {
   std::span<const std::byte> bytes;
 };
 
+/// Takes the next bytes of a tensor.
+using BytesTaker = std::function<void(std::span<const std::byte>)>;
+
 /// One tensor of a file that is written, whose bytes are made when it is its turn.
 struct MadeTensor {
   std::string name;
   std::string dtype;
   std::vector<std::int64_t> shape;
-  std::function<std::vector<std::byte>()> make;
+  /// Gives all bytes in order, in pieces of any size.
+  std::function<void(const BytesTaker&)> make;
 };
+
+/// The bytes of a tensor of `shape`. Throws InputError for a type that nothing here reads, with
+/// `file`.
+std::int64_t bytes_of_tensor(std::string_view dtype, const std::vector<std::int64_t>& shape,
+                             const std::filesystem::path& file);
 
 /// What a file that was written must be when it is read.
 struct FileSeal {
@@ -53,7 +62,7 @@ void expect_shape(const std::filesystem::path& file, std::string_view tensor,
 /// the tensor and the reason ("No space left on device").
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<StoredTensor>& tensors);
-/// The same file, of which no more than one tensor is in memory. Throws what `make` throws.
+/// The same file, of which no more than one piece is in memory. Throws what `make` throws.
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<MadeTensor>& tensors);
 
@@ -72,13 +81,20 @@ class SafetensorsFile {
   const std::vector<std::int64_t>& shape(const std::string& name) const {
     return tensors_.at(name).shape;
   }
+  const std::string& dtype(const std::string& name) const { return tensors_.at(name).dtype; }
+  /// What it must be when it is read again.
+  FileSeal seal() const { return {file_.size_now(), header_checksum_}; }
   /// The bytes are valid as long as this object. Throws InputError where there is no such tensor,
   /// where another program has cut the file, and where the bytes do not fit their checksum.
   const StoredTensor& tensor(const std::string& name) const;
+  /// Says that bytes of a tensor are not needed soon: they no longer count as this process's
+  /// memory. Who reads them after all reads them from the file.
+  void forget(std::span<const std::byte> bytes) const { file_.forget(bytes); }
 
  private:
   void read_header();
   void expect_one_after_another(std::span<const std::byte> data) const;
+  std::uint64_t sum_of(const StoredTensor& tensor) const;
 
   std::filesystem::path path_;
   MappedFile file_;

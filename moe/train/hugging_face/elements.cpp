@@ -33,42 +33,56 @@ struct Half {
 };
 
 template <class T>
-std::vector<double> read_as(std::span<const std::byte> bytes) {
-  std::vector<double> elements(bytes.size() / sizeof(T));
-  for (std::size_t i = 0; i < elements.size(); ++i) {
+void read_as(std::span<const std::byte> bytes, std::size_t first, std::span<double> to) {
+  const auto from = bytes.subspan(first * sizeof(T), to.size() * sizeof(T));
+  for (std::size_t i = 0; i < to.size(); ++i) {
     T element;
-    std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
-    elements[i] = static_cast<double>(element);
+    std::memcpy(&element, from.data() + i * sizeof(T), sizeof(T));
+    to[i] = static_cast<double>(element);
   }
-  return elements;
 }
 
 template <class T>
-std::vector<std::byte> write_as(const std::vector<double>& elements) {
-  std::vector<std::byte> bytes(elements.size() * sizeof(T));
+void write_as(std::span<const double> elements, std::span<std::byte> bytes) {
+  const auto to = bytes.first(elements.size() * sizeof(T));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const T element = static_cast<T>(static_cast<Wide<T>>(elements[i]));
-    std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+    std::memcpy(to.data() + i * sizeof(T), &element, sizeof(T));
   }
-  return bytes;
 }
 
 }  // namespace
 
-std::vector<double> elements_of(const StoredTensor& tensor, const std::filesystem::path& file) {
-  if (tensor.dtype == "F32") return read_as<float>(tensor.bytes);
-  if (tensor.dtype == "F64") return read_as<double>(tensor.bytes);
-  if (tensor.dtype == "BF16") return read_as<Bf16>(tensor.bytes);
-  if (tensor.dtype == "F16") return read_as<Half>(tensor.bytes);
+void read_elements(const StoredTensor& tensor, const std::filesystem::path& file, std::size_t first,
+                   std::span<double> to) {
+  if (tensor.dtype == "F32") return read_as<float>(tensor.bytes, first, to);
+  if (tensor.dtype == "F64") return read_as<double>(tensor.bytes, first, to);
+  if (tensor.dtype == "BF16") return read_as<Bf16>(tensor.bytes, first, to);
+  if (tensor.dtype == "F16") return read_as<Half>(tensor.bytes, first, to);
   throw InputError(fmt::format("{}: tensor {}: is {}: expected F64, F32, BF16 or F16",
                                file.string(), tensor.name, tensor.dtype));
 }
 
+std::vector<double> elements_of(const StoredTensor& tensor, const std::filesystem::path& file) {
+  std::vector<double> elements(tensor.bytes.size() /
+                               static_cast<std::size_t>(element_bytes(tensor.dtype, file)));
+  read_elements(tensor, file, 0, elements);
+  return elements;
+}
+
+void store_elements(std::string_view dtype, std::span<const double> elements,
+                    std::span<std::byte> to) {
+  if (dtype == "F32") return write_as<float>(elements, to);
+  if (dtype == "F64") return write_as<double>(elements, to);
+  if (dtype == "BF16") return write_as<Bf16>(elements, to);
+  throw std::logic_error("store_elements: no such type");
+}
+
 std::vector<std::byte> stored_as(std::string_view dtype, const std::vector<double>& elements) {
-  if (dtype == "F32") return write_as<float>(elements);
-  if (dtype == "F64") return write_as<double>(elements);
-  if (dtype == "BF16") return write_as<Bf16>(elements);
-  throw std::logic_error("stored_as: no such type");
+  std::vector<std::byte> bytes(elements.size() *
+                               static_cast<std::size_t>(element_bytes(dtype, "stored_as")));
+  store_elements(dtype, elements, bytes);
+  return bytes;
 }
 
 }  // namespace moe

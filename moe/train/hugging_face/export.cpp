@@ -151,9 +151,10 @@ ExportReport export_checkpoint(const ExportOptions& options) {
     while (last != end && last->theirs == one->theirs) ++last;
     // The bias of a gate is f32 beside parameters in bf16, there too.
     const std::string type = one->ours.empty() ? dtype : files.tensor(one->ours).dtype;
-    tensors.push_back({one->theirs, type, one->shape, [&files, one, last, type] {
-                         return stored_as(type, written_values(one, last, files));
-                       }});
+    tensors.push_back(
+        {one->theirs, type, one->shape, [&files, one, last, type](const BytesTaker& take) {
+           take(stored_as(type, written_values(one, last, files)));
+         }});
     one = last;
   }
   UnfinishedFolder unfinished(to.parent_path());

@@ -4,158 +4,46 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "db/console/shown_text.h"
+#include "db/console/exit_codes.h"
+#include "db/console/format_rows.h"
+#include "db/console/output_error.h"
 #include "moe/errors.h"
-#include "moe/input/file_name.h"
-#include "moe/input/json.h"
 #include "moe/input/read_file.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model_toml.h"
 #include "moe/model/published/fitting_class.h"
 #include "moe/model/published/read_config.h"
+#include "moe/model/published/tensor_names.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/names.h"
 #include "moe/train/checkpoint/written_file.h"
 #include "moe/train/hugging_face/counterparts.h"
-#include "moe/train/hugging_face/elements.h"
+#include "moe/train/hugging_face/matrix_pieces.h"
+#include "moe/train/hugging_face/pretrained.h"
 #include "moe/train/hugging_face/unfinished_folder.h"
+#include "moe/train/hugging_face/unfinished_import.h"
 
 namespace moe {
 namespace {
 
-constexpr const char* kTensorsIndex = "model.safetensors.index.json";
 constexpr const char* kModelFile = "model.toml";
-
-/// The largest number of a type.
-double largest_of(DType dtype) {
-  constexpr double kLargestBf16 = 0x1.FEp127;
-  if (dtype == DType::f64) return std::numeric_limits<double>::max();
-  return dtype == DType::bf16 ? kLargestBf16
-                              : static_cast<double>(std::numeric_limits<float>::max());
-}
-
-/// The tensors of a folder: one file, or several with an index.
-class Pretrained {
- public:
-  /// Throws where a file is missing or damaged, or has not what the index says.
-  explicit Pretrained(const std::filesystem::path& folder) : folder_(folder) {
-    std::error_code none;
-    if (!std::filesystem::exists(folder / kTensorsIndex, none)) {
-      const SafetensorsFile& all =
-          files_.try_emplace(kTensorsFile, folder_ / kTensorsFile).first->second;
-      for (const std::string& tensor : all.names()) {
-        file_of_[tensor] = kTensorsFile;
-        left_.insert(tensor);
-      }
-      return;
-    }
-    const std::string index = (folder / kTensorsIndex).string();
-    const InputDocument document = parse_json(read_file(index), index, JsonNumbers::python);
-    const InputObject map = document.object().object("weight_map", "an object");
-    for (const std::string& tensor : map.keys()) {
-      const std::string file = map.text(tensor);
-      if (!is_name_of_file(file)) map.member(tensor).fail("the name of a file in the same folder");
-      const SafetensorsFile& opened = files_.try_emplace(file, folder_ / file).first->second;
-      if (!opened.has(tensor)) {
-        throw InputError(fmt::format("{}: tensor {}: is not in {}", index,
-                                     db::shortened(tensor, 200), db::shortened(file, 200)));
-      }
-      file_of_[tensor] = file;
-      left_.insert(tensor);
-    }
-    if (!files_.contains(kTensorsFile) && std::filesystem::exists(folder / kTensorsFile, none)) {
-      throw InputError(fmt::format(
-          "{}: has {}, which transformers reads, and {}, which names other files: expected one",
-          folder.string(), kTensorsFile, kTensorsIndex));
-    }
-  }
-
-  /// Tensors of the files that the index does not name there: it decides, whoever has a copy.
-  std::vector<std::string> remarks() const {
-    std::vector<std::string> remarks;
-    for (const auto& [name, file] : files_) {
-      const std::vector<std::string> all = file.names();
-      const auto is_other = [&, &in = name](const std::string& tensor) {
-        const auto named = file_of_.find(tensor);
-        return named == file_of_.end() || named->second != in;
-      };
-      const auto others = std::ranges::count_if(all, is_other);
-      if (others == 0) continue;
-      remarks.push_back(fmt::format(
-          "{}: {} of its {} tensors are not read, first {}: {} does not name this file for them",
-          (folder_ / name).string(), others, all.size(),
-          db::shortened(*std::ranges::find_if(all, is_other), 200), kTensorsIndex));
-    }
-    return remarks;
-  }
-
-  /// Throws where it is missing or has another shape.
-  void expect(const Counterpart& one) {
-    const auto in = file_of_.find(one.theirs);
-    if (in == file_of_.end()) {
-      throw InputError(fmt::format("{}: tensor {}: is missing", folder_.string(), one.theirs));
-    }
-    expect_shape(folder_ / in->second, one.theirs, files_.at(in->second).shape(one.theirs),
-                 one.shape);
-    left_.erase(one.theirs);
-  }
-  /// The rows of `one` in a tensor that is expected. Throws for a value that `dtype` does not hold.
-  std::vector<double> values(const Counterpart& one, DType dtype) const {
-    const std::string& in = file_of_.at(one.theirs);
-    const std::filesystem::path file = folder_ / in;
-    StoredTensor rows = files_.at(in).tensor(one.theirs);
-    const TheirPart region = one.region();
-    const auto bytes_of_row =
-        static_cast<std::size_t>(one.shape.back() * element_bytes(rows.dtype, file));
-    rows.bytes = rows.bytes.subspan(static_cast<std::size_t>(region.first_row) * bytes_of_row,
-                                    static_cast<std::size_t>(region.rows) * bytes_of_row);
-    std::vector<double> values = elements_of(rows, file);
-    const double largest = largest_of(dtype);
-    const auto lost =
-        std::ranges::find_if(values, [&](double value) { return !(std::abs(value) <= largest); });
-    if (lost == values.end()) return values;
-    throw InputError(fmt::format("{}: tensor {}: value {} is {}: expected numbers up to {:.4g}",
-                                 file.string(), one.theirs, lost - values.begin(), *lost, largest));
-  }
-  bool has(const std::string& name) const { return file_of_.contains(name); }
-  std::size_t size() const { return file_of_.size(); }
-  /// Of any tensor that is there.
-  std::vector<double> values(const std::string& name) {
-    const std::string& in = file_of_.at(name);
-    left_.erase(name);
-    return elements_of(files_.at(in).tensor(name), folder_ / in);
-  }
-  const std::vector<std::int64_t>& shape(const std::string& name) const {
-    return files_.at(file_of_.at(name)).shape(name);
-  }
-  /// Those that nothing has asked for.
-  std::vector<std::string> left() const { return {left_.begin(), left_.end()}; }
-  [[noreturn]] void refuse(const std::string& tensor, const std::string& why) const {
-    throw InputError(fmt::format("{}: tensor {}: {}", (folder_ / file_of_.at(tensor)).string(),
-                                 db::shortened(tensor, 200), why));
-  }
-
- private:
-  std::filesystem::path folder_;
-  std::map<std::string, SafetensorsFile> files_;
-  std::map<std::string, std::string> file_of_;  // by tensor
-  std::set<std::string> left_;
-};
 
 /// Throws where the experts alone have more matrices than there are tensors. A list of all that a
 /// wrong config.json speaks of could be longer than memory.
-void expect_enough(const Model& model, const Pretrained& from,
+void expect_enough(const ConfiguredModel& configured, const Pretrained& from,
                    const std::filesystem::path& folder) {
+  const Model& model = configured.model;
+  const TensorNames* names = configured.of->tensors;
+  if (names == nullptr || names->experts != ExpertTensors::each) return;
   constexpr std::int64_t kMatricesOfExpert = 3;
   std::int64_t blocks = 0;
   for (int block = 0; block < model.blocks; ++block) blocks += has_experts(model, block) ? 1 : 0;
@@ -173,7 +61,7 @@ using Parts = std::map<std::string, std::vector<const Counterpart*>>;
 void expect_zeros(const Counterpart& one, Pretrained& from) {
   if (!from.has(one.theirs)) return;
   from.expect(one);
-  const std::vector<double> values = from.values(one, DType::f64);
+  const std::vector<double> values = from.values(one.theirs);
   if (std::ranges::all_of(values, [](double value) { return value == 0; })) return;
   throw InputError(
       fmt::format("tensor {}: a gate of shared experts has no counterpart here: "
@@ -185,16 +73,11 @@ void expect_zeros(const Counterpart& one, Pretrained& from) {
 void expect_tied_head(Pretrained& from) {
   const std::string head = "lm_head.weight", table = "model.embed_tokens.weight";
   if (!from.has(head)) return;
-  const std::vector<double> ours = from.values(table), theirs = from.values(head);
-  const auto [a, b] = std::ranges::mismatch(theirs, ours);
-  if (a == theirs.end() && from.shape(head) == from.shape(table)) return;
-  const std::string values =
-      a == theirs.end() || b == ours.end()
-          ? "another shape than"
-          : fmt::format("{:.9g} at {}, where {:.9g} stands in", *a, a - theirs.begin(), *b);
+  const std::optional<std::string> other = from.difference(head, table);
+  if (!other) return;
   from.refuse(head, fmt::format("has {} {}: with tie_word_embeddings = true expected the same, or "
                                 "tie_word_embeddings = false for a head of its own",
-                                values, table));
+                                other->empty() ? "another shape than" : *other, table));
 }
 
 /// Frequencies of the angles, which old files have beside the weights, follow from the base.
@@ -224,60 +107,131 @@ void expect_no_more(const Model& model, Pretrained& from) {
   }
 }
 
-/// Puts a part of a tensor of theirs into its place in ours. `theirs` begins with the part's first
-/// row.
-void put_part(const Counterpart& one, const std::vector<double>& theirs, std::int64_t stride,
-              std::vector<double>& ours) {
-  TheirPart region = one.region();
-  region.first_row = 0;
-  for (std::int64_t r = 0; r < region.rows; ++r) {
-    for (std::int64_t c = 0; c < region.columns; ++c) {
-      ours[static_cast<std::size_t>(one.place(r, c, stride))] =
-          theirs[static_cast<std::size_t>(region.place(r, c, one.shape.back()))] / one.factor;
-    }
-  }
-}
-
-/// The whole matrix that `parts` make; zeros where there are none.
-std::vector<double> matrix_of(const std::string& name, std::int64_t rows, std::int64_t columns,
-                              DType dtype, const Parts& parts, const Pretrained& from) {
-  std::vector<double> values(static_cast<std::size_t>(rows * columns));
-  const auto found = parts.find(name);
-  if (found == parts.end()) return values;
-  for (const Counterpart* one : found->second) {
-    put_part(*one, from.values(*one, dtype), columns, values);
-  }
-  return values;
-}
-
-/// Every tensor of a checkpoint of the model: parameters from the folder, and their masters, which
-/// have the same numbers before they are rounded; zeros elsewhere. Each is read when it is written.
-/// Valid as long as `parts` and `from`.
+/// Every tensor that a checkpoint of the model must have: parameters, and masters where these are
+/// not the parameters. Each is read when it is written. Valid as long as `parts` and `from`.
 std::vector<MadeTensor> tensors_of_checkpoint(const Program& program, const Parts& parts,
-                                              const Pretrained& from) {
+                                              const Pretrained& from, std::int64_t& bytes_read) {
   std::vector<MadeTensor> made;
   for (const NamedTensor& named : named_tensors(program)) {
-    const Parameter& parameter = program.parameters[named.parameter];
-    std::string of_parts = named.name;  // transformers has no states
-    if (named.tensor == parameter.remainder) of_parts.resize(of_parts.size() - kMaster.size());
-    const std::string dtype(stored_type(named.dtype));
-    const auto make = [&parts, &from, of_parts, dtype, rows = named.rows, columns = named.columns,
-                       type = named.dtype] {
-      return stored_as(dtype, matrix_of(of_parts, rows, columns, type, parts, from));
-    };
-    made.push_back({named.name, dtype, {named.rows, named.columns}, make});
+    const bool is_master = named.tensor == program.parameters[named.parameter].remainder;
+    if (!named.state_of.empty() && !is_master) continue;
+    const auto found = parts.find(is_master ? named.state_of : named.name);
+    MadeMatrix matrix{named.rows, named.columns, named.dtype};
+    if (found != parts.end()) matrix.parts = found->second;
+    if (is_master && is_not_rounded(matrix.parts, from)) continue;
+    made.push_back({named.name,
+                    std::string(stored_type(named.dtype)),
+                    {named.rows, named.columns},
+                    [&from, &bytes_read, matrix](const BytesTaker& take) {
+                      make_in_pieces(matrix, from, take);
+                      for (const Counterpart* one : matrix.parts) {
+                        const TheirPart part = one->region();
+                        bytes_read +=
+                            bytes_of_tensor(from.dtype(one->theirs), {part.rows, part.columns},
+                                            from.path_of(one->theirs));
+                      }
+                    }});
   }
   return made;
 }
 
-/// Gone at the end, where it still has this name.
-struct RemovedFolder {
-  std::filesystem::path path;
-  ~RemovedFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
+/// One file of the checkpoint.
+struct CheckpointPart {
+  std::string file;
+  std::vector<MadeTensor> tensors;
+  std::int64_t bytes = 0;  ///< of tensors
+
+  bool has_names(const SafetensorsFile& written) const {
+    return written.size() == tensors.size() &&
+           std::ranges::all_of(tensors,
+                               [&](const MadeTensor& one) { return written.has(one.name); });
   }
 };
+
+std::vector<CheckpointPart> parts_of_checkpoint(std::vector<MadeTensor> tensors,
+                                                std::int64_t most_bytes) {
+  std::vector<CheckpointPart> parts;
+  for (MadeTensor& tensor : tensors) {
+    const std::int64_t bytes = bytes_of_tensor(tensor.dtype, tensor.shape, tensor.name);
+    if (parts.empty() || parts.back().bytes + bytes > most_bytes) {
+      parts.push_back({fmt::format("part-{:05}.safetensors", parts.size()), {}, 0});
+    }
+    parts.back().bytes += bytes;
+    parts.back().tensors.push_back(std::move(tensor));
+  }
+  return parts;
+}
+
+/// Whether an earlier import has written the file.
+bool is_written(const CheckpointPart& part, const UnfinishedImport& unfinished) {
+  const auto seal = unfinished.complete().find(part.file);
+  if (seal == unfinished.complete().end()) return false;
+  try {
+    return part.has_names(SafetensorsFile(unfinished.folder() / part.file, seal->second));
+  } catch (const InputError&) {
+    return false;  // somebody has changed it
+  }
+}
+
+/// Throws where the disk has no room for what is not written yet.
+void expect_room(const std::filesystem::path& directory, const std::vector<CheckpointPart>& parts) {
+  constexpr std::int64_t kOfEachTensor = 1024;  // in a header and in the index
+  std::int64_t needed = 0;
+  for (const CheckpointPart& part : parts) {
+    needed += part.bytes + std::ssize(part.tensors) * kOfEachTensor;
+  }
+  std::error_code unknown;
+  const auto room = std::filesystem::space(directory, unknown);
+  if (unknown || needed <= static_cast<std::int64_t>(room.available)) return;
+  throw db::OutputError(
+      fmt::format("{}: {} are needed, {} are free on its disk", directory.string(),
+                  db::format_cell("bytes", needed),
+                  db::format_cell("bytes", static_cast<std::int64_t>(room.available))),
+      db::kExitFailed);
+}
+
+/// Writes the files that are not there yet, and returns all.
+std::map<std::string, FileSeal> write_parts(const std::vector<CheckpointPart>& parts,
+                                            UnfinishedImport& unfinished,
+                                            const ImportOptions& options, ImportProgress& done,
+                                            const std::int64_t& bytes_read) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto tell = [&] {
+    done.bytes_read = bytes_read;
+    done.duration_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    options.progress(done);
+  };
+  std::vector<CheckpointPart> missing;
+  std::map<std::string, FileSeal> seals;
+  for (const CheckpointPart& part : parts) {
+    if (!is_written(part, unfinished)) {
+      std::filesystem::remove(unfinished.folder() / part.file);
+      missing.push_back(part);
+      continue;
+    }
+    seals[part.file] = unfinished.complete().at(part.file);
+    done.bytes_complete += seals[part.file].bytes;
+    ++done.files;
+  }
+  done.of_files = static_cast<int>(parts.size());
+  expect_room(options.checkpoint, missing);
+  if (done.files > 0) tell();
+  for (const CheckpointPart& part : missing) {
+    try {
+      seals[part.file] = write_safetensors(unfinished.folder() / part.file, part.tensors);
+    } catch (const InputError&) {
+      unfinished.discard();  // the source is of no use
+      throw;
+    }
+    unfinished.add(part.file, seals[part.file]);
+    done.bytes_written += seals[part.file].bytes;
+    done.bytes_complete += seals[part.file].bytes;
+    ++done.files;
+    tell();
+  }
+  return seals;
+}
 
 /// Throws where the folder has another model file, which is not ours to replace.
 void expect_no_other(const std::filesystem::path& model_file, const std::string& text) {
@@ -288,12 +242,18 @@ void expect_no_other(const std::filesystem::path& model_file, const std::string&
                   model_file.string()));
 }
 
-/// The model as the training that follows reads it from the model file.
-Model write_model_file(const std::string& text, const std::filesystem::path& path) {
+void write_model_file(const std::string& text, const std::filesystem::path& path) {
+  std::filesystem::remove(path);
   WrittenFile file(path);
   file.write(std::as_bytes(std::span(text)), "model");
   file.close();
-  return load_model(path);
+}
+
+/// The model as the training that follows reads it from the model file.
+Model as_training_reads(const std::string& text, const std::filesystem::path& directory) {
+  const UnfinishedFolder folder(directory);
+  write_model_file(text, folder.path() / kModelFile);
+  return load_model(folder.path() / kModelFile);
 }
 
 /// The model of the folder under the settings. Throws where these make it another than its class has.
@@ -321,7 +281,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   }
   const ConfiguredModel configured = configured_model(options);
   Pretrained from(options.from);
-  expect_enough(configured.model, from, options.from);
+  expect_enough(configured, from, options.from);
   const Counterparts list = counterparts(configured.model, *configured.of);
   Parts parts;
   for (const Counterpart& one : list.tensors) {
@@ -332,7 +292,7 @@ ImportReport import_parameters(const ImportOptions& options) {
       parts[one.ours].push_back(&one);
     }
   }
-  ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks()};
+  ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks(), {}};
   for (const std::string& remark : configured.remarks) report.remarks.push_back(remark);
   if (!configured.left_aside.empty()) {
     report.remarks.push_back(
@@ -342,22 +302,27 @@ ImportReport import_parameters(const ImportOptions& options) {
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);
-  const UnfinishedFolder unfinished(directory);
-  report.model = write_model_file(text, unfinished.path() / kModelFile);
+  report.model = as_training_reads(text, directory);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);
   expect_no_more(report.model, from);
-  const std::vector<MadeTensor> tensors = tensors_of_checkpoint(program, parts, from);
+  std::int64_t bytes_read = 0;
+  const std::vector<CheckpointPart> files = parts_of_checkpoint(
+      tensors_of_checkpoint(program, parts, from, bytes_read), options.file_bytes);
 
+  UnfinishedImport unfinished(import_folder(directory), {report.model, from.files()});
   CheckpointIndex index;
   index.model = report.model;
   index.layout = to_text(Layout{});
-  const auto partial = partial_folder(directory, index.iteration);
-  std::filesystem::create_directory(partial);
-  const RemovedFolder unless_renamed{partial};
-  index.files[shard_file(0)] = write_safetensors(partial / shard_file(0), tensors);
-  for (const MadeTensor& tensor : tensors) index.file_of[tensor.name] = shard_file(0);
-  std::filesystem::rename(unfinished.path() / kModelFile, report.model_file);
-  complete(directory, index);
+  index.has_initial_states = true;
+  index.files = write_parts(files, unfinished, options, report.done, bytes_read);
+  for (const CheckpointPart& file : files) {
+    for (const MadeTensor& tensor : file.tensors) index.file_of[tensor.name] = file.file;
+  }
+  write_model_file(text, unfinished.folder() / kModelFile);
+  std::filesystem::rename(unfinished.folder() / kModelFile, report.model_file);
+  std::filesystem::remove(unfinished.folder() / kIndexFile);  // of an import that was ended here
+  complete(directory, index, unfinished.folder());
+  unfinished.release();
   report.parameters = count_parameters(program, configured.of->counts_router_bias);
   return report;
 }

@@ -83,6 +83,8 @@ TEST(FormatRows, CellsCarryTheUnitOfTheirColumn) {
   EXPECT_EQ(format_cell("bus_bandwidth_bytes_per_s", 1.9e9 / 8), "238 MB/s");
   EXPECT_EQ(format_cell("flops_per_s", 2.1e11), "210 GFLOP/s");
   EXPECT_EQ(format_cell("tokens_per_s", 12345.0), "12345");
+  EXPECT_EQ(format_cell("parameters", std::int64_t{999}), "999");
+  EXPECT_EQ(format_cell("active_parameters", std::int64_t{12'879'925'248}), "12.9 billion");
   EXPECT_EQ(format_cell("beta_s_per_unit", 4e-9), "4e-09");
   EXPECT_EQ(format_cell("predicted_speedup", 1.234), "1.23x");
   EXPECT_EQ(format_cell("max_over_mean", 1.6), "1.60x");

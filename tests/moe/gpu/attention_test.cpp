@@ -24,17 +24,19 @@ class CudaAttention : public ::testing::Test {
 
 struct Sizes {
   int sequences, length, heads, key_value_heads, head_width;
+  int value_width = head_width;
+  double scale = 0;
 };
 
 KernelCase forward_case(const Sizes& s) {
-  const int columns = (s.heads + 2 * s.key_value_heads) * s.head_width;
-  return attention_case({s.heads, s.length, s.key_value_heads},
+  const int columns = s.heads * s.head_width + s.key_value_heads * (s.head_width + s.value_width);
+  return attention_case({s.heads, s.length, s.key_value_heads, 0, s.scale, s.value_width},
                         random_tensor(s.sequences * s.length, columns, 1, 2));
 }
 KernelCase gradient_case(const Sizes& s) {
   const KernelCase forward = forward_case(s);
   return attention_gradient_case(forward,
-                                 random_tensor(s.sequences * s.length, s.heads * s.head_width, 2),
+                                 random_tensor(s.sequences * s.length, s.heads * s.value_width, 2),
                                  reference(forward));
 }
 
@@ -43,6 +45,9 @@ TEST_F(CudaAttention, IsThatOfTheProcessor) {
                              {3, 33, 2, 2, 16},
                              {2, 130, 6, 2, 8},
                              {4, 128, 4, 1, 64},
+                             {2, 70, 4, 2, 8, 8, 0.5},
+                             {2, 130, 4, 2, 24, 16},
+                             {1, 70, 2, 2, 12, 7},
                              {1, 300, 2, 2, 128}}) {
     expect_like_cpu(forward_case(sizes));
     expect_like_cpu(gradient_case(sizes));
@@ -56,7 +61,7 @@ TEST_F(CudaAttention, IsTheSameInAnyScratch) {
   const AttentionHeads heads{2, 6, 8};
   const std::int64_t of_head = fused_gradient_bytes(heads, sizes.length) / 4 + 64;
   const std::int64_t of_tiles =
-      AttentionScratch::of(kGpuAttentionTile, sizes.length, 8, true, true).elements;
+      AttentionScratch::of(kGpuAttentionTile, sizes.length, {8}, true, true).elements;
   for (const std::int64_t elements : {4 * of_head, 2 * of_head, of_head, 2 * of_tiles}) {
     ASSERT_GE(elements, 2 * of_tiles);
     gradient.writes[1] = blank(2, (elements + 1) / 2);

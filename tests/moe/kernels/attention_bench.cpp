@@ -65,7 +65,7 @@ class Tiled {
         tokens_(tokens),
         statistics_(static_cast<std::size_t>(tokens * sizes.heads)) {
     const auto elements = [&](bool gradient) {
-      return AttentionScratch::of(kCpuAttentionTile, length, sizes.head_width,
+      return AttentionScratch::of(kCpuAttentionTile, length, {sizes.head_width},
                                   !std::is_same_v<Stored, Real>, gradient)
           .elements;
     };

@@ -10,11 +10,12 @@ namespace {
 using Cases = std::vector<GradientCase>;
 
 void add_query_key_norm(Cases& cases) {
-  for (const auto& [tokens, groups] : {std::pair{1, QueryKeyGroups{4, 4, 1, 1}},
-                                       {5, {24, 8, 3, 1}},
-                                       {7, {64, 32, 1, 1}},
-                                       {4, {1500, 600, 5, 2}}}) {
-    const std::int64_t columns = groups.query_columns + 2 * groups.key_columns;
+  for (const auto& [tokens, groups, values] : {std::tuple{1, QueryKeyGroups{4, 4, 1, 1}, 4},
+                                               {5, {24, 8, 3, 1}, 8},
+                                               {7, {64, 32, 1, 1}, 32},
+                                               {5, {24, 16, 3, 2}, 10},
+                                               {4, {1500, 600, 5, 2}, 600}}) {
+    const std::int64_t columns = groups.query_columns + groups.key_columns + values;
     KernelCase forward{
         "query_key_norm " + std::to_string(tokens) + "x" + std::to_string(columns),
         QueryKeyNorm{groups},
@@ -51,25 +52,29 @@ void add_rotary(Cases& cases) {
                         .fast_turns = 3,
                         .magnitude = scaling == AngleScaling::yarn ? 1.25 : 1};
   };
-  for (const auto& [sequences, length, heads, key_value_heads, head_width, angles] :
-       {std::tuple{1, 1, 1, 1, 2, plain},
-        {2, 7, 3, 3, 4, plain},
-        {3, 5, 4, 2, 6, plain},
-        {1, 70, 8, 1, 2, plain},
-        {9, 4, 2, 1, 4, plain},
-        {3, 5, 4, 2, 6, RotaryAngles{.base = 100, .columns = 2}},
-        {2, 9, 2, 1, 8, scaled(AngleScaling::linear)},
-        {2, 9, 2, 1, 8, scaled(AngleScaling::llama3)},
-        {2, 9, 2, 1, 12, scaled(AngleScaling::yarn)}}) {
-    const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
+  for (const auto& [sequences, length, heads, key_value_heads, head_width, value_width, angles] :
+       {std::tuple{1, 1, 1, 1, 2, 0, plain},
+        {2, 7, 3, 3, 4, 0, plain},
+        {3, 5, 4, 2, 6, 0, plain},
+        {1, 70, 8, 1, 2, 0, plain},
+        {9, 4, 2, 1, 4, 0, plain},
+        {3, 5, 4, 2, 6, 0, RotaryAngles{.base = 100, .columns = 2}},
+        {3, 5, 4, 2, 6, 3, RotaryAngles{.base = 100, .columns = 2}},
+        {2, 9, 2, 2, 16, 8, RotaryAngles{.base = 100, .columns = 16}},
+        {2, 9, 2, 1, 8, 0, scaled(AngleScaling::linear)},
+        {2, 9, 2, 1, 8, 0, scaled(AngleScaling::llama3)},
+        {2, 9, 2, 1, 12, 0, scaled(AngleScaling::yarn)}}) {
+    const int tokens = sequences * length,
+              columns = (heads + key_value_heads) * head_width +
+                        key_value_heads * (value_width > 0 ? value_width : head_width);
     const std::string turned = angles.columns > 0 ? ", " + std::to_string(angles.columns) : "";
     KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns) + turned +
                            (scaled_names[static_cast<std::size_t>(angles.scaling)]),
-                       Rotary{heads, length, key_value_heads, angles},
+                       Rotary{heads, length, key_value_heads, angles, value_width},
                        {random_tensor(tokens, columns, 1)},
                        {blank(tokens, columns)}};
     KernelCase gradient{forward.name + " gradient",
-                        RotaryGradient{heads, length, key_value_heads, angles},
+                        RotaryGradient{heads, length, key_value_heads, angles, value_width},
                         {random_tensor(tokens, columns, 2)},
                         {blank(tokens, columns)}};
     cases.push_back({forward, 0, gradient, 0, {0}});
@@ -95,6 +100,51 @@ void add_attention(Cases& cases) {
     KernelCase gradient =
         attention_gradient_case(forward, random_tensor(tokens, width, 2), reference(forward));
     cases.push_back({forward, 0, gradient, 0, {0, -1}});
+  }
+}
+
+/// Values of another width than keys; latent attention's are narrower.
+void add_attention_of_values(Cases& cases) {
+  for (const auto& [sequences, length, heads, key_value_heads, head_width, value_width, window] :
+       {std::tuple{1, 1, 1, 1, 2, 5, 0},
+        {2, 7, 3, 3, 6, 4, 0},
+        {1, 130, 4, 2, 3, 8, 0},
+        {1, 300, 2, 2, 24, 16, 0},
+        {1, 130, 2, 1, 6, 1, 90}}) {
+    const int tokens = sequences * length, width = heads * value_width;
+    const int columns = heads * head_width + key_value_heads * (head_width + value_width);
+    const double scale = value_width > 4 ? 0.3 : 0;
+    KernelCase forward =
+        attention_case({heads, length, key_value_heads, window, scale, value_width},
+                       random_tensor(tokens, columns, 1, 2));
+    forward.name = "attention " + std::to_string(length) + ", heads of " +
+                   std::to_string(head_width) + ", of values " + std::to_string(value_width);
+    KernelCase gradient =
+        attention_gradient_case(forward, random_tensor(tokens, width, 2), reference(forward));
+    cases.push_back({forward, 0, gradient, 0, {0, -1}});
+  }
+}
+
+void add_join_heads(Cases& cases) {
+  for (const auto& [tokens, heads, key_value_heads, width, shared, values] :
+       {std::tuple{1, 1, 1, 2, 2, 1},
+        {5, 3, 3, 6, 2, 4},
+        {7, 4, 2, 5, 4, 9},
+        {3, 40, 40, 24, 8, 16}}) {
+    const int of_kv = key_value_heads * (width - shared + values);
+    const KernelCase forward{"join_heads " + std::to_string(tokens) + "x" + std::to_string(heads) +
+                                 " over " + std::to_string(key_value_heads) + ", " +
+                                 std::to_string(width) + " of them " + std::to_string(shared),
+                             JoinHeads{heads, key_value_heads},
+                             {random_tensor(tokens, heads * width, 1),
+                              random_tensor(tokens, of_kv, 2), random_tensor(tokens, shared, 3)},
+                             {blank(tokens, heads * width + key_value_heads * (width + values))}};
+    const KernelCase gradient{
+        forward.name + " gradient",
+        JoinHeadsGradient{heads, key_value_heads},
+        {random_tensor(tokens, forward.writes[0].columns, 4)},
+        {blank(tokens, heads * width), blank(tokens, of_kv), blank(tokens, shared)}};
+    cases.push_back({forward, 0, gradient, 0, {0, 1, 2}});
   }
 }
 
@@ -144,6 +194,8 @@ std::vector<GradientCase> head_gradient_cases() {
   add_query_key_norm(cases);
   add_rotary(cases);
   add_attention(cases);
+  add_attention_of_values(cases);
+  add_join_heads(cases);
   add_windowed_attention(cases);
   add_scale_rows(cases);
   return cases;
@@ -152,27 +204,28 @@ std::vector<GradientCase> head_gradient_cases() {
 namespace {
 
 /// As large as bf16 on a device needs it; others use a part.
-HostTensor attention_scratch(const Attention& attention, std::int64_t head_width, bool gradient) {
+HostTensor attention_scratch(const Attention& attention, const HeadWidths& widths, bool gradient) {
   const int key_value_heads = attention.key_value_heads;
-  return blank(
-      key_value_heads,
-      attention_scratch_columns({key_value_heads, attention.heads / key_value_heads, head_width},
-                                attention.sequence_length, true, gradient));
+  return blank(key_value_heads,
+               attention_scratch_columns(
+                   {key_value_heads, attention.heads / key_value_heads, widths.keys, widths.values},
+                   attention.sequence_length, true, gradient));
 }
 
-std::int64_t head_width_of(const Attention& attention, const HostTensor& qkv) {
-  return qkv.columns / (attention.heads + 2 * attention.key_value_heads);
+HeadWidths widths_of(const Attention& attention, const HostTensor& qkv) {
+  return head_widths(qkv.columns, attention.heads, attention.key_value_heads, attention.value_width,
+                     "a case");
 }
 
 }  // namespace
 
 KernelCase attention_case(const Attention& attention, HostTensor qkv) {
-  const std::int64_t head_width = head_width_of(attention, qkv);
+  const HeadWidths widths = widths_of(attention, qkv);
   KernelCase kernel{"attention",
                     attention,
                     {std::move(qkv)},
-                    {blank(0, 0), blank(0, 0), attention_scratch(attention, head_width, false)}};
-  kernel.writes[0] = blank(kernel.reads[0].rows, attention.heads * head_width);
+                    {blank(0, 0), blank(0, 0), attention_scratch(attention, widths, false)}};
+  kernel.writes[0] = blank(kernel.reads[0].rows, attention.heads * widths.values);
   kernel.writes[1] = blank(kernel.reads[0].rows, attention.heads);
   return kernel;
 }
@@ -183,9 +236,9 @@ KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
   const HostTensor& qkv = forward.reads[0];
   return {forward.name + " gradient",
           AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads,
-                            attention.window, attention.scale},
+                            attention.window, attention.scale, attention.value_width},
           {std::move(dy), qkv, results[0], results[1]},
-          {sized_like(qkv), attention_scratch(attention, head_width_of(attention, qkv), true)}};
+          {sized_like(qkv), attention_scratch(attention, widths_of(attention, qkv), true)}};
 }
 
 }  // namespace moe::test

@@ -5,6 +5,7 @@
 
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
+#include "moe/source_tree.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::model_size_test {
@@ -39,6 +40,33 @@ TEST(ModelSize, CountsTheMatricesOfEveryKindOfModel) {
   model.head = Head::tied;
   model.positions = Positions::rotary;
   EXPECT_EQ(model_size(model, 1).parameters, matrices(model));
+}
+
+TEST(ModelSize, CountsTheMatricesOfLatentAttention) {
+  Model model = test::small_model(DType::f32);
+  model.own["value_width"] = std::int64_t{3};
+  EXPECT_EQ(model_size(model, 1).parameters, matrices(model));
+  model.positions = Positions::rotary;
+  model.head_width = 6;
+  model.own["rotary_columns"] = std::int64_t{2};
+  model.own["latent_rank"] = std::int64_t{5};
+  EXPECT_EQ(model_size(model, 1).parameters, matrices(model));
+  model.own["latent_query_rank"] = std::int64_t{7};
+  EXPECT_EQ(model_size(model, 1).parameters, matrices(model));
+}
+
+/// The published weights have so many without the block for multi-token prediction [its config.json
+/// and transformers' class on the meta device].
+TEST(ModelSize, OfDeepSeekV3IsThatOfItsPublishedWeights) {
+  Model model = load_model(find_input("deepseek-v3", source_tree() / "experiments" / "models"));
+  model.global_batch = 1;
+  const Program program = build_iteration(model, make_groups(1, 1), 0);
+  std::int64_t parameters = 0;
+  for (const Parameter& parameter : program.parameters) {
+    const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+    parameters += tensor.rows * tensor.columns;
+  }
+  EXPECT_EQ(parameters, 671'026'419'200);
 }
 
 TEST(ModelSize, CountsTheMatricesOfEveryGate) {

@@ -79,6 +79,19 @@ TEST(CheckModel, RefusesHeadsThatCannotBeGroupedOrTurned) {
   EXPECT_THAT(error_of(model, 1), HasSubstr("got head_width = 1"));
 }
 
+TEST(CheckModel, RefusesLatentsOfWhichNoKeyIsMade) {
+  Model model;
+  model.own["latent_rank"] = std::int64_t{8};
+  EXPECT_THAT(error_of(model, 1), HasSubstr("latent_rank: heads share the columns of keys that "
+                                            "turn: expected 0, or positions = \"rotary\""));
+  model.positions = Positions::rotary;
+  EXPECT_THAT(error_of(model, 1),
+              HasSubstr("latent_rank: expected fewer rotary_columns than head_width = 16, or 0, "
+                        "got 16 rotary_columns"));
+  model.own["rotary_columns"] = std::int64_t{14};
+  EXPECT_EQ(error_of(model, 1), "no error");
+}
+
 TEST(Model, HasExpertsAfterItsDenseBlocks) {
   Model model;
   model.blocks = 7;

@@ -116,6 +116,14 @@ Model random_model(std::mt19937& random) {
   model.seed = static_cast<std::int64_t>(random() % 1000);
   if (pick({0, 1})) model.key_value_heads = model.heads > 1 && pick({0, 1}) ? model.heads / 2 : 1;
   if (pick({0, 0, 1})) model.head_width = pick({2, 6, 10});
+  // Keys of latent attention go with few others' values, so that the loop below would seldom set them.
+  if (pick({0, 0, 1})) {
+    model.positions = Positions::rotary;
+    model.head_width = pick({6, 10});
+    model.own["rotary_columns"] = std::int64_t{pick({2, 4})};
+    model.own["latent_rank"] = std::int64_t{pick({1, 5, 8})};
+    model.own["latent_query_rank"] = std::int64_t{pick({0, 3})};
+  }
   if (pick({0, 0, 1})) model.d_expert = 12;
   if (pick({0, 1})) model.least_learning_rate = model.learning_rate / 8;
   // Where beta2 is less than the square of beta1, a gradient that is nearly nothing makes a step
@@ -134,6 +142,11 @@ Model random_model(std::mt19937& random) {
     if (!own && std::count(kDrawnByRange.begin(), kDrawnByRange.end(), key->name) == 0) continue;
     const KeyValue value = drawn_value(random, *key);
     if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
+  }
+  for (const ModelKey* key : keys_of(model)) {
+    const auto own = model.own.find(key->name);
+    if (own != model.own.end() && !refusal_of(*key, model, own->second).empty())
+      model.own.erase(own);
   }
   // Ranks of tp refuse to norm all heads together.
   if (model.query_key_norm == QueryKeyNorms::all) model.query_key_norm = QueryKeyNorms::head;

@@ -72,6 +72,24 @@ TEST(Work, OfAttentionIsAProductForEveryTile) {
   EXPECT_EQ(work.gpu_calls, 3 * 3 * 2 * (1 + 1 + 2));
 }
 
+/// 8 tokens of 2 heads of 6 columns, of values 4: half of scores by 6 and of values by 4; backward 3
+/// products by 6 (scores, gradients of queries and keys) and 2 by 4 (of probabilities and values).
+TEST(Work, OfAttentionIsByTheWidthsOfKeysAndOfValues) {
+  const std::vector<Tensor> tensors{{.name = "qkv", .rows = 8, .columns = 2 * (6 + 6 + 4)},
+                                    {.name = "y", .rows = 8, .columns = 2 * 4},
+                                    {.name = "scratch", .rows = 2, .columns = 1}};
+  const Binding none;
+  const Groups alone = make_groups(1, 1);
+  const std::vector<Use> qkv{{0}}, y{{1}, {2}, {2}}, of_gradient{{1}, {0}, {1}, {2}},
+      d_qkv{{0}, {2}};
+  const Attention forward{.heads = 2, .sequence_length = 8, .key_value_heads = 2, .value_width = 4};
+  EXPECT_EQ(forward.work({tensors, qkv, y, {}, 0, none, alone, 0}).flops, 8.0 * 8 * 2 * (6 + 4));
+  const AttentionGradient gradient{
+      .heads = 2, .sequence_length = 8, .key_value_heads = 2, .value_width = 4};
+  EXPECT_EQ(gradient.work({tensors, of_gradient, d_qkv, {}, 0, none, alone, 0}).flops,
+            8.0 * 8 * 2 * (3 * 6 + 2 * 4));
+}
+
 TEST(Work, OfExpertsFollowsTheRoutingOfTheirRank) {
   const WorkCase c({});
   double total = 0;

@@ -12,6 +12,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "moe/model/model_key.h"
 #include "moe/run/runner.h"
 #include "moe/source_tree.h"
 
@@ -65,9 +66,9 @@ struct GoldenCase {
 /// Every case of every file, in a row.
 const std::vector<GoldenCase>& all_cases() {
   static const std::vector<Golden> files{
-      load("transformer"),  load("mixtral"),         load("relu_shared"), load("mixtral_shared"),
-      load("normed_heads"), load("normed_together"), load("limited"),     load("gated_shared"),
-      load("windows"),      load("expert_choice"),   load("soft_moe")};
+      load("transformer"),  load("mixtral"),         load("relu_shared"),   load("mixtral_shared"),
+      load("normed_heads"), load("normed_together"), load("limited"),       load("gated_shared"),
+      load("windows"),      load("latent"),          load("expert_choice"), load("soft_moe")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {
@@ -95,17 +96,15 @@ Model model_of(const GoldenCase& golden, DType dtype) {
   model.rotary_base = sizes.value("rotary_base", model.rotary_base);
   if (sizes.value("head", "untied") == "tied") model.head = Head::tied;
   if (sizes.contains("head_width")) model.head_width = sizes["head_width"].get<std::int64_t>();
-  if (sizes.contains("rotary_columns")) {
-    model.own["rotary_columns"] = sizes["rotary_columns"].get<std::int64_t>();
-  }
   const std::string norms = sizes.value("query_key_norm", "none");
   if (norms == "head") model.query_key_norm = QueryKeyNorms::head;
   if (norms == "all") model.query_key_norm = QueryKeyNorms::all;
   if (sizes.contains("normalize_weights")) model.normalize_weights = sizes["normalize_weights"];
   model.weight_factor = sizes.value("weight_factor", 1.0);
   model.gate_bias = sizes.value("gate_bias", false);
-  for (const std::string key : {"window", "window_pattern", "attention_sinks", "attention_scale"}) {
-    if (!sizes.contains(key)) continue;
+  for (const ModelKey& declared : common_keys()) {
+    const std::string key(declared.name);
+    if (declared.fallback == nullptr || !sizes.contains(key)) continue;
     const nlohmann::json& value = sizes[key];
     if (value.is_boolean()) model.own[key] = value.get<bool>();
     if (value.is_string()) model.own[key] = value.get<std::string>();

@@ -55,6 +55,33 @@ TEST(StepFlops, AreTheProductsOfForwardAndBackward) {
   }
 }
 
+/// 6 FLOPs a token and element of the seven matrices of latent attention, in place of the two of
+/// ordinary attention; of scores 4 and of values 3 products, half of each.
+TEST(StepFlops, OfLatentAttentionAreThoseOfItsProducts) {
+  Model model = test::small_model(DType::f32);
+  const double m = 16, heads = 2, width = 6, values = 5, turned = 2, rank = 7, query_rank = 3;
+  const auto length = static_cast<double>(model.sequence_length);
+  ASSERT_EQ(static_cast<double>(model.d_model), m);
+  ASSERT_EQ(model.heads, 2);
+  const Groups groups = make_groups(1, 1);
+  const auto flops = [&] {
+    return StepFlops(build_iteration(model, groups, 0), groups, 0).under(routing(model, 1, false));
+  };
+  const double before = flops();
+  model.positions = Positions::rotary;
+  model.head_width = 6;
+  model.own["value_width"] = std::int64_t{5};
+  model.own["rotary_columns"] = std::int64_t{2};
+  model.own["latent_rank"] = std::int64_t{7};
+  model.own["latent_query_rank"] = std::int64_t{3};
+  const double matrices = m * (query_rank + rank + turned) + query_rank * heads * width +
+                          rank * heads * (width - turned + values) + heads * values * m;
+  const double products = length * heads * (4 * width + 3 * values);
+  const double tokens = static_cast<double>(model.global_batch) * length;
+  const double ordinary = 6 * 4 * m * m + 7 * length * m;
+  EXPECT_DOUBLE_EQ(flops() - before, tokens * model.blocks * (6 * matrices + products - ordinary));
+}
+
 /// Where Megatron-LM and PaLM count 3: the gradient computes the scores again.
 TEST(StepFlops, OfAttentionAreThreeAndAHalfTimesThoseOfItsForward) {
   const Groups groups = make_groups(1, 1);

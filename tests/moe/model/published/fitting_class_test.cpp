@@ -32,7 +32,7 @@ std::string refusal_after(const Change& change) {
 
 TEST(FittingClass, RefusesModelsThatHaveNoCounterpart) {
   EXPECT_EQ(refusal_after([](Model&) {}), "nothing is refused");
-  EXPECT_EQ(refusal_after([](Model& model) { model.hooks["before_dispatch"] = "jitter"; }),
+  EXPECT_EQ(refusal_after([](Model& model) { model.hooks["before_moe_start"] = "jitter"; }),
             "nothing is refused");
   EXPECT_THAT(refusal_after([](Model& model) { model.norm = Norm::layer_norm; }),
               HasSubstr("mixtral has no norm = \"layer_norm\" (expected \"rms_norm\")"));
@@ -61,7 +61,7 @@ TEST(FittingClass, RefusesModelsThatHaveNoCounterpart) {
   Model adjusted = read_config(kGolden / "glm4_moe", base_model()).model;
   EXPECT_EQ(fitting_class(adjusted, nullptr).name, "glm4_moe");
   EXPECT_THAT(refusal([&] { fitting_class(adjusted, named("qwen2_moe")); }),
-              HasSubstr("qwen2_moe has no gate = \"bias_adjusted\" (expected \"softmax\")"));
+              HasSubstr("qwen2_moe has no query_key_norm = \"head\" (expected \"none\")"));
   adjusted.gate = "sigmoid";
   EXPECT_THAT(refusal([&] { fitting_class(adjusted, named("glm4_moe")); }),
               HasSubstr("glm4_moe has no gate = \"sigmoid\" (expected \"bias_adjusted\")"));

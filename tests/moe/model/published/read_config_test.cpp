@@ -73,6 +73,14 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
       {"ernie4_5_moe",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "moe_num_experts": 3,
            "moe_layer_interval": 2)"},
+      {"solar_open", R"(, "moe_intermediate_size": 4, "n_routed_experts": 4, "head_dim": 6)"},
+      {"glm4_moe_lite",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 4,
+           "mlp_layer_types": ["dense", "sparse", "dense", "sparse"], "q_lora_rank": 3,
+           "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4, "v_head_dim": 3)"},
+      {"sarvam_mla",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 4,
+           "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4, "v_head_dim": 3)"},
       {"deepseek_v2",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
            "q_lora_rank": null, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
@@ -210,8 +218,8 @@ TEST(ReadConfig, RefusesWhatHasNoCounterpartByKeyAndLine) {
   EXPECT_EQ(refusal_of("qwen2_moe", "mlp_only_layers", {1}), "nothing is refused");
   EXPECT_EQ(refusal_of("glm4_moe", "rope_theta", 1e4), "nothing is refused");
   EXPECT_EQ(refusal_of("glm4_moe", "routed_scaling_factor", 2.5), "nothing is refused");
-  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 4),
-              HasSubstr("n_group: 4 groups of 4 experts: the router looks for the 2 best"));
+  EXPECT_THAT(refusal_of("glm4_moe", "n_group", 8),
+              HasSubstr("n_group: 8 groups of 8 experts: the router looks for the 2 best"));
 
   EXPECT_THAT(refusal_of("mixtral", "rope_theta", 5e5),
               HasSubstr("rope_parameters.rope_theta: expected rope_theta = 500000, as it is "

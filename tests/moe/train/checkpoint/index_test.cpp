@@ -71,6 +71,24 @@ TEST_F(CheckpointIndexes, AreReadAsTheyWereWritten) {
   EXPECT_EQ(refusal_of([](Json&) {}), "read");
 }
 
+/// An earlier version reads format 1 alone: it refuses what it would read as missing.
+TEST_F(CheckpointIndexes, SayByTheirFormatThatStatesAreLeftOut) {
+  CheckpointIndex index = some_index();
+  EXPECT_EQ(Json::parse(to_text(index))["moelab_checkpoint"], 1);
+  EXPECT_FALSE(read(to_text(index)).has_initial_states);
+  index.has_initial_states = true;
+  const std::string text = to_text(index);
+  EXPECT_EQ(Json::parse(text)["moelab_checkpoint"], 2);
+  EXPECT_TRUE(read(text).has_initial_states);
+  EXPECT_THAT(refusal(resealed(text, [](Json& content) { content["states"] = "lost"; })),
+              HasSubstr("states: expected \"initial\""));
+  EXPECT_THAT(refusal_of([](Json& content) { content["states"] = "initial"; }), HasSubstr("states"))
+      << "format 1 has no such key";
+  Json first = Json::parse(text);
+  first["moelab_checkpoint"] = 1;
+  EXPECT_THAT(refusal(first.dump(1)), HasSubstr("states"));
+}
+
 TEST_F(CheckpointIndexes, OfManyTensorsAreReadAsTheyWereWritten) {
   CheckpointIndex index = some_index();
   for (int i = 0; i < 100'000; ++i) {
@@ -84,7 +102,7 @@ TEST_F(CheckpointIndexes, ThatAreNotWhatWasWrittenAreRefusedWithFileAndKey) {
   EXPECT_THAT(refusal(""), HasSubstr(file + ":1: not JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("expected an object, got a list"));
   EXPECT_THAT(refusal("{}"), HasSubstr("moelab_checkpoint: missing"));
-  EXPECT_THAT(refusal(R"({"moelab_checkpoint": 2})"), HasSubstr("expected format 1, got 2"));
+  EXPECT_THAT(refusal(R"({"moelab_checkpoint": 3})"), HasSubstr("expected format 1 or 2, got 3"));
   std::string changed = to_text(some_index());
   changed.replace(changed.find("\"iteration\": 7"), 14, "\"iteration\": 8");
   EXPECT_THAT(refusal(changed), HasSubstr("content: is not what was written"));

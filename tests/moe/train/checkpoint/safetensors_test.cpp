@@ -58,9 +58,11 @@ TEST(Safetensors, WhoseTensorsAreMadeOneByOneAreTheSameFile) {
   const Written written;
   const std::string file = path_of("safetensors_made");
   const auto bytes_of = [](const auto& values) {
-    return [&values] {
+    return [&values](const BytesTaker& take) {  // in pieces that are no whole elements
       const auto bytes = std::as_bytes(std::span(values));
-      return std::vector<std::byte>(bytes.begin(), bytes.end());
+      for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        take(bytes.subspan(i, std::min<std::size_t>(3, bytes.size() - i)));
+      }
     };
   };
   const std::array<float, 0> none{};
@@ -70,6 +72,25 @@ TEST(Safetensors, WhoseTensorsAreMadeOneByOneAreTheSameFile) {
   EXPECT_EQ(write_safetensors(file, tensors), written.seal);
   EXPECT_EQ(read_file(file), written.text);
   std::filesystem::remove(file);
+}
+
+TEST(Safetensors, OfATensorWithAnotherNumberOfBytesAreNotWritten) {
+  const std::string file = path_of("safetensors_other");
+  const std::array<float, 2> two{1, 2};
+  const std::vector<MadeTensor> tensors{
+      {"a", "F32", {3}, [&](const BytesTaker& take) { take(std::as_bytes(std::span(two))); }}};
+  EXPECT_THROW(write_safetensors(file, tensors), std::logic_error);
+  std::filesystem::remove(file);
+}
+
+TEST(Safetensors, WhoseBytesWereForgottenAreReadAgain) {
+  const Written written;
+  const SafetensorsFile read(written.file, written.seal);
+  const StoredTensor& a = read.tensor("a");
+  read.forget(a.bytes);
+  read.forget({});
+  EXPECT_EQ(std::memcmp(a.bytes.data(), written.floats.data(), a.bytes.size()), 0);
+  EXPECT_EQ(read.seal(), written.seal);
 }
 
 TEST(Safetensors, AreReadAsTheyWereWritten) {

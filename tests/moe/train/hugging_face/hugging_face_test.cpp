@@ -160,9 +160,9 @@ TEST_P(HuggingFace, ImportedModelsStayInTheirClassWhenTheyAreTrained) {
   EXPECT_EQ(again.parameters, report.parameters);
 }
 
-constexpr std::array<std::string_view, 10> kGoldenClasses{
-    "mixtral", "qwen2_moe", "glm4_moe",   "qwen3_moe",  "gpt_oss",
-    "olmoe",   "dots1",     "minimax_m2", "granitemoe", "ernie4_5_moe"};
+constexpr std::array<std::string_view, 12> kGoldenClasses{
+    "mixtral", "qwen2_moe",  "glm4_moe",   "qwen3_moe",    "gpt_oss",     "olmoe",
+    "dots1",   "minimax_m2", "granitemoe", "ernie4_5_moe", "deepseek_v2", "deepseek_v3"};
 INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kGoldenClasses),
                          [](const auto& info) { return std::string(info.param); });
 
