@@ -51,7 +51,24 @@ constexpr TensorNames kMinimaxM2Tensors{.mixture = "block_sparse_moe.",
                                         .network = {"w1", "w3", "w2"},
                                         .router_bias = "e_score_correction_bias"};
 
+/// The text model of Aria: shared experts beside those of Mixtral. Its tensors are not read.
+constexpr auto kAriaKeys = joined(
+    common_sizes({.vocabulary = 32000, .width = 4096, .blocks = 32, .heads = 32}),
+    std::array<ConfigKey, 5>{{{"intermediate_size", "d_hidden", 4096},
+                              {"moe_num_experts", "experts", 8},
+                              {"moe_topk", "choices", 2},
+                              {"moe_num_shared_experts", "shared_experts", 2},
+                              {"attention_bias", "attention_biases", false, {"none", "all"}}}});
+
 }  // namespace
+
+PublishedClass classes::aria_text() {
+  return {.name = "aria_text",
+          .architecture = "AriaTextForCausalLM",
+          .keys = kAriaKeys,
+          .fixed = kMixtralFixed,
+          .positions = 2048};
+}
 
 PublishedClass classes::mixtral() {
   return {.name = "mixtral",
