@@ -103,7 +103,7 @@ def mixtral(draw):
 
 def qwen2_moe(draw):
     keys = sizes(draw, biases="qkv_bias") | mixture(draw) | networks(draw) | normalized(draw)
-    keys["shared_expert_intermediate_size"] = keys["moe_intermediate_size"] * draw.choice((1, 2)) + draw.choice((0, 0, 8))
+    keys["shared_expert_intermediate_size"] = keys["moe_intermediate_size"] * draw.choice((1, 2)) + draw.choice((0, 0, 0, 8))
     return keys | sparse_layers(draw, keys["num_hidden_layers"]) | windows_above(draw, keys["num_hidden_layers"])
 
 
@@ -133,27 +133,27 @@ def gpt_oss(draw):
 
 
 def deepseek_v3(draw):
-    keys = sizes(draw, biases="attention_bias") | networks(draw) | latent(draw)
+    keys = sizes(draw) | networks(draw) | latent(draw) | {"attention_bias": draw.random() < 0.1}
     keys["num_key_value_heads"] = keys["num_attention_heads"]
     keys.pop("head_dim", None)
     if keys["rope_scaling"] and keys["rope_scaling"]["rope_type"] == "yarn":
         keys["rope_scaling"] |= {"mscale": draw.choice((0.707, 1.0)), "mscale_all_dim": draw.choice((0.0, 0.707, 1.0))}
-    return keys | deepseek_router(draw, keys["num_hidden_layers"]) | {"rope_interleave": draw.random() < 0.7}
+    return keys | deepseek_router(draw, keys["num_hidden_layers"]) | {"rope_interleave": draw.random() < 0.9}
 
 
 def deepseek_v2(draw):
-    keys = deepseek_v3(draw) | {"topk_method": draw.choice(("greedy", "group_limited_greedy"))}
+    keys = deepseek_v3(draw) | {"topk_method": draw.choice(("greedy", "group_limited_greedy")), "norm_topk_prob": draw.random() < 0.1}
     return {key: value for key, value in keys.items() if key != "rope_interleave"}
 
 
 def olmoe(draw):
     keys = sizes(draw, biases="attention_bias") | mixture(draw) | normalized(draw)
-    return keys | {"intermediate_size": 40, "clip_qkv": draw.choice((None, None, 1.0))}
+    return keys | {"intermediate_size": 40, "clip_qkv": draw.choice((None, None, None, 1.0))}
 
 
 def granitemoe(draw):
     keys = sizes(draw, biases="attention_bias") | mixture(draw, "num_local_experts") | {"intermediate_size": 40}
-    if draw.random() < 0.5:
+    if draw.random() < 0.3:
         keys |= {"embedding_multiplier": 12.0, "logits_scaling": 6.0, "residual_multiplier": 0.22}
     return keys | {"attention_multiplier": draw.choice((1.0, 0.25, 0.015625))}
 
@@ -169,8 +169,8 @@ def dots1(draw):
 
 def ernie4_5_moe(draw):
     layers = {"moe_layer_start_index": draw.choice((0, 1)), "moe_layer_end_index": -1, "moe_layer_interval": draw.choice((1, 1, 2))}
-    return sizes(draw, biases="use_bias") | networks(draw) | mixture(draw, "moe_num_experts", "moe_k") | layers | {
-        "moe_num_shared_experts": draw.choice((0, 1, 2))}
+    return sizes(draw) | networks(draw) | mixture(draw, "moe_num_experts", "moe_k") | layers | {
+        "moe_num_shared_experts": draw.choice((0, 1, 2)), "use_bias": draw.random() < 0.1}
 
 
 def aria_text(draw):
