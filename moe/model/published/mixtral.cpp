@@ -38,9 +38,21 @@ constexpr std::array kMinimaxM2Expected{
     ExpectedKey{"use_qk_norm", true, "queries and keys without norms"},
     ExpectedKey{"qk_norm_type", "per_layer", "another norm of queries and keys"},
     ExpectedKey{"shared_intermediate_size", 0, "shared experts"},
+    ExpectedKey{"layernorm_full_attention_beta", 1.0, "a factor of what blocks add"},
+    ExpectedKey{"layernorm_mlp_beta", 1.0, "a factor of what blocks add"},
     ExpectedKey{"use_routing_bias", true, "a router without a bias"}};
-/// Another word for a part of each head that turns.
+/// Another word for a part of each head that turns; and keys of other models of this kind.
 void read_rotary_dim(const Config& config, const PublishedClass&, Model& model) {
+  if (const auto kinds = config.given("attn_type_list")) {
+    for (const InputValue& kind : kinds->list("a list of numbers")) {
+      if (kind.integer(0) != 1) kind.fail("1: there is no key for lightning attention");
+    }
+  }
+  for (const char* key :
+       {"layernorm_linear_attention_beta", "mlp_intermediate_size", "shared_moe_mode",
+        "num_mtp_modules", "mtp_transformer_layers", "use_mtp"}) {
+    config.given(key);
+  }
   const std::int64_t columns = config.integer("rotary_dim", 0, 1);
   if (columns == 0 || config.given("partial_rotary_factor")) return;
   set_declared(model, "rotary_columns", columns);

@@ -156,6 +156,16 @@ TEST(ReadConfig, LatentAttentionScalesScoresByYarn) {
   EXPECT_EQ(rotary_angles(model).magnitude, 1);
 }
 
+TEST(ReadConfig, TakesYarnBetweenOneNumberOfTurns) {  // as Kimi-K2 has it
+  const Model model = read("qwen3_moe", R"(, "rope_scaling": {"type": "yarn", "factor": 32,
+      "beta_fast": 1, "beta_slow": 1, "original_max_position_embeddings": 4096})")
+                          .model;
+  EXPECT_EQ(rotary_angles(model).slow_turns, rotary_angles(model).fast_turns);
+  EXPECT_THAT(refused("qwen3_moe", R"(, "rope_scaling": {"type": "yarn", "factor": 32,
+      "beta_fast": 1, "beta_slow": 2, "original_max_position_embeddings": 4096})"),
+              HasSubstr("rotary_slow_turns: expected at most rotary_fast_turns = 1, got 2"));
+}
+
 TEST(ReadConfig, TakesAKeyByEitherOfItsNames) {
   EXPECT_EQ(read("qwen3_moe", R"(, "num_local_experts": 5)").model.experts, 5);
   EXPECT_THAT(refused("qwen3_moe", R"(, "num_local_experts": 5, "num_experts": 4)"),
