@@ -47,6 +47,7 @@ class Training:
         self.arguments, self.seed, self.scratch = arguments, seed, scratch
         keys = tomllib.loads((HERE.parent / "models" / f"{name}.toml").read_text())
         self.moe, self.rate, length = keys["moe"], keys["training"]["learning_rate"], keys["model"]["sequence_length"]
+        self.decay = 0.1 if keys["training"]["optimizer"] == "adamw" else 0.0
         curves.eager.golden.B, curves.eager.golden.L = keys["training"]["global_batch"], length
         self.options = ["--model", name, "--seed", seed]
         if self.moe.get("gate") == "bias_adjusted":
@@ -88,7 +89,7 @@ class Training:
         """Losses of steps, and the held-out loss behind them."""
         decaying = [value for name, value in model.named_parameters() if value.dim() > 1 and "bias" not in name]
         others = [value for name, value in model.named_parameters() if value.dim() == 1 or "bias" in name]
-        optimizer = torch.optim.AdamW([{"params": decaying, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
+        optimizer = torch.optim.AdamW([{"params": decaying, "weight_decay": self.decay}, {"params": others, "weight_decay": 0.0}],
                                       lr=self.rate, betas=(0.9, 0.999), eps=1e-8)
         losses = []
         model.train()
@@ -142,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--moe-train", required=True)
     parser.add_argument("--train", type=int, required=True)
-    parser.add_argument("--models", default="tiny-qwen3,tiny-gpt-oss,tiny-glm")
+    parser.add_argument("--models", default="tiny-qwen3,tiny-gpt-oss,tiny-glm,tiny-deepseek")
     parser.add_argument("--seeds", default="1,2,3,4,5,6")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--tokens", type=int, default=8)
