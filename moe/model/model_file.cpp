@@ -126,13 +126,18 @@ void check_sizes(const InputObject& root, const Model& model) {
   if (const auto refusal = size_refusal(model, model.global_batch)) root.refuse("model", *refusal);
 }
 
+/// True for "glm-4.5"; false for paths and for files with their ending.
+bool is_name(const std::string& text) {
+  return text.find('/') == std::string::npos && !text.ends_with(".toml");
+}
+
 /// A name means a file beside `file`, or a shipped one.
 std::filesystem::path find_base(const std::string& base, const std::filesystem::path& file) {
   std::error_code ignored;
-  const bool is_name = base.find_first_of("/.") == std::string::npos;
-  const std::filesystem::path beside = file.parent_path() / (is_name ? base + ".toml" : base);
+  const bool named = is_name(base);
+  const std::filesystem::path beside = file.parent_path() / (named ? base + ".toml" : base);
   if (std::filesystem::is_regular_file(beside, ignored)) return beside;
-  return find_input(is_name ? base : beside.string(), "experiments/models");
+  return find_input(named ? base : beside.string(), "experiments/models");
 }
 
 /// Lines of a text that nobody wrote.
@@ -192,8 +197,8 @@ std::filesystem::path find_input(const std::string& name_or_path,
   const std::filesystem::path there =
       directory.is_relative() ? source_tree() / directory : directory;
   std::error_code ignored;
-  const bool is_name = name_or_path.find_first_of("/.") == std::string::npos;
-  if (is_name && std::filesystem::is_regular_file(there / (name_or_path + ".toml"), ignored)) {
+  if (is_name(name_or_path) &&
+      std::filesystem::is_regular_file(there / (name_or_path + ".toml"), ignored)) {
     return there / (name_or_path + ".toml");
   }
   // The reader refuses a pipe or a device, and says which it is.

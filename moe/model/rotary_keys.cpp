@@ -70,11 +70,12 @@ std::string rotary_refusal(const Model& model) {
         "or fewer rotary_columns, got head_width = {}",
         head_width(model));
   }
-  const bool has_turns =
-      angles.scaling == AngleScaling::llama3 || angles.scaling == AngleScaling::yarn;
-  if (has_turns && angles.slow_turns >= angles.fast_turns) {
-    return fmt::format("rotary_slow_turns: expected less than rotary_fast_turns = {}, got {}",
-                       angles.fast_turns, angles.slow_turns);
+  // YaRN makes whole numbers of two alike, outwards.
+  const bool yarn = angles.scaling == AngleScaling::yarn;
+  if ((angles.scaling == AngleScaling::llama3 && angles.slow_turns >= angles.fast_turns) ||
+      (yarn && angles.slow_turns > angles.fast_turns)) {
+    return fmt::format("rotary_slow_turns: expected {} rotary_fast_turns = {}, got {}",
+                       yarn ? "at most" : "less than", angles.fast_turns, angles.slow_turns);
   }
   return "";
 }

@@ -36,6 +36,8 @@ refused "--steps needs a value" "$root/experiments/gemm-share/run" --steps --bin
 refused "--micro-batches 0: expected numbers from 1 on" "$root/experiments/dropless-memory/run" --micro-batches 0
 refused "--threads needs a value" "$root/experiments/against_pytorch/run" --threads --rounds
 refused "--models needs a value" "$root/experiments/box_planners/run" --models --table
+refused "--only needs a value" "$root/experiments/published_models/run" --only --bin
+refused "--draws needs a value" "$root/experiments/against_transformers/run" --draws --seed
 refused "--precisions f16: expected f32, bf16 or both" "$root/experiments/box_planners/run" --precisions f16 --table
 refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --rounds --nodes 2
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table

@@ -32,6 +32,7 @@ constexpr std::array kV3Expected{
     ExpectedKey{"scoring_func", "sigmoid", "another score of experts"},
     ExpectedKey{"topk_method", "noaux_tc", "another choice of experts"},
     ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"},
+    ExpectedKey{"attention_bias", false, "biases of compressed rows"},
     ExpectedKey{"rope_interleave", true, "columns that turn by halves in the parameters"}};
 const std::array kV3Parts{parts::latent_attention, parts::best_of_groups};
 
@@ -48,6 +49,8 @@ constexpr auto kV2Keys =
 constexpr std::array kV2Fixed{FixedKey{"normalize_weights", false}};
 constexpr std::array kV2Expected{
     ExpectedKey{"scoring_func", "softmax", "another score of experts"},
+    ExpectedKey{"attention_bias", false, "biases of compressed rows"},
+    ExpectedKey{"mlp_bias", false, "networks of this kind with biases"},
     ExpectedKey{"norm_topk_prob", false, "what transformers computes then: it divides nothing"},
     ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"}};
 

@@ -24,6 +24,8 @@ constexpr std::array kErnieFixed{FixedKey{"gate", "bias_adjusted"},
                                  FixedKey{"adjusted_scores", "softmax"},
                                  FixedKey{"normalize_weights", true}};
 constexpr std::array kErnieExpected{
+    ExpectedKey{"use_rmsnorm", true, "norms with means"},
+    ExpectedKey{"compression_ratio", 1.0, "positions that are nearer to each other"},
     ExpectedKey{"use_bias", false, "networks of this kind with biases"},
     ExpectedKey{"moe_use_aux_free", true, "a router without a bias"},
     ExpectedKey{"moe_gate", "topk", "another router"},
@@ -44,6 +46,7 @@ void read_blocks(const Config& config, const PublishedClass&, Model& model) {
     dense[static_cast<std::size_t>(i)] = (i + 1) % every != 0 || i < first || i > last;
   }
   parts::set_dense_blocks(model, dense);
+  config.given("moe_capacity");  // of trainings elsewhere
   // The least sum that weights are divided by; probabilities of the best ones are larger.
   if (const auto least = config.given("moe_norm_min")) least->number(0, 1e-6, "at most 1e-06");
 }

@@ -64,7 +64,75 @@ constexpr auto kSolarKeys = joined(
                               {"topk_group", "best_groups", 1},
                               {"attention_bias", "attention_biases", false, {"none", "qkv"}}}});
 
+/// Sarvam-30B: GLM-4-MoE with other values.
+constexpr auto kSarvamMoeKeys =
+    joined(joined(common_sizes({.vocabulary = 262144,
+                                .width = 4096,
+                                .blocks = 19,
+                                .heads = 64,
+                                .key_value_heads = 4,
+                                .head_width = 64}),
+                  adjusted_sizes({.dense_width = 8192,
+                                  .expert_width = 1024,
+                                  .dense_blocks = 1,
+                                  .experts = 128,
+                                  .choices = 6,
+                                  .shared = 1,
+                                  .factor = 2.5})),
+           std::array<ConfigKey, 2>{{{"attention_bias", "attention_biases", false, {"none", "qkv"}},
+                                     {"use_qk_norm", "query_key_norm", true, {"none", "head"}}}});
+
+/// Hy3: that router without groups, by names of its own.
+constexpr auto kHyKeys = joined(
+    common_sizes({.vocabulary = 120832,
+                  .width = 4096,
+                  .blocks = 80,
+                  .heads = 64,
+                  .key_value_heads = 8,
+                  .head_width = 128,
+                  .norm_epsilon = 1e-5}),
+    std::array<ConfigKey, 7>{{{"intermediate_size", "d_hidden", 13312},
+                              {"moe_intermediate_size", "d_expert", 1536},
+                              {"num_experts", "experts", 192, {}, "num_local_experts"},
+                              {"num_experts_per_tok", "choices", 8},
+                              {"num_shared_experts", "shared_experts", 1},
+                              {"router_scaling_factor", "weight_factor", 2.826},
+                              {"attention_bias", "attention_biases", false, {"none", "all"}}}});
+constexpr std::array kHyFixed{FixedKey{"gate", "bias_adjusted"},
+                              FixedKey{"normalize_weights", true},
+                              FixedKey{"query_key_norm", "head"}};
+constexpr std::array kHyExpected{
+    ExpectedKey{"enable_moe_fp32_combine", true, "sums of experts in the parameters' precision"}};
+const std::array kHyParts{parts::kinds_of_blocks};
+constexpr TensorNames kHyTensors{
+    .shared = "shared_experts.", .router_bias = "e_score_correction_bias", .output_bias = true};
+
 }  // namespace
+
+PublishedClass classes::sarvam_moe() {
+  return {.name = "sarvam_moe",
+          .architecture = "Glm4MoeForCausalLM",
+          .keys = kSarvamMoeKeys,
+          .fixed = kAdjustedFixed,
+          .parts = kAdjustedParts,
+          .expected = kAdjustedExpected,
+          .rotary_base = 8e6,
+          .positions = 131072,
+          .tensors = &kAdjustedTensors};
+}
+
+PublishedClass classes::hy_v3() {
+  return {.name = "hy_v3",
+          .architecture = "HYV3ForCausalLM",
+          .keys = kHyKeys,
+          .fixed = kHyFixed,
+          .parts = kHyParts,
+          .expected = kHyExpected,
+          .rotary_base = 11158840,
+          .dense_blocks = 1,
+          .positions = 131072,
+          .tensors = &kHyTensors};
+}
 
 PublishedClass classes::solar_open() {
   return {.name = "solar_open",

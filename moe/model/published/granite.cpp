@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +39,29 @@ constexpr std::array kGraniteExpected{
     ExpectedKey{"logits_scaling", 1.0, "a divisor of logits"}};
 const std::array kGraniteParts{ConfigPart{read_attention_multiplier, write_attention_multiplier}};
 
+/// Shared experts together have a width of their own. Their tensors are not read.
+constexpr const char* kGraniteSharedWidth = "shared_intermediate_size";
+
+void read_shared_width(const Config& config, const PublishedClass&, Model& model) {
+  const std::int64_t shared = config.integer(kGraniteSharedWidth, 0, 0),
+                     width = expert_hidden(model);
+  if (shared % width != 0) {
+    config.root().refuse(kGraniteSharedWidth,
+                         fmt::format("expected a multiple of intermediate_size = {}, "
+                                     "got {}",
+                                     width, shared));
+  }
+  set_declared(model, "shared_experts", shared / width);
+}
+
+void write_shared_width(const Model& model, const PublishedClass&, Json& config) {
+  config[kGraniteSharedWidth] = model.shared_experts * expert_hidden(model);
+}
+
+const std::array kGraniteSharedParts{
+    ConfigPart{read_attention_multiplier, write_attention_multiplier},
+    ConfigPart{read_shared_width, write_shared_width}};
+
 constexpr TensorNames kGraniteTensors{.mixture = "block_sparse_moe.",
                                       .router = "router.layer.",
                                       .experts = ExpertTensors::stacked,
@@ -53,6 +78,16 @@ PublishedClass classes::granitemoe() {
           .expected = kGraniteExpected,
           .positions = 2048,
           .tensors = &kGraniteTensors};
+}
+
+PublishedClass classes::granitemoeshared() {
+  return {.name = "granitemoeshared",
+          .architecture = "GraniteMoeSharedForCausalLM",
+          .keys = kGraniteKeys,
+          .fixed = kGraniteFixed,
+          .parts = kGraniteSharedParts,
+          .expected = kGraniteExpected,
+          .positions = 2048};
 }
 
 }  // namespace moe

@@ -69,6 +69,7 @@ void write_latent_attention(const Model& model, const PublishedClass&, Json& con
   const RotaryAngles angles = rotary_angles(model);
   config.erase("partial_rotary_factor");
   config["num_key_value_heads"] = key_value_heads(model);
+  config["attention_bias"] = false;
   config["qk_rope_head_dim"] = angles.columns;
   config["qk_nope_head_dim"] = head_width(model) - angles.columns;
   config["v_head_dim"] = value_width(model);

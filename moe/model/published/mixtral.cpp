@@ -38,9 +38,21 @@ constexpr std::array kMinimaxM2Expected{
     ExpectedKey{"use_qk_norm", true, "queries and keys without norms"},
     ExpectedKey{"qk_norm_type", "per_layer", "another norm of queries and keys"},
     ExpectedKey{"shared_intermediate_size", 0, "shared experts"},
+    ExpectedKey{"layernorm_full_attention_beta", 1.0, "a factor of what blocks add"},
+    ExpectedKey{"layernorm_mlp_beta", 1.0, "a factor of what blocks add"},
     ExpectedKey{"use_routing_bias", true, "a router without a bias"}};
-/// Another word for a part of each head that turns.
+/// Another word for a part of each head that turns; and keys of other models of this kind.
 void read_rotary_dim(const Config& config, const PublishedClass&, Model& model) {
+  if (const auto kinds = config.given("attn_type_list")) {
+    for (const InputValue& kind : kinds->list("a list of numbers")) {
+      if (kind.integer(0) != 1) kind.fail("1: there is no key for lightning attention");
+    }
+  }
+  for (const char* key :
+       {"layernorm_linear_attention_beta", "mlp_intermediate_size", "shared_moe_mode",
+        "num_mtp_modules", "mtp_transformer_layers", "use_mtp"}) {
+    config.given(key);
+  }
   const std::int64_t columns = config.integer("rotary_dim", 0, 1);
   if (columns == 0 || config.given("partial_rotary_factor")) return;
   set_declared(model, "rotary_columns", columns);
@@ -51,7 +63,24 @@ constexpr TensorNames kMinimaxM2Tensors{.mixture = "block_sparse_moe.",
                                         .network = {"w1", "w3", "w2"},
                                         .router_bias = "e_score_correction_bias"};
 
+/// The text model of Aria: shared experts beside those of Mixtral. Its tensors are not read.
+constexpr auto kAriaKeys = joined(
+    common_sizes({.vocabulary = 32000, .width = 4096, .blocks = 32, .heads = 32}),
+    std::array<ConfigKey, 5>{{{"intermediate_size", "d_hidden", 4096},
+                              {"moe_num_experts", "experts", 8},
+                              {"moe_topk", "choices", 2},
+                              {"moe_num_shared_experts", "shared_experts", 2},
+                              {"attention_bias", "attention_biases", false, {"none", "all"}}}});
+
 }  // namespace
+
+PublishedClass classes::aria_text() {
+  return {.name = "aria_text",
+          .architecture = "AriaTextForCausalLM",
+          .keys = kAriaKeys,
+          .fixed = kMixtralFixed,
+          .positions = 2048};
+}
 
 PublishedClass classes::mixtral() {
   return {.name = "mixtral",

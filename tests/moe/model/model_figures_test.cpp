@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace moe::model_figures_test {
@@ -63,6 +65,23 @@ TEST(ModelFigures, CountNoCopiesBeyondCapacityAndNoBiasesThatEvenLoads) {
   EXPECT_EQ(figures_of(model).active_parameters, dropless.active_parameters);
   model.gate = "bias_adjusted";
   EXPECT_EQ(figures_of(model).parameters, dropless.parameters);
+}
+
+/// The parameters of the classes of transformers 5.24 with the models' published configurations, on
+/// the meta device.
+TEST(ModelFigures, OfShippedModelsAreThoseOfTransformers) {
+  const std::map<std::string, std::int64_t> published{
+      {"deepseek-moe-16b", 16'375'728'128}, {"glm-4.5", 352'797'814'784},
+      {"glm-4.5-air", 106'852'245'504},     {"gpt-oss-120b", 116'829'156'672},
+      {"gpt-oss-20b", 20'914'757'184},      {"minimax-m2", 228'689'748'992},
+      {"mixtral-8x22b", 140'620'634'112},   {"mixtral-8x7b", 46'702'792'704},
+      {"olmoe-1b-7b", 6'919'161'856},       {"qwen1.5-moe-a2.7b", 14'315'784'192},
+      {"qwen2-57b-a14b", 57'408'658'944},   {"qwen3-235b-a22b", 235'093'634'560},
+      {"qwen3-30b-a3b", 30'532'122'624},    {"qwen3-coder-480b-a35b", 480'154'875'392}};
+  for (const auto& [name, parameters] : published) {
+    const Model model = load_model(find_input(name, "experiments/models"));
+    EXPECT_EQ(figures_of(model).parameters, parameters) << name;
+  }
 }
 
 }  // namespace

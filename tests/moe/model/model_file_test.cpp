@@ -279,6 +279,13 @@ TEST_F(ModelFile, BuildsOnAnother) {
   EXPECT_EQ(model.global_batch, 4);
 }
 
+TEST_F(ModelFile, FindsNamesWithAFullStop) {
+  EXPECT_EQ(find_input("glm-4.5", "experiments/models").filename(), "glm-4.5.toml");
+  std::ofstream(directory_ / "v1.5.toml") << kGood;
+  EXPECT_EQ(load("base = \"v1.5\"\n").heads, 2);
+  EXPECT_EQ(load("base = \"qwen1.5-moe-a2.7b\"\n").blocks, 24);
+}
+
 TEST_F(ModelFile, BuildsOnAChainAndOnWhatIsShipped) {
   std::ofstream(directory_ / "a.toml") << "base = \"./b.toml\"\n[model]\nheads = 8\n";
   std::ofstream(directory_ / "b.toml")

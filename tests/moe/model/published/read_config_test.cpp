@@ -73,6 +73,17 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
       {"ernie4_5_moe",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "moe_num_experts": 3,
            "moe_layer_interval": 2)"},
+      {"aria_text",
+       R"(, "intermediate_size": 6, "moe_num_experts": 3, "moe_topk": 2,
+           "moe_num_shared_experts": 1)"},
+      {"granitemoeshared",
+       R"(, "intermediate_size": 6, "num_local_experts": 3, "shared_intermediate_size": 12)"},
+      {"sarvam_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 4,
+           "head_dim": 6, "use_qk_norm": false)"},
+      {"hy_v3",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 4, "head_dim": 6,
+           "mlp_layer_types": ["dense", "sparse", "dense", "sparse"])"},
       {"solar_open", R"(, "moe_intermediate_size": 4, "n_routed_experts": 4, "head_dim": 6)"},
       {"glm4_moe_lite",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 4,
@@ -143,6 +154,16 @@ TEST(ReadConfig, LatentAttentionScalesScoresByYarn) {
   const double magnitude = 0.1 * std::log(40) + 1;
   EXPECT_NEAR(attention_scale(model), magnitude * magnitude / std::sqrt(6), 1e-15);
   EXPECT_EQ(rotary_angles(model).magnitude, 1);
+}
+
+TEST(ReadConfig, TakesYarnBetweenOneNumberOfTurns) {  // as Kimi-K2 has it
+  const Model model = read("qwen3_moe", R"(, "rope_scaling": {"type": "yarn", "factor": 32,
+      "beta_fast": 1, "beta_slow": 1, "original_max_position_embeddings": 4096})")
+                          .model;
+  EXPECT_EQ(rotary_angles(model).slow_turns, rotary_angles(model).fast_turns);
+  EXPECT_THAT(refused("qwen3_moe", R"(, "rope_scaling": {"type": "yarn", "factor": 32,
+      "beta_fast": 1, "beta_slow": 2, "original_max_position_embeddings": 4096})"),
+              HasSubstr("rotary_slow_turns: expected at most rotary_fast_turns = 1, got 2"));
 }
 
 TEST(ReadConfig, TakesAKeyByEitherOfItsNames) {
