@@ -16,7 +16,6 @@
 #include "db/console/options.h"
 #include "db/console/run_program.h"
 #include "moe/errors.h"
-#include "moe/model/iteration.h"
 #include "moe/model/model_toml.h"
 #include "moe/model/published/read_config.h"
 #include "moe/source_tree.h"
@@ -101,11 +100,9 @@ int do_import_model(const Arguments& arguments) {
   WrittenFile file(arguments.output);
   file.write(std::as_bytes(std::span(text)), "model");
   file.close();
-  const std::int64_t parameters = count_parameters(build_iteration(model, make_groups(1, 1), 0),
-                                                   configured.of->counts_router_bias);
   spdlog::info("{}: class {}, {} parameters; plan with moe-tune simulate --model {}",
-               arguments.output.string(), configured.of->name, parameters,
-               arguments.output.string());
+               arguments.output.string(), configured.of->name,
+               published_parameters(model, *configured.of), arguments.output.string());
   return 0;
 }
 

@@ -129,14 +129,4 @@ Program with_even_routing(Program program) {
   return program;
 }
 
-std::int64_t count_parameters(const Program& program, bool with_adjusted) {
-  std::int64_t elements = 0;
-  for (const Parameter& parameter : program.parameters) {
-    if (parameter.is_copy || (!parameter.optimized && !with_adjusted)) continue;
-    const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
-    elements += tensor.rows * tensor.columns;
-  }
-  return elements;
-}
-
 }  // namespace moe

@@ -26,8 +26,4 @@ Program without_noise(Program program);
 /// that give every expert as many tokens by themselves stay as they are.
 Program with_even_routing(Program program);
 
-/// Elements of all parameters that the Program has; of those that no gradient changes, the biases
-/// of experts, only where `with_adjusted`.
-std::int64_t count_parameters(const Program& program, bool with_adjusted = false);
-
 }  // namespace moe

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "moe/model/model_figures.h"
 #include "moe/model/model_key.h"
 
 namespace moe {
@@ -82,6 +83,12 @@ const PublishedClass& class_named(const InputValue& type) {
                             other.name, other.needed, fmt::join(names_of_classes(), "\", \"")));
   }
   return published_classes()[type.one_of(names_of_classes())];
+}
+
+std::int64_t published_parameters(const Model& model, const PublishedClass& of) {
+  const std::int64_t learnt = figures_of(model).parameters;
+  if (!of.counts_router_bias) return learnt;
+  return learnt + std::int64_t{blocks_with_experts(model)} * model.experts;
 }
 
 void set_declared(Model& model, std::string_view ours, const Declared& value) {

@@ -41,7 +41,8 @@ void write_one(const Model& model, const ConfigKey& key, Json& config) {
 }  // namespace
 
 std::string config_text(const Model& model, const PublishedClass& of) {
-  Json config{{"architectures", {of.architecture}}, {"model_type", of.name}};
+  const std::string_view type = of.written_type.empty() ? of.name : of.written_type;
+  Json config{{"architectures", {of.architecture}}, {"model_type", type}};
   for (const ConfigKey& key : of.keys) write_one(model, key, config);
   // Where no block is dense, the width of dense ones is that of experts.
   const bool has_own_width = config.contains("moe_intermediate_size");

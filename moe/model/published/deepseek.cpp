@@ -120,6 +120,7 @@ PublishedClass classes::deepseek_v3() {
 PublishedClass classes::kimi_k2() {
   PublishedClass of = deepseek_v3();
   of.name = "kimi_k2";
+  of.written_type = "deepseek_v3";
   return of;
 }
 
@@ -138,7 +139,7 @@ PublishedClass classes::glm4_moe_lite() {
 
 PublishedClass classes::sarvam_mla() {
   return {.name = "sarvam_mla",
-          .architecture = "SarvamMLAForCausalLM",
+          .architecture = "DeepseekV3ForCausalLM",
           .keys = kSarvamKeys,
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,

@@ -86,6 +86,7 @@ struct PublishedClass {
   std::int64_t positions = 0;  ///< `max_position_embeddings` where the file has none
   /// The library counts what is added to scores among parameters.
   bool counts_router_bias = false;
+  std::string_view written_type{};       ///< `model_type` of what is written; "": the name
   const TensorNames* tensors = nullptr;  ///< none: parameters are neither read nor written
 };
 
@@ -95,6 +96,9 @@ std::vector<std::string_view> names_of_classes();
 /// Throws InputError at `type`, a `model_type`, for a class that is not among them, and says what
 /// there is no key for, where that is known.
 const PublishedClass& class_named(const InputValue& type);
+
+/// Parameters of a model as the library counts them.
+std::int64_t published_parameters(const Model& model, const PublishedClass& of);
 
 /// Sets a key of a model by its name.
 void set_declared(Model& model, std::string_view ours, const Declared& value);

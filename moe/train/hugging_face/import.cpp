@@ -323,7 +323,7 @@ ImportReport import_parameters(const ImportOptions& options) {
   std::filesystem::remove(unfinished.folder() / kIndexFile);  // of an import that was ended here
   complete(directory, index, unfinished.folder());
   unfinished.release();
-  report.parameters = count_parameters(program, configured.of->counts_router_bias);
+  report.parameters = published_parameters(report.model, *configured.of);
   return report;
 }
 

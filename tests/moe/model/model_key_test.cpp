@@ -40,7 +40,7 @@ std::vector<Model> models_of_gates() {
   for (const Gate& gate : gates()) {
     models.emplace_back().gate = gate.name;
     models.back().name = "any";
-    models.back().heads = 1;  // so that every d_model has heads of some width
+    models.back().head_width = 16;  // whatever is drawn for heads
   }
   return models;
 }

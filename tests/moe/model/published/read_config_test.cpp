@@ -1,10 +1,12 @@
 #include "moe/model/published/read_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "moe/errors.h"
@@ -127,6 +129,36 @@ TEST(ReadConfig, EveryClassHasASmallOne) {
   for (const std::string_view name : names_of_classes()) {
     EXPECT_THAT(tested, Contains(std::string(name)));
   }
+}
+
+/// Of a file that says nothing but the class: what transformers 5.24 counts on the device "meta".
+TEST(ReadConfig, HasTheParametersThatTransformersCounts) {
+  const std::vector<std::tuple<const char*, const char*, std::int64_t>> all{
+      {"mixtral", "", 46702792704},
+      {"qwen2_moe", "", 14315784192},
+      {"qwen3_moe", "", 15350731776},
+      {"glm4_moe", "", 103481200640},
+      {"dots1", R"(, "n_routed_experts": 128, "n_shared_experts": 2, "num_experts_per_tok": 6)",
+       163585920960},
+      {"gpt_oss", "", 116829156672},
+      {"olmoe", "", 13361612800},
+      {"minimax_m2", "", 228689748992},
+      {"granitemoe", "", 37039116288},
+      {"ernie4_5_moe", "", 21825437888},
+      {"deepseek_v2", R"(, "num_experts_per_tok": 6)", 38612307968},
+      {"deepseek_v3", "", 671026404352},
+      {"kimi_k2", "", 671026404352},
+      {"glm4_moe_lite", "", 29943390976},
+      {"sarvam_mla", "", 106031763456},
+      {"solar_open", "", 102651793408}};
+  std::vector<std::string_view> tested;
+  for (const auto& [type, more, parameters] : all) {
+    const std::string text = fmt::format(R"({{"model_type": "{}"{}}})", type, more);
+    const ConfiguredModel configured = read_config_text(text, "c.json", base_model());
+    EXPECT_EQ(published_parameters(configured.model, *configured.of), parameters) << type;
+    tested.emplace_back(type);
+  }
+  EXPECT_THAT(tested, ::testing::UnorderedElementsAreArray(names_of_classes()));
 }
 
 TEST(ReadConfig, SaysWhatAClassHasWhereTheFileHasNothing) {
