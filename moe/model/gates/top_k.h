@@ -50,6 +50,10 @@ AddGradient router_z_loss(LayerBuilder& build, TensorId logits);
 /// 1 and by p over the sum of the chosen p for k > 1. Has both losses.
 GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits);
 
+/// The gradient of scores[T,E] whose chosen ones are weights.
+TensorId chosen_scores_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                                TensorId scores);
+
 /// The gradient with respect to the logits, where experts were chosen by sigmoid scores.
 /// `add_losses` adds to the gradient of the scores.
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
