@@ -103,7 +103,8 @@ void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& w
   CLI::App* command = app.add_subcommand(
       kImport,
       "Writes a checkpoint of iteration 0 with the parameters of a model of the library "
-      "transformers, and a model file to train it with.");
+      "transformers, and a model file to train it with. One that was ended goes on where it was "
+      "when it is given again.");
   command
       ->add_option("FOLDER", arguments.folder,
                    "a folder with config.json and model.safetensors, or several files and their "
