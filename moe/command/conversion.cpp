@@ -157,7 +157,8 @@ void declare_import(CLI::App& app, Arguments& arguments, std::function<int()>& w
   CLI::App* command = app.add_subcommand(
       kImport,
       "Writes the model file of a config.json of the library transformers; with --checkpoint a "
-      "checkpoint of iteration 0 with its parameters too.");
+      "checkpoint of iteration 0 with its parameters too. One that was ended goes on where it was "
+      "when it is given again.");
   command
       ->add_option("CONFIG", arguments.folder,
                    "a config.json, or a folder with one; for parameters a folder that has "

@@ -190,6 +190,21 @@ TEST(Imports, AreTrainedAsCheckpointsThatHaveAllStates) {
   }
 }
 
+TEST(Imports, AreTrainedWithAnyOptimizer) {
+  const Scratch scratch;
+  const auto run = scratch.root / "run";
+  Model model = import_parameters(options_for(kGolden / "mixtral", run)).model;
+  ASSERT_EQ(model.optimizer, Optimizer::adam);
+  model.optimizer = Optimizer::sgd;
+  train_on(run, model, {});
+  std::size_t momenta = 0;
+  for (const auto& [name, file] : index_of(run, 2).file_of) {
+    EXPECT_THAT(name, ::testing::Not(HasSubstr("second_moment")));
+    momenta += name.ends_with(".momentum") ? 1 : 0;
+  }
+  EXPECT_GT(momenta, 10u);
+}
+
 TEST(Imports, OfWhichATensorIsMissingThatIsNoStateAreRefused) {
   const Scratch scratch;
   const auto run = scratch.root / "run";
