@@ -20,7 +20,7 @@ void take_capacity_groups(const TrainArguments& arguments, TrainInputs& inputs) 
   const CheckpointIndex& index = inputs.resume->index;
   const int ranks = arguments.ranks.value_or(mpi_job_size().value_or(1));
   const Layout layout = parse_layout(arguments.layout, ranks, fits(inputs.model));
-  TakenGroups taken = taken_groups(has_capacity(index.model) ? index.model.capacity_groups : 0,
+  TakenGroups taken = taken_groups(routes_by_groups(index.model) ? index.model.capacity_groups : 0,
                                    index.iteration, inputs.model, layout);
   if (!taken.remark.empty()) inputs.resume->remarks.push_back(std::move(taken.remark));
   if (taken.groups > 0) inputs.model.capacity_groups = taken.groups;

@@ -9,6 +9,7 @@
 #include "moe/kernels/add_returned.h"
 #include "moe/kernels/attention.h"
 #include "moe/kernels/attention_sinks.h"
+#include "moe/kernels/balance_ranking.h"
 #include "moe/kernels/choose_tokens.h"
 #include "moe/kernels/clamped_swiglu.h"
 #include "moe/kernels/combine.h"

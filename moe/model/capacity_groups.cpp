@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "moe/model/gates/gates.h"
+
 namespace moe {
 
 int capacity_groups(const Model& model, const Layout& layout) {
@@ -12,12 +14,13 @@ int capacity_groups(const Model& model, const Layout& layout) {
                                    : stage_ranks(layout) * model.micro_batches;
 }
 
-bool has_capacity(const Model& model) {
-  return model.capacity_factor && blocks_with_experts(model) > 0;
+bool routes_by_groups(const Model& model) {
+  return (model.capacity_factor || gate_named(model.gate).facts.ranks_groups) &&
+         blocks_with_experts(model) > 0;
 }
 
 TakenGroups taken_groups(int before, int iteration, const Model& model, const Layout& layout) {
-  if (before == 0 || !has_capacity(model) || model.capacity_groups > 0) return {};
+  if (before == 0 || !routes_by_groups(model) || model.capacity_groups > 0) return {};
   const int own = capacity_groups(model, layout);
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   if (before % own == 0 && tokens % before == 0) return {before, ""};
@@ -25,7 +28,7 @@ TakenGroups taken_groups(int before, int iteration, const Model& model, const La
   const bool one_goes_on = tokens % both == 0 && both <= std::numeric_limits<int>::max();
   return {0, fmt::format(
                  "capacity_groups was {} up to iteration {}, and is {} from there on, one for each "
-                 "rank and micro-batch: copies are dropped otherwise{}",
+                 "rank and micro-batch: tokens are routed otherwise{}",
                  before, iteration, own,
                  one_goes_on ? fmt::format(" (capacity_groups = {} fits both, from the first "
                                            "iteration on)",

@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// Equal groups of the global batch with a capacity each: Model::capacity_groups, or, where that is
+/// Equal groups of the global batch whose tokens are routed together: Model::capacity_groups, or, where that is
 /// 0, one for each rank of a stage and micro-batch.
 int capacity_groups(const Model& model, const Layout& layout);
 
@@ -18,10 +18,11 @@ struct TakenGroups {
   std::string remark;  ///< why it is another number from here on; "" where it is the same
 };
 
-/// True where experts have a capacity, so that these groups are part of what the model computes.
-bool has_capacity(const Model& model);
+/// True where these groups are part of what the model computes: experts have a capacity, or the gate
+/// looks at all tokens of a group.
+bool routes_by_groups(const Model& model);
 
-/// `before`: the number in force up to `iteration`; 0 where there was no capacity.
+/// `before`: the number in force up to `iteration`; 0 where groups were no part of it.
 TakenGroups taken_groups(int before, int iteration, const Model& model, const Layout& layout);
 
 }  // namespace moe

@@ -282,8 +282,8 @@ constexpr std::array kOtherKeys{
              .other_kinds = kWithSlots},
     member_key<&Model::capacity_groups>(
         kFunction, "moe", "capacity_groups", IntegerRange{0, kLargestInt},
-        "Equal groups of the global batch, each with capacities of its own; 0: one for each rank "
-        "and micro-batch.",
+        "Equal groups of the global batch, each with capacities of its own, or balanced by itself; "
+        "0: one for each rank and micro-batch.",
         kOptional, kGroupsWithCapacity, kWithSlots),
     member_key<&Model::drop>(kFunction, "moe", "drop", WordRange{words_of_enum<Drop>},
                              "Order in which rows reach their experts: the last are dropped.",

@@ -117,6 +117,7 @@ Program forward_only(Program program) {
 Program without_noise(Program program) {
   for (Op& op : program.ops) {
     if (auto* noise = std::get_if<AddNoise>(&op.kind)) noise->quiet = true;
+    if (auto* balance = std::get_if<BalanceRanking>(&op.kind)) balance->rounds = 0;
     if (auto* jitter = std::get_if<Jitter>(&op.kind)) jitter->epsilon = 0;
   }
   return program;

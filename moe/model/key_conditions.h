@@ -138,9 +138,10 @@ inline std::string refuse_without_capacity(const Model& model) {
 }
 
 inline constexpr std::array kGroupsWithCapacity{
-    KeyCondition{"capacity_factor", "a capacity_factor",
+    KeyCondition{"capacity_factor", "a capacity_factor or gate = \"sinkhorn\"",
                  [](const Model& model, const KeyValue& groups) -> std::string {
                    if (groups == KeyValue(std::int64_t{0})) return "";
+                   if (gate_named(model.gate).facts.ranks_groups) return "";
                    return refuse_without_capacity(model);
                  }}};
 

@@ -22,6 +22,21 @@ struct ChooseTokens {
   Work work(const OpSizes& sizes) const;
 };
 
+/// logits[T,E] -> ranking[T,E], token_factor[T,1], expert_factor[groups,E]
+/// ranking = logits + log b: for each token in the order of a e^logits b, the matrix of its group
+/// whose rows and columns are balanced by turns, `rounds` times, by Sinkhorn's iteration from b = 1:
+///   a_t = 1 / (n sum_e b_e e^l_te),  b_e = 1 / (E (sum_t a_t e^l_te + 1e-8))
+/// for n tokens of a group and E experts. The factors are a, with the token's largest e^l taken out,
+/// and b. rounds = 0 leaves the logits as they are.  [Megatron-LM, whose 1e-8 it is; Clark et al. 2022]
+struct BalanceRanking {
+  static constexpr OpFacts facts =
+      kernel_op("balance_ranking", CostUnit::bytes, {wide(Cut::whole)},
+                {wide(Cut::whole), wide(Cut::whole), wide(Cut::whole)});
+  int groups = 1;
+  int rounds = 0;
+  Work work(const OpSizes& sizes) const;
+};
+
 /// logits[T,E*c] -> dispatch[S,n], combine[S,n], offsets i32[1,E+1], demand i32[1,E],
 ///     where S = E*groups*c
 /// Row (e * groups + g) * c + s of a mask is slot s of expert e in group g; its logits are in

@@ -66,11 +66,11 @@ using AnyOpKind = std::variant<
     ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
     CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
     CrossEntropyGradient, AllReduce, ReduceShares, GatherShares, AdamStep, SgdStep, SoftmaxGradient,
-    ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows,
-    EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients,
-    AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets, ClearPadding,
-    VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm, ClipFactor,
-    Narrow, ReduceTied>;
+    ChooseTokens, BalanceRanking, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
+    EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
+    ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
+    ClearPadding, VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm,
+    ClipFactor, Narrow, ReduceTied>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

@@ -96,6 +96,31 @@ def bias_adjusted_softmax_gate(x, p):
     return logits, scores.detach() + p["gate.expert_bias"].detach(), scores
 
 
+ROUNDS = 8
+
+
+def sinkhorn_ranking(logits):
+    """Megatron-LM's iteration over the tokens of each capacity group, so many times; the logarithm of its result."""
+    rankings = []
+    for group in logits.detach().split(T // CAPACITY_GROUPS):
+        cost = group.exp()
+        rows, columns = torch.ones(len(cost)), torch.ones(E)
+        for _ in range(ROUNDS):
+            rows = 1 / len(rows) / ((columns * cost).sum(1) + 1e-8)
+            columns = 1 / E / ((rows[:, None] * cost).sum(0) + 1e-8)
+        rankings.append((columns * cost * rows[:, None]).log())
+    return torch.cat(rankings)
+
+
+def sinkhorn_gate(x, p, scores=lambda logits: logits.softmax(-1)):
+    logits = x @ p["gate.weight"]
+    return logits, sinkhorn_ranking(logits), scores(logits)
+
+
+def sinkhorn_alone_gate(x, p):
+    return sinkhorn_gate(x, p, torch.sigmoid)
+
+
 def hash_gate(x, p):
     ranking = table(lambda t, e: (bits(0, TOKENS[t], e) >> 40) / 2**24)
     return None, ranking, None
@@ -206,12 +231,15 @@ def main():
         "bias_adjusted": (bias_adjusted_gate, {"gate.weight": weight, "gate.expert_bias": normal(1, E, 0.2)}),
         "hash": (hash_gate, {}),
         "random": (random_gate, {}),
+        "sinkhorn alone": (sinkhorn_alone_gate, {"gate.weight": weight}),
+        "sinkhorn": (sinkhorn_gate, {"gate.weight": weight}),
         "bias_adjusted softmax": (bias_adjusted_softmax_gate, {"gate.weight": weight, "gate.expert_bias": normal(1, E, 0.2)}),
     }
+    unbalanced = ("bias_adjusted", "bias_adjusted softmax", "sinkhorn", "sinkhorn alone")
     cases = []
     for name, (gate, parameters) in gates.items():
-        for choices in (1, 2, 4, E):
-            case = run(gate, x, parameters, choices, d_weight, balances="bias_adjusted" not in name)
+        for choices in {"sinkhorn": (2, 4, E), "sinkhorn alone": (1,)}.get(name, (1, 2, 4, E)):
+            case = run(gate, x, parameters, choices, d_weight, balances=name not in unbalanced)
             case = {"gate": name.split()[0], "choices": choices,
                     "parameters": {n: v.flatten().tolist() for n, v in parameters.items()}} | case
             if name == "x_moe fixed":

@@ -15,7 +15,8 @@ namespace moe {
   GATE(hash)               \
   GATE(random)             \
   GATE(expert_choice)      \
-  GATE(soft_moe)
+  GATE(soft_moe)           \
+  GATE(sinkhorn)
 
 #define MOELAB_DECLARE_GATE(name) Gate name##_gate();
 MOELAB_GATES(MOELAB_DECLARE_GATE)

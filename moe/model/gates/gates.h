@@ -51,6 +51,8 @@ struct GateFacts {
   bool balances = true;        ///< has a load-balancing loss
   std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says
   Chooser chooser = Chooser::token;
+  /// A token's choices depend on the other tokens of its capacity group, dropless too.
+  bool ranks_groups = false;
   bool is_drawn_once = false;  ///< the seed decides what it computes, and is part of the function
 };
 

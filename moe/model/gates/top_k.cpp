@@ -144,15 +144,21 @@ TensorId softmax_gate_gradient(LayerBuilder& build, TensorId d_weight, const Top
   return d_logits;
 }
 
-TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
-                               TensorId scores, TensorId logits, const AddGradient& add_losses) {
+TensorId chosen_scores_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                                TensorId scores) {
   const Model& model = build.model;
   const TensorId d_scores = build.wide("d_gate_chosen", model.experts);
   build.op(SelectExpertsGradient{model.experts, model.choices, normalizes_weights(model),
                                  model.weight_factor},
            "gate gradient", {d_weight, scores, top.expert, top.weight}, {d_scores});
+  return d_scores;
+}
+
+TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                               TensorId scores, TensorId logits, const AddGradient& add_losses) {
+  const TensorId d_scores = chosen_scores_gradient(build, d_weight, top, scores);
   add_losses(d_scores);
-  const TensorId d_logits = build.wide("d_gate_logits", model.experts);
+  const TensorId d_logits = build.wide("d_gate_logits", build.model.experts);
   build.op(SigmoidGradient{}, "gate sigmoid gradient", {d_scores, logits}, {d_logits});
   return d_logits;
 }

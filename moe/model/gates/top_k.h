@@ -55,6 +55,10 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits);
 TensorId softmax_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
                                TensorId probabilities, double auxiliary_weight);
 
+/// The gradient of scores[T,E] whose chosen ones are weights.
+TensorId chosen_scores_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                                TensorId scores);
+
 /// The gradient with respect to the logits, where experts were chosen by sigmoid scores.
 /// `add_losses` adds to the gradient of the scores.
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,

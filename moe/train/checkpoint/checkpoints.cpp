@@ -117,7 +117,7 @@ Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Commun
       collector_(groups, world, time_limit_s),
       observer_(std::move(observer)) {
   Model& model = options_.about.model;
-  if (has_capacity(model)) model.capacity_groups = capacity_groups(model, groups.layout);
+  if (routes_by_groups(model)) model.capacity_groups = capacity_groups(model, groups.layout);
   prepare();
 }
 

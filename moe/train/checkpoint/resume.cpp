@@ -30,14 +30,14 @@ std::string way_out_of(const std::filesystem::path& folder, const std::vector<in
 /// Checkpoints of earlier versions have the model as it was asked for, with 0 where the number of
 /// groups followed from the ranks and micro-batches.
 void set_groups_in_force(CheckpointIndex& index) {
-  if (index.iteration == 0 || index.model.capacity_groups > 0 || !has_capacity(index.model)) return;
+  if (index.iteration == 0 || index.model.capacity_groups > 0 || !routes_by_groups(index.model)) return;
   index.model.capacity_groups = capacity_groups(index.model, layout_from_text(index.layout));
 }
 
 /// True for the groups of models of which one has no capacity, or of a model that leaves them open.
 bool is_open(const KeyDifference& one, const Model& before, const Model& model) {
   return one.key == "capacity_groups" &&
-         (model.capacity_groups == 0 || !has_capacity(before) || !has_capacity(model));
+         (model.capacity_groups == 0 || !routes_by_groups(before) || !routes_by_groups(model));
 }
 
 /// How often a checkpoint is looked for that a training beside this process replaces meanwhile.

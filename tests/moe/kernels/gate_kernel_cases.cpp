@@ -167,6 +167,14 @@ std::vector<KernelCase> gate_cases() {
                      {random_tensor(9, experts, 1)},
                      {blank(9, experts), blank(9, groups)}});
   }
+  for (const auto& [tokens, experts, groups, rounds] :
+       {std::tuple{6, 3, 1, 1}, {12, 5, 3, 4}, {600, 16, 2, 8}, {8, 256, 1, 2}, {5, 4, 1, 0}}) {
+    cases.push_back(
+        {"balance_ranking of " + std::to_string(tokens) + " x " + std::to_string(experts),
+         BalanceRanking{groups, rounds},
+         {random_tensor(tokens, experts, 1, 2)},
+         {blank(tokens, experts), blank(tokens, 1), blank(groups, experts)}});
+  }
   cases.push_back({"draw_ranking", DrawRanking{{5, 2, 300}}, {step_number(9)}, {blank(33, 7)}});
   cases.push_back(
       {"hash_tokens", HashTokens{5, 2}, {random_integers(33, 1, 1, 50)}, {blank(33, 7)}});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -217,6 +218,46 @@ TEST(KernelKeepBestGroups, AddsUpTheBestRankingsOfAGroup) {
   EXPECT_EQ(run(2, 2)[0].values, (std::vector<double>{3, 4, 2, 3, none, none}));
   EXPECT_EQ(run(2, 2)[1].values, (std::vector<double>{7, 5, 5}));
   EXPECT_EQ(run(1, 1)[0].values, (std::vector<double>{none, none, none, none, 5, 0}));
+}
+
+/// One round by hand, and after many every expert has an equal share of its group and every token
+/// one of its own.
+TEST(KernelBalanceRanking, BalancesTokensAndExpertsOfAGroup) {
+  const auto backend = make_cpu_backend(1);
+  const auto run = [&](const HostTensor& logits, int groups, int rounds) {
+    return run_case(*backend,
+                    {"balance",
+                     BalanceRanking{groups, rounds},
+                     {logits},
+                     {blank(logits.rows, logits.columns), blank(logits.rows, 1),
+                      blank(groups, logits.columns)}},
+                    DType::f64);
+  };
+  const double two = std::log(2.0), three = std::log(3.0);
+  const HostTensor logits{2, 2, {0, three, two, two}};  // e^logits = 1 3, 2 2
+  const auto once = run(logits, 1, 1);
+  // a = 1 / (2 * 4), 1 / (2 * 4); b = 1 / (2 * (3 / 8)), 1 / (2 * (5 / 8)) = 4/3, 4/5
+  const std::vector<double> shifts{std::log(4.0 / 3), std::log(4.0 / 5)};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(once[0].values[i], logits.values[i] + shifts[i % 2], 1e-7);
+  }
+  EXPECT_EQ(run(logits, 1, 0)[0].values, logits.values);
+
+  const HostTensor random = random_tensor(24, 4, 7, 3);
+  const auto many = run(random, 2, 200);
+  for (int group = 0; group < 2; ++group) {
+    for (int e = 0; e < 4; ++e) {
+      double share = 0;
+      for (int t = 12 * group; t < 12 * (group + 1); ++t) {
+        const double* row = random.values.data() + 4 * t;
+        const double largest = *std::max_element(row, row + 4);
+        const auto at = static_cast<std::size_t>(t);
+        share += many[1].values[at] * std::exp(row[e] - largest) *
+                 many[2].values[static_cast<std::size_t>(4 * group + e)];
+      }
+      EXPECT_NEAR(share, 0.25, 1e-7);
+    }
+  }
 }
 
 TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {

@@ -38,7 +38,7 @@ TEST(CapacityGroups, OfACheckpointAreTakenWhereTheyDivide) {
   EXPECT_EQ(
       other.remark,
       "capacity_groups was 1 up to iteration 7, and is 4 from there on, one for each rank and "
-      "micro-batch: copies are dropped otherwise (capacity_groups = 4 fits both, from the "
+      "micro-batch: tokens are routed otherwise (capacity_groups = 4 fits both, from the "
       "first iteration on)");
   EXPECT_THAT(taken_groups(4, 7, open_model(7), {1, 2, 1}).remark,
               HasSubstr("capacity_groups = 28 fits both"));

@@ -40,7 +40,7 @@ std::vector<Model> models_of_gates() {
   for (const Gate& gate : gates()) {
     models.emplace_back().gate = gate.name;
     models.back().name = "any";
-    models.back().head_width = 16;  // whatever is drawn for heads
+    models.back().head_width = 8;  // whatever heads and d_model are drawn
   }
   return models;
 }

@@ -101,8 +101,8 @@ Model random_model(std::mt19937& random) {
   model.gate = gate.name;
   // In float two experts may be as near to each other as rounding is: the sigmoids of a model at
   // its beginning nearly always, the more so the more choices there are.
+  if (model.gate == "bias_adjusted" || model.gate == "sinkhorn") model.dtype = DType::f64;
   if (model.gate == "bias_adjusted") {
-    model.dtype = DType::f64;
     model.own["adjusted_scores"] = std::string(pick({0, 1}) ? "softmax" : "sigmoid");
   }
   model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});

@@ -134,7 +134,7 @@ TEST(SelectExperts, InPartsOneAfterTheOtherIsTheWhole) {
       }
     }
   }
-  EXPECT_EQ(cut, 7 * 4 * 2 * 7);  // gates, (k, drop), ranks, parts
+  EXPECT_EQ(cut, 8 * 4 * 2 * 7);  // gates, (k, drop), ranks, parts
 }
 
 TEST(SelectExperts, SaysWhyItCannotBeCutAndWhatCould) {

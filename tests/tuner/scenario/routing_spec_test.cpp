@@ -406,8 +406,9 @@ TEST_F(RoutingSpecTest, CountsThatNoTokensCouldHaveAreRefused) {
 }
 
 TEST_F(RoutingSpecTest, TheGateOfEachModelAsksForTheCopiesThatFilesAreCheckedAgainst) {
-  for (const char* gate : {"softmax", "gshard", "sigmoid", "x_moe", "batch_prioritized",
-                           "bias_adjusted", "hash", "random", "expert_choice", "soft_moe"}) {
+  for (const char* gate :
+       {"softmax", "gshard", "sigmoid", "x_moe", "batch_prioritized", "bias_adjusted", "hash",
+        "random", "expert_choice", "soft_moe", "sinkhorn"}) {
     model.gate = gate;
     model.auxiliary_weight = 0;
     model.capacity_factor = 1.25;
