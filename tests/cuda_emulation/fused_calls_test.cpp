@@ -41,7 +41,7 @@ std::vector<Covered> covered(const FusedSizes& whole, std::int64_t workspace_byt
 }
 
 using ::testing::ElementsAre;
-const FusedSizes kWhole{5, 64, 8, 4, 16, 256, 128};
+const FusedSizes kWhole{5, 64, 8, 4, 16, 16, 256, 128};
 
 TEST(FusedCalls, AreOneWhereThereIsRoom) {
   EXPECT_THAT(covered(kWhole, 2010), ElementsAre(Covered{0, 5, 0, 4, 8}));
@@ -55,7 +55,7 @@ TEST(FusedCalls, TakeEqualPartsOfTheSequences) {
 }
 
 TEST(FusedCalls, TakeHeadsOfOneSequence) {
-  const FusedSizes two{2, 64, 8, 4, 16, 256, 128};
+  const FusedSizes two{2, 64, 8, 4, 16, 16, 256, 128};
   EXPECT_THAT(covered(two, 409), ElementsAre(Covered{0, 1, 0, 2, 4}, Covered{0, 1, 2, 2, 4},
                                              Covered{1, 1, 0, 2, 4}, Covered{1, 1, 2, 2, 4}));
   EXPECT_EQ(covered(two, 110).size(), 8U);

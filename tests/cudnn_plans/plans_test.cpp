@@ -81,7 +81,11 @@ TEST_P(CudnnPlans, ComputeBothDirectionsInThePlannedScratch) {
       const std::int64_t room = 4 * shape.key_value_heads *
                                 attention_scratch_columns(heads, shape.length, true, gradient);
       const FusedCalls calls = plan_calls(*library, whole, gradient, room);
-      EXPECT_FALSE(calls.calls.empty()) << calls.refusal;
+      // cuDNN has no gradient of heads as wide for sm_80: tiles compute it.
+      const bool is_refused =
+          gradient && shape.head_width > 128 && GetParam().compute_capability < 90;
+      EXPECT_EQ(calls.calls.empty(), is_refused) << calls.refusal;
+      EXPECT_EQ(calls.refusal.empty(), !is_refused) << calls.refusal;
       std::int64_t most = 0;
       for (const auto& plan : calls.plans) most = std::max(most, plan->workspace_bytes());
       EXPECT_LE(most, room);

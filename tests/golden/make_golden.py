@@ -132,7 +132,7 @@ def make_parameters(model, generator):
                 linear(b + f"attention.{part}_up", rank, outputs, 0.5, biases=False)
             linear(b + "attention.shared_key", m, model.rotary_columns, 0.25)
         else:
-            linear(b + "attention.qkv", m, width + 2 * key_width, 0.25)
+            linear(b + "attention.qkv", m, width + key_width + model.key_value_heads * model.value_width, 0.25)
         if model.query_key_norm != "none":
             whole = model.query_key_norm == "all"
             p[b + "attention.query_norm.scale"] = normal(1, width if whole else model.head_width, 0.1, 1.0)
@@ -219,11 +219,12 @@ def attention(model, x, p, b, block):
     if model.latent_rank:
         q, k, v = latent_attention(model, x, p, b)
         return attended(model, q, k, v, p, b, block)
-    q, k, v = linear(x, p, b + "attention.qkv").split([query_width, key_width, key_width], dim=-1)
+    value_width = model.key_value_heads * model.value_width
+    q, k, v = linear(x, p, b + "attention.qkv").split([query_width, key_width, value_width], dim=-1)
     if model.query_key_norm == "all":
         q = F.rms_norm(q, (query_width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
         k = F.rms_norm(k, (key_width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
-    q, k, v = (t.view(B, L, -1, width) for t in (q, k, v))
+    q, k, v = (t.view(B, L, -1, columns) for t, columns in ((q, width), (k, width), (v, model.value_width)))
     if model.query_key_norm == "head":
         q = F.rms_norm(q, (width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
         k = F.rms_norm(k, (width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
@@ -509,6 +510,9 @@ def main():
                     "latent_norm_epsilon": 1e-6, "rotary_scaling": "yarn", "rotary_factor": 4.0,
                     "rotary_trained_length": 64, "attention_scale": (1 + 0.1 * math.log(4)) ** 2 / math.sqrt(7),
                     "shared_experts": 1, "expert_groups": 2, "best_groups": 1, "dense_blocks": 1}, 1),
+        # Values that are narrower than keys, of heads that share them.
+        ("narrow_values", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
+                           "head_width": 6, "value_width": 5}, 1),
         # A gate of the shared expert; experts of the better half.
         ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
                           "best_groups": 1}, 1),

@@ -77,7 +77,7 @@ TEST(LatentAttention, KeepsTheLatentsAndWhatAttentionReads) {
 /// their own tokens, and what is sent is as wide as these.
 TEST(LatentAttention, IsCutByHeadsAndSendsLatents) {
   const nlohmann::json header = golden();
-  const Program whole = iteration(header, {1, 1, 1, 1}), cut = iteration(header, {1, 1, 1, 2});
+  const Program whole = iteration(header, {1, 1, 1, 1}), cut = iteration(header, {1, 2, 1, 2});
   for (const char* name : {"query_up", "latent_up", "qkv"}) {
     EXPECT_EQ(of_block(cut, name).columns * 2, of_block(whole, name).columns) << name;
     EXPECT_EQ(of_block(cut, name).rows, of_block(whole, name).rows) << name;
