@@ -143,6 +143,8 @@ def deepseek_v3(draw):
 
 def deepseek_v2(draw):
     keys = deepseek_v3(draw) | {"topk_method": draw.choice(("greedy", "group_limited_greedy")), "norm_topk_prob": draw.random() < 0.1}
+    if transformers.__version__.startswith("4") and keys["rope_scaling"]:
+        keys["rope_scaling"].pop("mscale_all_dim", None)  # version 4 does not scale scores by it, as DeepSeek and version 5 do
     return {key: value for key, value in keys.items() if key != "rope_interleave"}
 
 
@@ -207,7 +209,7 @@ def glm4_moe_lite(draw):
 
 def solar_open(draw):
     keys = glm4_moe(draw)
-    others = ("first_k_dense_replace", "use_qk_norm", "partial_rotary_factor")
+    others = ("first_k_dense_replace", "use_qk_norm", "partial_rotary_factor", "intermediate_size")
     return {key: value for key, value in keys.items() if key not in others}
 
 

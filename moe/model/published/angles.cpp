@@ -104,6 +104,12 @@ void read_scaling(const Config& config, const PublishedClass& of, const InputObj
 void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   const InputDocument of_class = parse_json(of.angles, std::string(of.name));
   const auto given = parts::rope_of(config);
+  if (!given && of.angles != "{}" && config.is_null("rope_scaling")) {
+    config.root()
+        .member("rope_scaling")
+        .fail(R"({"rope_type": "default"} or angles that are scaled: version 4 of transformers )"
+              "takes it for no scaling, version 5 for that of the class");
+  }
   const InputObject rope = given ? *given : of_class.object();
   const auto inner = Config::given(rope, "rope_theta"), outer = config.given("rope_theta");
   if (inner && outer && base_of(*inner) != base_of(*outer)) {

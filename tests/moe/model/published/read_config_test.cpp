@@ -177,6 +177,12 @@ TEST(ReadConfig, SaysWhatAClassHasWhereTheFileHasNothing) {
   EXPECT_EQ(rotary_angles(read("glm4_moe", R"(, "head_dim": 128)").model).columns, 64);
 }
 
+TEST(ReadConfig, RefusesNoScalingThatVersionsOfTransformersTakeForDifferentThings) {
+  EXPECT_THAT(refused("gpt_oss", R"(, "rope_scaling": null)"), HasSubstr("rope_scaling: expected"));
+  const Model plain = read("gpt_oss", R"(, "rope_scaling": {"rope_type": "default"})").model;
+  EXPECT_EQ(rotary_angles(plain).scaling, AngleScaling::none);
+}
+
 TEST(ReadConfig, LatentAttentionScalesScoresByYarn) {
   const Model model = read("deepseek_v3", small_classes().back().second).model;
   EXPECT_EQ(head_width(model), 6);
