@@ -6,6 +6,7 @@
 #include <string>
 
 #include "moe/model/attention_keys.h"
+#include "moe/model/latent_keys.h"
 
 namespace moe {
 namespace {
@@ -30,6 +31,8 @@ std::string refuse_of_scaling(const Model& model, bool has, std::string_view exp
 }  // namespace
 
 namespace rotary_keys {
+
+bool has_latents(const ModelKey&, const Model& model) { return latent_attention(model).rank > 0; }
 
 std::vector<std::string_view> names_of_scalings() { return {kScalings.begin(), kScalings.end()}; }
 

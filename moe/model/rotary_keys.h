@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "moe/model/model_key.h"
 #include "moe/ops/rotary.h"
@@ -24,6 +25,14 @@ std::string refuse_without_turns(const Model& model, const KeyValue& value);
 std::string refuse_without_yarn(const Model& model, const KeyValue& value);
 std::vector<std::string_view> names_of_scalings();
 
+/// Latent attention has a product of its own for the columns that turn.
+bool has_latents(const ModelKey& key, const Model& model);
+inline constexpr std::array kOfLatents{KindWhere{KeyKind::tensors, "a latent_rank", has_latents}};
+constexpr ModelKey with_other_kinds(ModelKey key, std::span<const KindWhere> kinds) {
+  key.other_kinds = kinds;
+  return key;
+}
+
 inline constexpr std::array kWithRotaryAlone{
     KeyCondition{"positions", "positions = \"rotary\"", refuse_without_rotary}};
 inline constexpr std::array kColumnsOfAHead{
@@ -37,11 +46,12 @@ inline constexpr std::array kWithYarn{
     KeyCondition{"rotary_scaling", "rotary_scaling = \"yarn\"", refuse_without_yarn}};
 
 inline constexpr std::array kKeys{
-    own_model_key(
-        KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
-        [](const Model& model) -> KeyValue { return head_width(model); },
-        "Columns of a head that turn, an even number: the first ones.", "head_width",
-        kColumnsOfAHead),
+    with_other_kinds(own_model_key(
+                         KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
+                         [](const Model& model) -> KeyValue { return head_width(model); },
+                         "Columns of a head that turn, an even number: the first ones.",
+                         "head_width", kColumnsOfAHead),
+                     kOfLatents),
     own_model_key(
         KeyKind::function, "rotary_scaling", WordRange{names_of_scalings},
         [](const Model&) -> KeyValue { return "none"; },
