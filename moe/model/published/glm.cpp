@@ -104,8 +104,10 @@ constexpr std::array kHyFixed{FixedKey{"gate", "bias_adjusted"},
 constexpr std::array kHyExpected{
     ExpectedKey{"enable_moe_fp32_combine", true, "sums of experts in the parameters' precision"}};
 const std::array kHyParts{parts::kinds_of_blocks};
-constexpr TensorNames kHyTensors{
-    .shared = "shared_experts.", .router_bias = "e_score_correction_bias", .output_bias = true};
+constexpr TensorNames kHyTensors{.router = "router.gate.",
+                                 .shared = "shared_mlp.",
+                                 .router_bias = "expert_bias",
+                                 .output_bias = true};
 
 }  // namespace
 
