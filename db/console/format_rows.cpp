@@ -173,8 +173,8 @@ std::string format_cell(std::string_view column, const Cell& cell, std::string_v
   if (const auto* text = std::get_if<std::string>(&cell)) return shorten(*text);
   const auto* integer = std::get_if<std::int64_t>(&cell);
   if (integer == nullptr) return "-";
-  const bool has_unit = column == "bytes" || ends_with(column, "bytes") || ends_with(column, "_s") ||
-                        ends_with(column, "parameters");
+  const bool has_unit = column == "bytes" || ends_with(column, "bytes") ||
+                        ends_with(column, "_s") || ends_with(column, "parameters");
   return has_unit ? human(column, static_cast<double>(*integer)) : fmt::format("{}", *integer);
 }
 

@@ -19,7 +19,7 @@ struct AttentionShape {
 
   std::int64_t heads, key_value_heads, sharing, length, sequences;
   std::int64_t head_width, value_width;
-  std::int64_t queries, width, row;  ///< elements of a row of q, of y and of qkv
+  std::int64_t query_width, width, row;  ///< elements of a row of q, of y and of qkv
   AttentionScratch scratch;
   std::int64_t scratch_stride;  ///< elements of the scratch from head to head of k and v
   Real scale;
@@ -219,7 +219,7 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
     Stored* p = s.stored_tile(scores, 0);
     for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
       const Stored* tokens = qkv + sequence * s.length * s.row;
-      const Stored* keys = tokens + s.queries;
+      const Stored* keys = tokens + s.query_width;
       const Stored* k = keys + shared * s.head_width;
       const Stored* v = keys + s.key_value_heads * s.head_width + shared * s.value_width;
       for (std::int64_t begin = 0; begin < s.length; begin += s.scratch.tile.queries) {
@@ -302,9 +302,9 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
     Real* of_head = scratch + shared * s.scratch_stride;
     for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
       const std::int64_t first = sequence * s.length * s.row;
-      const std::int64_t keys_at = first + s.queries + shared * s.head_width;
+      const std::int64_t keys_at = first + s.query_width + shared * s.head_width;
       const std::int64_t values_at =
-          first + s.queries + s.key_value_heads * s.head_width + shared * s.value_width;
+          first + s.query_width + s.key_value_heads * s.head_width + shared * s.value_width;
       const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at),
                           dv = s.value_sums(of_head, d_qkv + values_at);
       const std::int64_t block = s.scratch.tile.queries, last = (s.length - 1) / block * block;

@@ -52,9 +52,9 @@ struct Shape {
 constexpr Shape kShapes[]{{"gpu-layer", 8, 1024, 32, 32, 128},
                           {"Mixtral's layer", 2, 4096, 32, 8, 128},
                           {"Mixtral's layer, length 8192", 1, 8192, 32, 8, 128},
-                           {"no power of two", 3, 1000, 12, 4, 64},
-                           {"an odd length", 3, 1001, 12, 4, 64},
-                           {"DeepSeek-V3's layer", 1, 4096, 128, 128, 192, 128}};
+                          {"no power of two", 3, 1000, 12, 4, 64},
+                          {"an odd length", 3, 1001, 12, 4, 64},
+                          {"DeepSeek-V3's layer", 1, 4096, 128, 128, 192, 128}};
 
 TEST(Cudnn, IsNoErrorWhereItIsMissing) {
   ASSERT_EQ(dlopen("libcudnn.so.9", RTLD_LAZY), nullptr) << "plans_test.sh hides it";

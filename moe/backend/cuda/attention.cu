@@ -15,7 +15,7 @@ struct FusedRow {
 
   static FusedRow of(const AttentionShape<Bf16>& s, T* qkv, const FusedCalls::Call& call) {
     T* const row = qkv + call.sequence * s.length * s.row;
-    T* const keys = row + s.queries;
+    T* const keys = row + s.query_width;
     return {row + call.key_value_head * s.sharing * s.head_width,
             keys + call.key_value_head * s.head_width,
             keys + s.key_value_heads * s.head_width + call.key_value_head * s.value_width};

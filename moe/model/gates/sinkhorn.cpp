@@ -6,7 +6,7 @@ namespace moe {
 namespace {
 
 constexpr std::array kSinkhornKeys{own_key(
-    KeyKind::function, "sinkhorn_rounds", IntegerRange{1, 1 << 10},
+    KeyKind::training, "sinkhorn_rounds", IntegerRange{1, 1 << 10},
     [](const Model&) -> KeyValue { return std::int64_t{8}; },
     "Times that tokens and experts are balanced by turns.")};
 

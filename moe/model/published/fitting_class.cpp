@@ -6,6 +6,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/attention_keys.h"
+#include "moe/model/capacity_groups.h"
 #include "moe/model/model_json.h"
 #include "moe/model/published/config_text.h"
 #include "moe/model/published/read_config.h"
@@ -17,6 +18,7 @@ namespace {
 /// The same function by the keys that classes have.
 Model in_usual_words(Model model) {
   if (model.gate == "batch_prioritized" && !model.capacity_factor) model.gate = "softmax";
+  if (!routes_by_groups(model)) model.capacity_groups = 0;
   return model;
 }
 

@@ -30,7 +30,8 @@ std::string way_out_of(const std::filesystem::path& folder, const std::vector<in
 /// Checkpoints of earlier versions have the model as it was asked for, with 0 where the number of
 /// groups followed from the ranks and micro-batches.
 void set_groups_in_force(CheckpointIndex& index) {
-  if (index.iteration == 0 || index.model.capacity_groups > 0 || !routes_by_groups(index.model)) return;
+  if (index.iteration == 0 || index.model.capacity_groups > 0 || !routes_by_groups(index.model))
+    return;
   index.model.capacity_groups = capacity_groups(index.model, layout_from_text(index.layout));
 }
 

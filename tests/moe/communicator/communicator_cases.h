@@ -220,7 +220,7 @@ inline void check_all_to_all_v(Communicator& world, int segments, std::int64_t s
 }
 
 /// The chains of a test: one from every rank through all others, one from every rank to the next,
-/// one through every second rank, and one without elements. Chain c has elements
+/// one through every second rank, one without elements, and many short ones that go the same way at the same time. Chain c has elements
 /// [begin, begin + count) of everybody's data.
 struct TestChains {
   std::vector<std::vector<int>> ranks;  ///< [chain]: the root and those after it
@@ -245,6 +245,7 @@ inline TestChains test_chains(int ranks, std::int64_t count) {
     add({root, (root + 1) % ranks}, count / 3);
     add(second, 2 * count);
     add(round, 0);
+    for (int i = 0; i < 12; ++i) add(round, 2);
   }
   return all;
 }

@@ -66,6 +66,11 @@ std::vector<Model> models_of_gates() {
     if (gate.facts.chooser == Chooser::nobody) model.order = "einsum";
     if (!gate.facts.scores_tokens) model.auxiliary_weight = 0;
   }
+  Model& latent = models.emplace_back(models.front());
+  latent.blocks = 2;
+  latent.own["rotary_columns"] = std::int64_t{4};
+  latent.own["latent_rank"] = std::int64_t{4};
+  latent.own["latent_query_rank"] = std::int64_t{3};
   return models;
 }
 
