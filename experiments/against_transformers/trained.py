@@ -46,7 +46,7 @@ class Training:
     def __init__(self, arguments, name, seed, scratch):
         self.arguments, self.seed, self.scratch = arguments, seed, scratch
         keys = tomllib.loads((HERE.parent / "models" / f"{name}.toml").read_text())
-        self.moe, self.rate, length = keys["moe"], keys["training"]["learning_rate"], keys["model"]["sequence_length"]
+        self.moe, length = keys["moe"], keys["model"]["sequence_length"]
         self.decay = 0.1 if keys["training"]["optimizer"] == "adamw" else 0.0
         curves.eager.golden.B, curves.eager.golden.L = keys["training"]["global_batch"], length
         self.options = ["--model", name, "--seed", seed]
@@ -58,10 +58,14 @@ class Training:
     def ours(self, steps):
         """Losses by step, and the held-out loss behind the last. Leaves a checkpoint, as the beginning does."""
         log = self.scratch / "log.jsonl"
-        still = [*self.options, *self.data, "--evaluate-batches", 0]
-        moe_train(self.arguments, *still, "--steps", 1, "--set", "training.learning_rate=1e-30", "--checkpoint", self.scratch / "start")
-        moe_train(self.arguments, *self.options, *self.data, "--steps", steps, "--log", log, "--evaluate-batches", HELD_OUT_BATCHES,
-                  "--checkpoint", self.scratch / "end", "--threads", self.arguments.threads)
+
+        def train(steps, rate, end, *more):
+            moe_train(self.arguments, *self.options, *self.data, "--steps", steps, "--set", f"training.learning_rate={rate}",
+                      "--checkpoint", self.scratch / end, *more)
+
+        train(1, 1e-30, "start", "--evaluate-batches", 0)
+        train(steps, self.arguments.rate, "end", "--log", log, "--evaluate-batches", HELD_OUT_BATCHES, "--threads",
+              self.arguments.threads)
         rows = [json.loads(line) for line in log.read_text().splitlines()]
         return [row["loss"] for row in rows], rows[-1]["heldout_loss"]
 
@@ -90,7 +94,7 @@ class Training:
         decaying = [value for name, value in model.named_parameters() if value.dim() > 1 and "bias" not in name]
         others = [value for name, value in model.named_parameters() if value.dim() == 1 or "bias" in name]
         optimizer = torch.optim.AdamW([{"params": decaying, "weight_decay": self.decay}, {"params": others, "weight_decay": 0.0}],
-                                      lr=self.rate, betas=(0.9, 0.999), eps=1e-8)
+                                      lr=self.arguments.rate, betas=(0.9, 0.999), eps=1e-8)
         losses = []
         model.train()
         for step in range(first, last + 1):
@@ -145,6 +149,7 @@ def main():
     parser.add_argument("--train", type=int, required=True)
     parser.add_argument("--models", default="tiny-qwen3,tiny-gpt-oss,tiny-glm,tiny-deepseek")
     parser.add_argument("--seeds", default="1,2,3,4,5,6")
+    parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--tokens", type=int, default=8)
     parser.add_argument("--log")
