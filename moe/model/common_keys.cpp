@@ -10,6 +10,7 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
+#include "moe/model/joined.h"
 #include "moe/model/key_conditions.h"
 #include "moe/model/key_words.h"
 #include "moe/model/latent_keys.h"
@@ -147,15 +148,6 @@ constexpr ModelKey hook_key(std::string_view place, std::string_view meaning) {
 constexpr Presence kRequired = Presence::required;
 constexpr Presence kWithExperts = Presence::required_with_experts;
 constexpr Presence kOptional = Presence::optional;
-
-template <std::size_t kFirst, std::size_t... kOthers>
-constexpr auto joined(const std::array<ModelKey, kFirst>& first,
-                      const std::array<ModelKey, kOthers>&... others) {
-  std::array<ModelKey, (kFirst + ... + kOthers)> all{};
-  auto end = std::copy(first.begin(), first.end(), all.begin());
-  ((end = std::copy(others.begin(), others.end(), end)), ...);
-  return all;
-}
 
 constexpr std::array kFirstKeys{
     ModelKey{.name = "name",

@@ -51,6 +51,13 @@ const ModelKey& key_named(std::span<const ModelKey> keys, std::string_view name)
   throw std::logic_error(fmt::format("key_named: no key {}", name));
 }
 
+const ModelKey& key_named(const Model& model, std::string_view name) {
+  for (const ModelKey* key : keys_of(model)) {
+    if (key->name == name) return *key;
+  }
+  throw std::logic_error(fmt::format("key_named: no key {}", name));
+}
+
 double own_number(const ModelKey& key, const Model& model) {
   return std::get<double>(own_value(key, model));
 }

@@ -111,7 +111,8 @@ void set_own_value(const ModelKey& key, Model& model, const KeyValue& value);
 constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
                            KeyValue (*fallback)(const Model& model), std::string_view meaning,
                            std::string_view default_text = {},
-                           std::span<const KeyCondition> conditions = {}) {
+                           std::span<const KeyCondition> conditions = {},
+                           std::span<const KindWhere> other_kinds = {}) {
   return {.name = name,
           .table = "moe",
           .kind = kind,
@@ -121,19 +122,24 @@ constexpr ModelKey own_key(KeyKind kind, std::string_view name, KeyRange range,
           .set = set_own_value,
           .default_text = default_text,
           .conditions = conditions,
-          .fallback = fallback};
+          .fallback = fallback,
+          .other_kinds = other_kinds};
 }
 /// The same of the table [model], whatever the gate.
 constexpr ModelKey own_model_key(KeyKind kind, std::string_view name, KeyRange range,
                                  KeyValue (*fallback)(const Model& model), std::string_view meaning,
                                  std::string_view default_text = {},
-                                 std::span<const KeyCondition> conditions = {}) {
-  ModelKey key = own_key(kind, name, range, fallback, meaning, default_text, conditions);
+                                 std::span<const KeyCondition> conditions = {},
+                                 std::span<const KindWhere> other_kinds = {}) {
+  ModelKey key =
+      own_key(kind, name, range, fallback, meaning, default_text, conditions, other_kinds);
   key.table = "model";
   return key;
 }
 /// The key of this name. Throws std::logic_error where there is none.
 const ModelKey& key_named(std::span<const ModelKey> keys, std::string_view name);
+/// The same of all keys of the model.
+const ModelKey& key_named(const Model& model, std::string_view name);
 /// The value of such a key in force. Throws std::bad_variant_access where the model, made in code,
 /// holds another type.
 double own_number(const ModelKey& key, const Model& model);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 
 #include "moe/model/model_key.h"
 #include "moe/ops/rotary.h"
@@ -28,10 +27,6 @@ std::vector<std::string_view> names_of_scalings();
 /// Latent attention has a product of its own for the columns that turn.
 bool has_latents(const ModelKey& key, const Model& model);
 inline constexpr std::array kOfLatents{KindWhere{KeyKind::tensors, "a latent_rank", has_latents}};
-constexpr ModelKey with_other_kinds(ModelKey key, std::span<const KindWhere> kinds) {
-  key.other_kinds = kinds;
-  return key;
-}
 
 inline constexpr std::array kWithRotaryAlone{
     KeyCondition{"positions", "positions = \"rotary\"", refuse_without_rotary}};
@@ -46,12 +41,11 @@ inline constexpr std::array kWithYarn{
     KeyCondition{"rotary_scaling", "rotary_scaling = \"yarn\"", refuse_without_yarn}};
 
 inline constexpr std::array kKeys{
-    with_other_kinds(own_model_key(
-                         KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
-                         [](const Model& model) -> KeyValue { return head_width(model); },
-                         "Columns of a head that turn, an even number: the first ones.",
-                         "head_width", kColumnsOfAHead),
-                     kOfLatents),
+    own_model_key(
+        KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
+        [](const Model& model) -> KeyValue { return head_width(model); },
+        "Columns of a head that turn, an even number: the first ones.", "head_width",
+        kColumnsOfAHead, kOfLatents),
     own_model_key(
         KeyKind::function, "rotary_scaling", WordRange{names_of_scalings},
         [](const Model&) -> KeyValue { return "none"; },

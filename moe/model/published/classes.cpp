@@ -91,18 +91,19 @@ std::int64_t published_parameters(const Model& model, const PublishedClass& of) 
   return learnt + std::int64_t{blocks_with_experts(model)} * model.experts;
 }
 
-void set_declared(Model& model, std::string_view ours, const Declared& value) {
-  if (std::holds_alternative<std::monostate>(value)) return;
-  for (const ModelKey* key : keys_of(model)) {
-    if (key->name != ours) continue;
-    if (const auto* flag = std::get_if<bool>(&value)) return key->set(*key, model, *flag);
-    if (const auto* number = std::get_if<double>(&value)) return key->set(*key, model, *number);
-    if (const auto* text = std::get_if<std::string_view>(&value)) {
-      return key->set(*key, model, std::string(*text));
-    }
-    return key->set(*key, model, std::get<std::int64_t>(value));
-  }
-  throw std::logic_error(fmt::format("set_declared: no key {}", ours));
+std::optional<KeyValue> key_value(const Declared& declared) {
+  if (const auto* text = std::get_if<std::string_view>(&declared)) return std::string(*text);
+  if (const auto* flag = std::get_if<bool>(&declared)) return *flag;
+  if (const auto* whole = std::get_if<std::int64_t>(&declared)) return *whole;
+  if (const auto* number = std::get_if<double>(&declared)) return *number;
+  return std::nullopt;
+}
+
+void set_declared(Model& model, std::string_view ours, const Declared& declared) {
+  const std::optional<KeyValue> value = key_value(declared);
+  if (!value) return;
+  const ModelKey& key = key_named(model, ours);
+  key.set(key, model, *value);
 }
 
 }  // namespace moe

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 
+#include "moe/model/joined.h"
 #include "moe/model/published/parts.h"
 
 /// Keys that classes have in common, by the class's own values.
@@ -15,24 +15,22 @@ struct CommonSizes {
   bool tied_head = false;
 };
 
-constexpr std::array<ConfigKey, 8> common_sizes(const CommonSizes& sizes) {
+constexpr std::array<ConfigKey, 4> widths_and_blocks(const CommonSizes& sizes) {
   return {{{"vocab_size", "vocabulary", sizes.vocabulary},
            {"hidden_size", "d_model", sizes.width},
            {"num_hidden_layers", "blocks", sizes.blocks},
-           {"num_attention_heads", "heads", sizes.heads},
-           {"num_key_value_heads", "key_value_heads", sizes.key_value_heads},
-           {"head_dim", "head_width", sizes.head_width},
-           {"rms_norm_eps", "norm_epsilon", sizes.norm_epsilon},
+           {"num_attention_heads", "heads", sizes.heads}}};
+}
+constexpr std::array<ConfigKey, 2> norms_and_head(const CommonSizes& sizes) {
+  return {{{"rms_norm_eps", "norm_epsilon", sizes.norm_epsilon},
            {"tie_word_embeddings", "head", sizes.tied_head, {"untied", "tied"}}}};
 }
-
-template <std::size_t kFirst, std::size_t kSecond>
-constexpr std::array<ConfigKey, kFirst + kSecond> joined(
-    const std::array<ConfigKey, kFirst>& first, const std::array<ConfigKey, kSecond>& second) {
-  std::array<ConfigKey, kFirst + kSecond> all{};
-  for (std::size_t i = 0; i < kFirst; ++i) all[i] = first[i];
-  for (std::size_t i = 0; i < kSecond; ++i) all[kFirst + i] = second[i];
-  return all;
+constexpr auto common_sizes(const CommonSizes& sizes) {
+  return joined(
+      widths_and_blocks(sizes),
+      std::array<ConfigKey, 2>{{{"num_key_value_heads", "key_value_heads", sizes.key_value_heads},
+                                {"head_dim", "head_width", sizes.head_width}}},
+      norms_and_head(sizes));
 }
 
 }  // namespace moe

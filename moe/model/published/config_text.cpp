@@ -29,13 +29,11 @@ Json as_json(const KeyValue& value) {
 }
 
 void write_one(const Model& model, const ConfigKey& key, Json& config) {
-  for (const ModelKey* ours : keys_of(model)) {
-    if (ours->name != key.ours) continue;
-    const KeyValue value = ours->get(*ours, model);
-    config[std::string(key.theirs)] = key.words.front().empty()
-                                          ? as_json(value)
-                                          : Json(value != KeyValue(std::string(key.words.front())));
-  }
+  const ModelKey& ours = key_named(model, key.ours);
+  const KeyValue value = ours.get(ours, model);
+  config[std::string(key.theirs)] = key.words.front().empty()
+                                        ? as_json(value)
+                                        : Json(value != KeyValue(std::string(key.words.front())));
 }
 
 }  // namespace

@@ -7,13 +7,9 @@
 namespace moe {
 namespace {
 
-constexpr std::array<ConfigKey, 6> latent_sizes(const CommonSizes& sizes) {
-  return {{{"vocab_size", "vocabulary", sizes.vocabulary},
-           {"hidden_size", "d_model", sizes.width},
-           {"num_hidden_layers", "blocks", sizes.blocks},
-           {"num_attention_heads", "heads", sizes.heads},
-           {"rms_norm_eps", "norm_epsilon", sizes.norm_epsilon},
-           {"tie_word_embeddings", "head", sizes.tied_head, {"untied", "tied"}}}};
+/// Without heads of keys and values: parts::latent_attention has these.
+constexpr auto latent_sizes(const CommonSizes& sizes) {
+  return joined(widths_and_blocks(sizes), norms_and_head(sizes));
 }
 
 constexpr auto kV3Keys =

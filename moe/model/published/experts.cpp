@@ -11,15 +11,9 @@ constexpr const char* kSharedWidth = "shared_expert_intermediate_size";
 constexpr std::int64_t kSharedWidthOfQwen2 = 5632;
 
 void read_gated_shared_width(const Config& config, const PublishedClass&, Model& model) {
-  const std::int64_t shared = config.integer(kSharedWidth, kSharedWidthOfQwen2),
-                     width = expert_hidden(model);
-  if (shared % width != 0) {
-    config.root().refuse(
-        kSharedWidth,
-        fmt::format("expected a multiple of moe_intermediate_size = {}, got {}", width, shared));
-  }
-  model.shared_experts = static_cast<int>(shared / width);
-  model.shared_expert_gate = shared > 0;
+  parts::read_shared_width(config, kSharedWidth, kSharedWidthOfQwen2, "moe_intermediate_size",
+                           model);
+  model.shared_expert_gate = model.shared_experts > 0;
 }
 
 void write_gated_shared_width(const Model& model, const PublishedClass&, Json& config) {
@@ -37,6 +31,16 @@ void read_best_of_groups(const Config& config, const PublishedClass&, Model& mod
 }
 
 }  // namespace
+
+void parts::read_shared_width(const Config& config, std::string_view key, std::int64_t fallback,
+                              std::string_view of_expert, Model& model) {
+  const std::int64_t shared = config.integer(key, fallback), width = expert_hidden(model);
+  if (shared % width != 0) {
+    config.root().refuse(
+        key, fmt::format("expected a multiple of {} = {}, got {}", of_expert, width, shared));
+  }
+  model.shared_experts = static_cast<int>(shared / width);
+}
 
 void parts::write_nothing(const Model&, const PublishedClass&, Json&) {}
 

@@ -15,8 +15,8 @@ struct UnmatchedKey {
 };
 
 /// The first key for which the class would compute something else; none where it computes the same:
-/// its config.json is written and read again. Keys of the training, its losses and its draws are not
-/// looked at.
+/// its config.json is written and read again. Keys of the training, its losses and its draws are
+/// not looked at.
 std::optional<UnmatchedKey> unmatched_key(const Model& model, const PublishedClass& of);
 
 /// The class to write a model as: `asked`, or the first that fits where none is asked for. Throws

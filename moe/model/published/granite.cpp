@@ -43,15 +43,7 @@ const std::array kGraniteParts{ConfigPart{read_attention_multiplier, write_atten
 constexpr const char* kGraniteSharedWidth = "shared_intermediate_size";
 
 void read_shared_width(const Config& config, const PublishedClass&, Model& model) {
-  const std::int64_t shared = config.integer(kGraniteSharedWidth, 0, 0),
-                     width = expert_hidden(model);
-  if (shared % width != 0) {
-    config.root().refuse(kGraniteSharedWidth,
-                         fmt::format("expected a multiple of intermediate_size = {}, "
-                                     "got {}",
-                                     width, shared));
-  }
-  set_declared(model, "shared_experts", shared / width);
+  parts::read_shared_width(config, kGraniteSharedWidth, 0, "intermediate_size", model);
 }
 
 void write_shared_width(const Model& model, const PublishedClass&, Json& config) {

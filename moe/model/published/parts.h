@@ -23,11 +23,16 @@ extern const ConfigPart best_of_groups;
 /// `qk_rope_head_dim`, `v_head_dim`
 extern const ConfigPart latent_attention;
 
+/// Reads the width of all shared experts together, which must be a whole number of experts.
+/// `of_expert`: the key of the width of one.
+void read_shared_width(const Config& config, std::string_view key, std::int64_t fallback,
+                       std::string_view of_expert, Model& model);
+
 /// For parts that no key of config.json needs.
 void write_nothing(const Model& model, const PublishedClass& of, Json& config);
 
-/// Divides the blocks as `dense` says: some first ones and of the others all but every n-th, or by a
-/// block_pattern.
+/// Divides the blocks as `dense` says: some first ones and of the others all but every n-th, or by
+/// a block_pattern.
 void set_dense_blocks(Model& model, const std::vector<bool>& dense);
 
 /// The object that says the angles; none where the file has none.

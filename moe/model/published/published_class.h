@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -100,7 +101,9 @@ const PublishedClass& class_named(const InputValue& type);
 /// Parameters of a model as the library counts them.
 std::int64_t published_parameters(const Model& model, const PublishedClass& of);
 
-/// Sets a key of a model by its name.
-void set_declared(Model& model, std::string_view ours, const Declared& value);
+/// The value as keys of models have it; none where none is declared.
+std::optional<KeyValue> key_value(const Declared& declared);
+/// Sets a key of a model by its name, where a value is declared.
+void set_declared(Model& model, std::string_view ours, const Declared& declared);
 
 }  // namespace moe

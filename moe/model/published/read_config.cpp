@@ -60,13 +60,6 @@ void take_training(const Model& base, Model& model) {
   }
 }
 
-const ModelKey& key_of_model(const Model& model, std::string_view name) {
-  for (const ModelKey* key : keys_of(model)) {
-    if (key->name == name) return *key;
-  }
-  throw std::logic_error(fmt::format("key_of_model: no key {}", name));
-}
-
 /// The value of a key by either of its names.
 std::optional<InputValue> value_of(const Config& config, const ConfigKey& key) {
   auto value = config.given(key.theirs);
@@ -82,7 +75,7 @@ std::optional<InputValue> value_of(const Config& config, const ConfigKey& key) {
 
 void read_one(const Config& config, const ConfigKey& key, Model& model,
               std::vector<std::string>& assumed) {
-  const ModelKey& ours = key_of_model(model, key.ours);
+  const ModelKey& ours = key_named(model, key.ours);
   if (const auto value = value_of(config, key)) {
     if (key.words.front().empty()) {
       ours.set(ours, model, read_value(ours, *value));
@@ -106,35 +99,21 @@ void read_one(const Config& config, const ConfigKey& key, Model& model,
   assumed.push_back(fmt::format("{} = {}", key.theirs, value_text(ours.get(ours, model))));
 }
 
-bool is_equal(const InputValue& value, const Declared& declared) {
-  if (const auto* flag = std::get_if<bool>(&declared)) return value.boolean() == *flag;
-  if (const auto* text = std::get_if<std::string_view>(&declared)) return value.is(*text);
-  double number = 0;
-  if (const auto* real = std::get_if<double>(&declared)) {
-    number = *real;
-  } else if (const auto* whole = std::get_if<std::int64_t>(&declared)) {
-    number = static_cast<double>(*whole);
-  } else {
-    return false;
-  }
+bool is_equal(const InputValue& value, const KeyValue& expected) {
+  if (const auto* flag = std::get_if<bool>(&expected)) return value.boolean() == *flag;
+  if (const auto* text = std::get_if<std::string>(&expected)) return value.is(*text);
+  const auto* whole = std::get_if<std::int64_t>(&expected);
+  const double number = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(expected);
   return value.number(-1e30, 1e30, "a number") == number;
-}
-
-std::string text_of(const Declared& declared) {
-  if (const auto* flag = std::get_if<bool>(&declared)) return *flag ? "true" : "false";
-  if (const auto* real = std::get_if<double>(&declared)) return fmt::format("{}", *real);
-  if (const auto* whole = std::get_if<std::int64_t>(&declared)) return fmt::format("{}", *whole);
-  if (const auto* text = std::get_if<std::string_view>(&declared)) {
-    return fmt::format("\"{}\"", *text);
-  }
-  return "null";
 }
 
 void expect_values(const Config& config, std::span<const ExpectedKey> all) {
   for (const ExpectedKey& key : all) {
     const auto value = config.given(key.theirs);
-    if (!value || is_equal(*value, key.value)) continue;
-    value->fail(fmt::format("{}: there is no key for {}", text_of(key.value), key.needed));
+    const std::optional<KeyValue> expected = key_value(key.value);
+    if (!value || (expected && is_equal(*value, *expected))) continue;
+    value->fail(fmt::format("{}: there is no key for {}", expected ? value_text(*expected) : "null",
+                            key.needed));
   }
 }
 
@@ -217,11 +196,17 @@ ConfiguredModel read_config(const std::filesystem::path& path, const std::option
   return configured;
 }
 
+std::string left_aside_text(const ConfiguredModel& configured) {
+  if (configured.left_aside.empty()) return "";
+  return fmt::format("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
+                     fmt::join(configured.left_aside, ", "));
+}
+
 std::string training_text(const Model& model) {
   std::vector<std::string> keys;
   for (const char* name : {"sequence_length", "global_batch", "micro_batches", "precision",
                            "optimizer", "learning_rate"}) {
-    const ModelKey& key = key_of_model(model, name);
+    const ModelKey& key = key_named(model, name);
     keys.push_back(fmt::format("{} = {}", name, value_text(key.get(key, model))));
   }
   return fmt::format("{}", fmt::join(keys, ", "));

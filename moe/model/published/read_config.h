@@ -12,7 +12,8 @@ namespace moe {
 
 inline constexpr const char* kConfigFile = "config.json";
 
-/// True of a file that ends in ".json", and of a folder with a config.json: a model by transformers.
+/// True of a file that ends in ".json", and of a folder with a config.json: a model by
+/// transformers.
 bool is_config(const std::filesystem::path& path);
 
 /// A model as a config.json describes it.
@@ -33,6 +34,9 @@ ConfiguredModel read_config(const std::filesystem::path& path,
 /// The same of a text, which `name` calls.
 ConfiguredModel read_config_text(std::string_view text, const std::string& name,
                                  const std::optional<Model>& base);
+
+/// What is said of the keys that are left aside; "" where there are none.
+std::string left_aside_text(const ConfiguredModel& configured);
 
 /// "sequence_length = 4096, global_batch = ...": what no config.json says.
 std::string training_text(const Model& model);

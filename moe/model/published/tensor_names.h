@@ -23,8 +23,8 @@ struct TensorNames {
   std::string_view shared_gate{};   ///< of their gate, in the mixture
   std::string_view router_bias{};   ///< what is added to scores to choose, in the mixture
   bool router_bias_is_row = false;  ///< it is a matrix of one row
-  /// Columns of queries and keys that turn together are neighbours; here they are half of what turns
-  /// apart.
+  /// Columns of queries and keys that turn together are neighbours; here they are half of what
+  /// turns apart.
   bool neighbours_turn = false;
   bool output_bias = false;  ///< whether attention's output has a bias, where queries have
 };
