@@ -155,5 +155,9 @@ struct Layer {
   TensorId output = -1;
   Backward backward;
 };
+/// The layer that does nothing.
+inline Layer unchanged(TensorId x) {
+  return {x, [](TensorId dy) { return dy; }};
+}
 
 }  // namespace moe

@@ -20,21 +20,17 @@ constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
 constexpr const ModelKey& kAdjustedScores = kBiasAdjustedKeys[1];
 
 /// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate
-/// does; or s = softmax(xW), as ERNIE 4.5 has it. After every iteration b moves by bias_speed towards even loads: it rises where
-/// fewer copies asked for the expert than for the mean expert, over all ranks and before drops, and
-/// falls where more did.
+/// does; or s = softmax(xW), as ERNIE 4.5 has it. After every iteration b moves by bias_speed
+/// towards even loads: it rises where fewer copies asked for the expert than for the mean expert,
+/// over all ranks and before drops, and falls where more did.
 /// No auxiliary loss. [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The
 /// sequence-wise loss that DeepSeek-V3 adds with a weight of 1e-4 is left out.]
 GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
-  const TensorId scores = build.wide("gate_scores", experts);
   const bool softmax = own_value(kAdjustedScores, build.model) == KeyValue(std::string(kSoftmax));
-  if (softmax) {
-    build.op(Softmax{}, "gate softmax", {logits.output}, {scores});
-  } else {
-    build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
-  }
+  const Scores kind = softmax ? Scores::softmax : Scores::sigmoid;
+  const TensorId scores = gate_scores(build, kind, logits.output);
   const TensorId bias = build.adjusted("gate.expert_bias", experts),
                  ranking = build.wide("gate_ranking", experts);
   build.op(AddExpertBias{}, "gate bias", {scores, bias}, {ranking});
@@ -49,9 +45,8 @@ GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
 
   const auto backward = [=, &build](TensorId d_weight) {
     build.op(SumExpertLoads{}, "sum expert loads", {top.total_demand}, {loads});
-    const TensorId d_logits = softmax ? softmax_gate_gradient(build, d_weight, top, scores, 0)
-                                      : sigmoid_gate_gradient(build, d_weight, top, scores,
-                                                              logits.output, [](TensorId) {});
+    const TensorId d_logits =
+        gate_scores_gradient(build, kind, d_weight, top, scores, logits.output);
     add_z_loss(d_logits);
     return logits.backward(d_logits);
   };

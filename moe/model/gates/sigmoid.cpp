@@ -8,8 +8,7 @@ namespace {
 /// load-balancing loss takes s over the sum of a token's s where softmax gates have probabilities.
 GateOutput build_sigmoid(LayerBuilder& build, TensorId x) {
   const Layer logits = gate_logits(build, x);
-  const TensorId scores = build.wide("gate_scores", build.model.experts);
-  build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
+  const TensorId scores = gate_scores(build, Scores::sigmoid, logits.output);
   const TopK top = select_top_k(build, logits.output, scores);
   const AddGradient add_balance = load_balancing_loss(build, scores, top, true),
                     add_z_loss = router_z_loss(build, logits.output);

@@ -157,4 +157,20 @@ TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const Top
   return d_logits;
 }
 
+TensorId gate_scores(LayerBuilder& build, Scores kind, TensorId logits) {
+  const TensorId scores = build.wide("gate_scores", build.model.experts);
+  if (kind == Scores::softmax) {
+    build.op(Softmax{}, "gate softmax", {logits}, {scores});
+  } else {
+    build.op(Sigmoid{}, "gate sigmoid", {logits}, {scores});
+  }
+  return scores;
+}
+
+TensorId gate_scores_gradient(LayerBuilder& build, Scores kind, TensorId d_weight, const TopK& top,
+                              TensorId scores, TensorId logits) {
+  if (kind == Scores::softmax) return softmax_gate_gradient(build, d_weight, top, scores, 0);
+  return sigmoid_gate_gradient(build, d_weight, top, scores, logits, [](TensorId) {});
+}
+
 }  // namespace moe

@@ -55,6 +55,14 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits);
 TensorId softmax_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
                                TensorId probabilities, double auxiliary_weight);
 
+/// The scores of experts that logits are made into.
+enum class Scores : std::uint8_t { sigmoid, softmax };
+TensorId gate_scores(LayerBuilder& build, Scores kind, TensorId logits);
+/// The gradient with respect to the logits, where experts are weighted by such scores and have no
+/// load-balancing loss.
+TensorId gate_scores_gradient(LayerBuilder& build, Scores kind, TensorId d_weight, const TopK& top,
+                              TensorId scores, TensorId logits);
+
 /// The gradient with respect to the logits, where experts were chosen by sigmoid scores.
 /// `add_losses` adds to the gradient of the scores.
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,

@@ -85,7 +85,7 @@ Layer hooked(LayerBuilder& build, HookPlace place, const Hook& hook, TensorId x)
 Layer hooked(LayerBuilder& build, HookPlace place, TensorId x) {
   const auto& hooks_of_model = build.model.hooks;
   const auto found = hooks_of_model.find(std::string(kHookPlaces[static_cast<std::size_t>(place)]));
-  if (found == hooks_of_model.end()) return {x, [](TensorId dy) { return dy; }};
+  if (found == hooks_of_model.end()) return unchanged(x);
   return hooked(build, place, hook_named(found->second), x);
 }
 

@@ -22,7 +22,7 @@ QueryKeyGroups normed_groups(const Model& model, int heads, int key_heads) {
 /// them.
 Layer query_key_norm(LayerBuilder& build, TensorId qkv, const QueryKeyGroups& groups) {
   if (build.model.query_key_norm == QueryKeyNorms::none) {
-    return {qkv, [](TensorId dy) { return dy; }};
+    return unchanged(qkv);
   }
   const TensorId query_scale =
       build.scale("attention.query_norm.scale", groups.query_columns / groups.query_groups);

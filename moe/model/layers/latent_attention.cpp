@@ -59,10 +59,6 @@ Layer shared_key(LayerBuilder& build, TensorId x, std::int64_t columns) {
   return {gather_tokens(build, product.output, "attention shared key"), backward};
 }
 
-Layer unchanged(TensorId x) {
-  return {x, [](TensorId dy) { return dy; }};
-}
-
 }  // namespace
 
 Layer latent_queries_keys_values(LayerBuilder& build, TensorId x) {
