@@ -72,10 +72,8 @@ Model base_model(const Arguments& arguments) {
 /// Says all that was read of a config.json, and what nothing of it says.
 void say_what_was_read(const ConfiguredModel& configured) {
   spdlog::info("{}: read: {}", kConfigFile, fmt::join(configured.read, ", "));
-  if (!configured.left_aside.empty()) {
-    spdlog::info("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
-                 fmt::join(configured.left_aside, ", "));
-  }
+  const std::string aside = left_aside_text(configured);
+  if (!aside.empty()) spdlog::info(aside);
   for (const std::string& remark : configured.remarks) {
     spdlog::info("{}: {}", kConfigFile, remark);
   }
@@ -96,10 +94,7 @@ int do_import_model(const Arguments& arguments) {
   spdlog::info("{}: {}: {}", arguments.output.string(),
                base ? "of --model and --set" : "chosen here, unless --model or --set say otherwise",
                training_text(model));
-  const std::string text = to_toml(model);
-  WrittenFile file(arguments.output);
-  file.write(std::as_bytes(std::span(text)), "model");
-  file.close();
+  write_text(arguments.output, to_toml(model), "model");
   spdlog::info("{}: class {}, {} parameters; plan with moe-tune simulate --model {}",
                arguments.output.string(), configured.of->name,
                published_parameters(model, *configured.of), arguments.output.string());

@@ -114,9 +114,7 @@ void complete(const std::filesystem::path& directory, const CheckpointIndex& ind
               const std::filesystem::path& partial) {
   const auto folder = checkpoint_folder(directory, index.iteration);
   const std::string text = to_text(index);
-  WrittenFile file(partial / kIndexFile);
-  file.write(std::as_bytes(std::span(text)), "index");
-  file.close();
+  write_text(partial / kIndexFile, text, "index");
   sync_folder(partial);
   std::error_code failed;
   std::filesystem::rename(partial, folder, failed);

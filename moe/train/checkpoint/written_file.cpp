@@ -61,6 +61,12 @@ void WrittenFile::close() {
   if (::close(std::exchange(file_, -1)) != 0) fail("closing", errno);
 }
 
+void write_text(const std::filesystem::path& path, std::string_view text, std::string_view part) {
+  WrittenFile file(path);
+  file.write(std::as_bytes(std::span(text)), part);
+  file.close();
+}
+
 void make_folder(const std::filesystem::path& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);

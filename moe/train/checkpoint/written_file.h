@@ -31,6 +31,10 @@ class WrittenFile {
   int file_ = -1;
 };
 
+/// Writes a new file that has this text alone, and waits until it is on the disk. Throws as
+/// WrittenFile; `part` is the name of the text.
+void write_text(const std::filesystem::path& path, std::string_view text, std::string_view part);
+
 /// Makes a folder and those above it where they are not there. Throws db::OutputError.
 void make_folder(const std::filesystem::path& folder);
 

@@ -77,9 +77,16 @@ class List {
     const auto add_part = [&](const std::string& name, std::int64_t columns, bool turns) {
       TheirPart part;
       if (turns && names_.neighbours_turn) {
-        part = {0, columns, width, 0, 1, turned_rows(columns / of_head, of_head, 0)};
+        part = {.rows = columns,
+                .columns = width,
+                .row_order = turned_rows(columns / of_head, of_head, 0)};
       }
-      add({theirs + name + ".weight", {columns, width}, ours + "qkv.weight", true, first, 1, part});
+      add({.theirs = theirs + name + ".weight",
+           .shape = {columns, width},
+           .ours = ours + "qkv.weight",
+           .transposed = true,
+           .first_column = first,
+           .part = part});
       if (attention_biases(model_).qkv) {
         add({theirs + name + ".bias", {columns}, ours + "qkv.bias", false, first});
       }
@@ -128,28 +135,27 @@ class List {
       add({theirs + "q_a_proj.weight", {inputs, width}, ours + "query_down.weight", true});
       add({theirs + "q_a_layernorm.weight", {inputs}, ours + "query_down_norm.scale"});
     }
-    add({theirs + name,
-         {queries, inputs},
-         ours + "query_up.weight",
-         true,
-         0,
-         1,
-         {0, queries, inputs, 0, 1, turned_rows(model_.heads, of_head, unturned)}});
+    add({.theirs = theirs + name,
+         .shape = {queries, inputs},
+         .ours = ours + "query_up.weight",
+         .transposed = true,
+         .part = {.rows = queries,
+                  .columns = inputs,
+                  .row_order = turned_rows(model_.heads, of_head, unturned)}});
     const std::vector<std::int64_t> both{latent.rank + turned, width};
-    add({theirs + "kv_a_proj_with_mqa.weight",
-         both,
-         ours + "latent_down.weight",
-         true,
-         0,
-         1,
-         {0, latent.rank, width}});
-    add({theirs + "kv_a_proj_with_mqa.weight",
-         both,
-         ours + "shared_key.weight",
-         true,
-         0,
-         1,
-         {latent.rank, turned, width, 0, 1, turned_rows(1, turned, 0)}});
+    add({.theirs = theirs + "kv_a_proj_with_mqa.weight",
+         .shape = both,
+         .ours = ours + "latent_down.weight",
+         .transposed = true,
+         .part = {.rows = latent.rank, .columns = width}});
+    add({.theirs = theirs + "kv_a_proj_with_mqa.weight",
+         .shape = both,
+         .ours = ours + "shared_key.weight",
+         .transposed = true,
+         .part = {.first_row = latent.rank,
+                  .rows = turned,
+                  .columns = width,
+                  .row_order = turned_rows(1, turned, 0)}});
     add({theirs + "kv_a_layernorm.weight", {latent.rank}, ours + "latent_down_norm.scale"});
     add({theirs + "kv_b_proj.weight",
          {(unturned + value_width(model_)) * key_value_heads(model_), latent.rank},
@@ -220,13 +226,14 @@ class List {
       const auto step = static_cast<std::int64_t>(parts.size());
       for (std::int64_t expert = 0; expert < experts; ++expert) {
         for (std::int64_t part = 0; part < step; ++part) {
-          add({theirs + name,
-               shape,
-               fmt::format("{}{}.{}", ours, parts[static_cast<std::size_t>(part)], expert),
-               false,
-               0,
-               1,
-               {expert * rows, rows, columns, part, step}});
+          add({.theirs = theirs + name,
+               .shape = shape,
+               .ours = fmt::format("{}{}.{}", ours, parts[static_cast<std::size_t>(part)], expert),
+               .part = {.first_row = expert * rows,
+                        .rows = rows,
+                        .columns = columns,
+                        .first_column = part,
+                        .column_step = step}});
         }
       }
     };
@@ -243,23 +250,20 @@ class List {
                        experts = model_.experts;
     for (std::int64_t expert = 0; expert < experts; ++expert) {
       for (const auto& [part, half] : {std::pair{"gate", 0}, std::pair{"up", 1}}) {
-        add({theirs + "input_linear.weight",
-             {experts, 2 * hidden, width},
-             fmt::format("{}{}.weight.{}", ours, part, expert),
-             true,
-             0,
-             1,
-             {(2 * expert + half) * hidden, hidden, width}});
+        add({.theirs = theirs + "input_linear.weight",
+             .shape = {experts, 2 * hidden, width},
+             .ours = fmt::format("{}{}.weight.{}", ours, part, expert),
+             .transposed = true,
+             .part = {
+                 .first_row = (2 * expert + half) * hidden, .rows = hidden, .columns = width}});
       }
     }
     for (std::int64_t expert = 0; expert < experts; ++expert) {
-      add({theirs + "output_linear.weight",
-           {experts, width, hidden},
-           fmt::format("{}down.weight.{}", ours, expert),
-           true,
-           0,
-           1,
-           {expert * width, width, hidden}});
+      add({.theirs = theirs + "output_linear.weight",
+           .shape = {experts, width, hidden},
+           .ours = fmt::format("{}down.weight.{}", ours, expert),
+           .transposed = true,
+           .part = {.first_row = expert * width, .rows = width, .columns = hidden}});
     }
   }
 

@@ -49,9 +49,9 @@ struct Counterparts {
   std::vector<std::string> zeros;
 };
 
-/// All of a model that fits the class. In qwen2_moe shared experts without a gate are written beside
-/// one of zeros, whose sigmoid is 1/2, with a `down` of twice their own. Throws Refusal for a class
-/// whose tensors nothing here names.
+/// All of a model that fits the class. In qwen2_moe shared experts without a gate are written
+/// beside one of zeros, whose sigmoid is 1/2, with a `down` of twice their own. Throws Refusal for
+/// a class whose tensors nothing here names.
 Counterparts counterparts(const Model& model, const PublishedClass& of);
 
 }  // namespace moe

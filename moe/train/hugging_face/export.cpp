@@ -159,10 +159,7 @@ ExportReport export_checkpoint(const ExportOptions& options) {
   }
   UnfinishedFolder unfinished(to.parent_path());
   const FileSeal seal = write_safetensors(unfinished.path() / kTensorsFile, tensors);
-  const std::string config = config_text(index.model, of);
-  WrittenFile file(unfinished.path() / kConfigFile);
-  file.write(std::as_bytes(std::span(config)), "config");
-  file.close();
+  write_text(unfinished.path() / kConfigFile, config_text(index.model, of), "config");
   complete_folder(unfinished, to);
   return {&of, index.iteration, tensors.size(), seal.bytes};
 }

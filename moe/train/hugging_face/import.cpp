@@ -45,8 +45,7 @@ void expect_enough(const ConfiguredModel& configured, const Pretrained& from,
   const TensorNames* names = configured.of->tensors;
   if (names == nullptr || names->experts != ExpertTensors::each) return;
   constexpr std::int64_t kMatricesOfExpert = 3;
-  std::int64_t blocks = 0;
-  for (int block = 0; block < model.blocks; ++block) blocks += has_experts(model, block) ? 1 : 0;
+  const std::int64_t blocks = blocks_with_experts(model);
   const std::int64_t matrices = blocks * model.experts * kMatricesOfExpert;
   if (matrices <= static_cast<std::int64_t>(from.size())) return;
   throw InputError(fmt::format("{}: {} experts in each of {} blocks are {} tensors: {} has {}",
@@ -69,7 +68,8 @@ void expect_zeros(const Counterpart& one, Pretrained& from) {
                   one.theirs));
 }
 
-/// Where the head is the token table, transformers leaves a head of its own aside: they must be one.
+/// Where the head is the token table, transformers leaves a head of its own aside: they must be
+/// one.
 void expect_tied_head(Pretrained& from) {
   const std::string head = "lm_head.weight", table = "model.embed_tokens.weight";
   if (!from.has(head)) return;
@@ -244,9 +244,7 @@ void expect_no_other(const std::filesystem::path& model_file, const std::string&
 
 void write_model_file(const std::string& text, const std::filesystem::path& path) {
   std::filesystem::remove(path);
-  WrittenFile file(path);
-  file.write(std::as_bytes(std::span(text)), "model");
-  file.close();
+  write_text(path, text, "model");
 }
 
 /// The model as the training that follows reads it from the model file.
@@ -256,7 +254,8 @@ Model as_training_reads(const std::string& text, const std::filesystem::path& di
   return load_model(folder.path() / kModelFile);
 }
 
-/// The model of the folder under the settings. Throws where these make it another than its class has.
+/// The model of the folder under the settings. Throws where these make it another than its class
+/// has.
 ConfiguredModel configured_model(const ImportOptions& options) {
   ConfiguredModel configured = read_config(options.from, options.base);
   const std::string file = (options.from / kConfigFile).string();
@@ -294,11 +293,8 @@ ImportReport import_parameters(const ImportOptions& options) {
   }
   ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks(), {}};
   for (const std::string& remark : configured.remarks) report.remarks.push_back(remark);
-  if (!configured.left_aside.empty()) {
-    report.remarks.push_back(
-        fmt::format("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
-                    fmt::join(configured.left_aside, ", ")));
-  }
+  std::string aside = left_aside_text(configured);
+  if (!aside.empty()) report.remarks.push_back(std::move(aside));
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);

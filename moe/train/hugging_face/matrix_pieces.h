@@ -17,9 +17,9 @@ struct MadeMatrix {
   std::vector<const Counterpart*> parts{};  ///< zeros where there is none
 };
 
-/// Makes the matrix in pieces of whole rows: as many as `piece_bytes` hold, and one at least. No more
-/// than a piece, and as much of a tensor as is read for it, is in memory. Throws InputError with
-/// file and tensor for a number that `dtype` does not hold.
+/// Makes the matrix in pieces of whole rows: as many as `piece_bytes` hold, and one at least. No
+/// more than a piece, and as much of a tensor as is read for it, is in memory. Throws InputError
+/// with file and tensor for a number that `dtype` does not hold.
 void make_in_pieces(const MadeMatrix& matrix, const Pretrained& from, const BytesTaker& take,
                     std::int64_t piece_bytes = std::int64_t{32} << 20);
 

@@ -148,9 +148,7 @@ void UnfinishedImport::write() const {
   // Whenever this process ends, one of both is whole.
   const auto next = folder_ / kNextFile;
   std::filesystem::remove(next);
-  WrittenFile file(next);
-  file.write(std::as_bytes(std::span(text)), "record of the import");
-  file.close();
+  write_text(next, text, "record of the import");
   std::filesystem::rename(next, folder_ / kImportFile);
   sync_folder(folder_);
 }

@@ -17,12 +17,12 @@ struct ImportSource {
 };
 
 /// The folder in which an import writes. What it has written is kept where it is ended, by a signal
-/// or a full disk: the next one there goes on. The file import.json says what it is made of and which
-/// files are complete. It stays in the checkpoint.
+/// or a full disk: the next one there goes on. The file import.json says what it is made of and
+/// which files are complete. It stays in the checkpoint.
 class UnfinishedImport {
  public:
-  /// Makes the folder, or takes the one that is there with what is complete in it. Throws InputError
-  /// where that is made of something else, with what differs, and db::OutputError.
+  /// Makes the folder, or takes the one that is there with what is complete in it. Throws
+  /// InputError where that is made of something else, with what differs, and db::OutputError.
   UnfinishedImport(std::filesystem::path folder, const ImportSource& source);
   /// Removes the folder where nothing in it is complete.
   ~UnfinishedImport();
