@@ -30,9 +30,9 @@ inline Cell text_cell(const std::string& text) { return text.empty() ? Cell() : 
 
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
 /// no value. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
-/// flops_per_s, parameters ("46.7 billion"), _at (an instant, UTC), speedup, over_mean, prediction_error, relative_residual,
-/// _share, regret and within_deviation (percent). `unit` ("byte", "flop") is the unit of _per_unit,
-/// units_per_s and _units in that row.
+/// flops_per_s, parameters ("46.7 billion"), _at (an instant, UTC), speedup, over_mean,
+/// prediction_error, relative_residual, _share, regret and within_deviation (percent). `unit`
+/// ("byte", "flop") is the unit of _per_unit, units_per_s and _units in that row.
 std::string format_cell(std::string_view column, const Cell& cell, std::string_view unit = "");
 
 struct Style {

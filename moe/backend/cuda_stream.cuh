@@ -139,8 +139,8 @@ class DeviceStream {
     return !sides_.empty();
   }
   /// Calls f(stream) with this stream and those beside it in turn, where there are any, `count`
-  /// times. The work begins after all that was enqueued here before, and what is enqueued here later
-  /// begins after it.
+  /// times. The work begins after all that was enqueued here before, and what is enqueued here
+  /// later begins after it.
   template <class F>
   void side_by_side(std::size_t count, F f) {
     check(cudaEventRecord(joined_.get(), get()), "cudaEventRecord");
@@ -197,7 +197,8 @@ class DeviceStream {
              [&](std::size_t begin, std::size_t bytes, const Staging& staging, void* at) {
                check(cudaMemcpyAsync(at, device + begin, bytes, cudaMemcpyDeviceToHost, get()),
                      "cudaMemcpyAsync from the device");
-               // Recorded here too, because empty() below waits for it before in_steps() records it.
+               // Recorded here too, because empty() below waits for it before in_steps() records
+               // it.
                check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
                empty();
                filled = &staging;

@@ -59,8 +59,7 @@ struct AttentionShape {
             qkv.columns,
             needed,
             scratch.columns,
-            op.scale > 0 ? static_cast<Real>(op.scale)
-                         : Real(1) / std::sqrt(static_cast<Real>(widths.keys)),
+            scale_of_scores<Real>(op.scale, widths.keys),
             op.window > 0 ? op.window : length};
   }
 
@@ -94,8 +93,8 @@ struct AttentionShape {
       return scratch_of_head + which * scratch.gradients;
     }
   }
-  /// The sums of a block of queries, `of_head` columns of each: `target` itself where it is stored in
-  /// the wide type.
+  /// The sums of a block of queries, `of_head` columns of each: `target` itself where it is stored
+  /// in the wide type.
   RowSums<Real> query_sums(Real* scratch_of_head, Stored* target, std::int64_t target_row,
                            std::int64_t of_head) const {
     if constexpr (kNarrows) {
@@ -257,7 +256,8 @@ struct AttentionGradientBlock {
   Stored* dq;
   RowSums<Real> dk, dv;  ///< of the sequence's first key
 
-  /// Nothing has been added yet to the gradients of the keys and values of tiles before `fresh_end`.
+  /// Nothing has been added yet to the gradients of the keys and values of tiles before
+  /// `fresh_end`.
   template <class Exec>
   void launch_on(Exec& exec, std::int64_t begin, std::int64_t fresh_end, std::int64_t batch) const {
     Real *scores = scratch, *gradients = scratch + s.scratch.gradients;
@@ -284,8 +284,9 @@ struct AttentionGradientBlock {
   }
 };
 
-/// Blocks of queries run from the last to the first. With its first head the first of them that sees
-/// a tile of keys overwrites the gradients of these and of their values; all others add to them.
+/// Blocks of queries run from the last to the first. With its first head the first of them that
+/// sees a tile of keys overwrites the gradients of these and of their values; all others add to
+/// them.
 template <class Stored, class Exec>
 void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
   using Shape = AttentionShape<Stored>;

@@ -156,8 +156,8 @@ struct TileSoftmaxGradientBody {
   }
 };
 
-/// Rounds sums of several heads, one after the other in `sums`, [rows, width] each, to where they are
-/// stored. A team per head and row.
+/// Rounds sums of several heads, one after the other in `sums`, [rows, width] each, to where they
+/// are stored. A team per head and row.
 template <class Stored>
 struct StoreSumsBody {
   const Wide<Stored>* sums;

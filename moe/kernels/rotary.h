@@ -16,8 +16,8 @@
 
 namespace moe {
 
-/// x[columns] -> y: what no angle turns, of the first `heads` heads the columns from `turned` on, and
-/// all that is behind them.
+/// x[columns] -> y: what no angle turns, of the first `heads` heads the columns from `turned` on,
+/// and all that is behind them.
 template <class Stored, class Team>
 MOE_BODY void copy_unturned(Team& team, std::int64_t columns, std::int64_t heads,
                             std::int64_t width, std::int64_t turned, const Stored* x, Stored* y) {

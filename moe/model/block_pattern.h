@@ -11,8 +11,8 @@ namespace moe {
 /// The pattern where dense_blocks and moe_every say which blocks have experts.
 inline constexpr std::string_view kByPeriod = "moe_every";
 
-/// The key block_pattern: a letter for each block, d (dense) or e (experts), repeated; or kByPeriod.
-/// Its value lives in Model::own; has_experts() (model.h) reads it.
+/// The key block_pattern: a letter for each block, d (dense) or e (experts), repeated; or
+/// kByPeriod. Its value lives in Model::own; has_experts() (model.h) reads it.
 std::string_view block_pattern(const Model& model);
 
 namespace block_keys {

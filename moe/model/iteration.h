@@ -18,8 +18,8 @@ Program build_iteration(const Model& model, const Groups& groups, int rank);
 /// Only the forward phase, on the same tensors.
 Program forward_only(Program program);
 
-/// Only the forward phase, with gates that add no noise and balance no choices, and hooks that do not
-/// jitter, for held-out losses.
+/// Only the forward phase, with gates that add no noise and balance no choices, and hooks that do
+/// not jitter, for held-out losses.
 Program without_noise(Program program);
 
 /// The same ops, with gates that send tokens to experts in turn (SelectExperts::in_turn). Gates

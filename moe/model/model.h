@@ -146,8 +146,8 @@ Model load_model(const std::filesystem::path& path, const std::vector<std::strin
 /// The same of a model that was made of `name` as a whole file of it would be read.
 Model load_model(const Model& below, const std::string& name,
                  const std::vector<std::string>& settings);
-/// A file, or a folder with a config.json, as it stands, or the name of a file in `directory` without
-/// its ".toml". Throws InputError listing the names there are.
+/// A file, or a folder with a config.json, as it stands, or the name of a file in `directory`
+/// without its ".toml". Throws InputError listing the names there are.
 std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory);
 /// Throws Refusal naming the values when the model cannot be divided over these groups, and what

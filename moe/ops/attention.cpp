@@ -19,9 +19,9 @@ std::int64_t tiles_of(std::int64_t length, std::int64_t window, AttentionTile ti
 }
 
 /// Products of L x L by the width of a head for every head of every sequence: `by_keys` by that of
-/// keys, `by_values` by that of values. Causal: half of each. A GPU takes a tile of all heads of keys and values of a sequence in one batched product
-/// (kernels/attention.h), and has a softmax beside the products. The scratch is not counted, since
-/// a tile stays in the cache.
+/// keys, `by_values` by that of values. Causal: half of each. A GPU takes a tile of all heads of
+/// keys and values of a sequence in one batched product (kernels/attention.h), and has a softmax
+/// beside the products. The scratch is not counted, since a tile stays in the cache.
 template <class Kind>
 Work attention_work(const OpSizes& s, const Use& qkv, const Use& attended, const Use& scratch,
                     const Kind& kind, int by_keys, int by_values) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "moe/ops/head_widths.h"
 #include "moe/rows/op_facts.h"
 
@@ -40,18 +42,24 @@ struct AttentionHeads {
   std::int64_t key_value_heads, sharing, head_width;
   std::int64_t value_width = head_width;
 };
-/// What a fused kernel (backend/cuda) needs for the gradient of a sequence and one head of k and v, so
-/// that sums have one order: for each head of q the gradients of scores in bf16, one number for each
-/// query and, where heads share keys, their gradients of keys and values. An upper bound of the plans
-/// of cuDNN 9.19 for sm_80, sm_90 and sm_100 (tests/cudnn_plans).
+/// What a fused kernel (backend/cuda) needs for the gradient of a sequence and one head of k and v,
+/// so that sums have one order: for each head of q the gradients of scores in bf16, one number for
+/// each query and, where heads share keys, their gradients of keys and values. An upper bound of
+/// the plans of cuDNN 9.19 for sm_80, sm_90 and sm_100 (tests/cudnn_plans).
 std::int64_t fused_gradient_bytes(const AttentionHeads& heads, std::int64_t length);
 /// The scratch of an op takes no more than this on account of fused kernels.
 inline constexpr std::int64_t kMostFusedBytes = std::int64_t{768} << 20;
-/// Columns of the scratch of an op on any device: as much as a GPU takes, which works on larger tiles
-/// than a processor. That of a gradient in bf16 has room for all heads of a sequence, or for
+/// Columns of the scratch of an op on any device: as much as a GPU takes, which works on larger
+/// tiles than a processor. That of a gradient in bf16 has room for all heads of a sequence, or for
 /// an equal part of them that kMostFusedBytes hold.
 std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t length,
                                        bool narrows, bool gradient);
+
+/// The factor of scores of heads whose keys have so many columns; `scale` 0: 1 / sqrt(columns).
+template <class Real>
+Real scale_of_scores(double scale, std::int64_t columns) {
+  return scale > 0 ? static_cast<Real>(scale) : Real(1) / std::sqrt(static_cast<Real>(columns));
+}
 
 /// qkv[T,(heads + key_value_heads) W + key_value_heads V], (sinks[1,heads]) ->
 ///     y[T,heads V], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
@@ -60,8 +68,8 @@ std::int64_t attention_scratch_columns(const AttentionHeads& heads, std::int64_t
 /// made again from it where they are needed, so memory grows with L and not with its square
 /// [FlashAttention-2, Dao 2023, Algorithms 1 and 2].
 ///
-/// Causal attention with heads of W columns of q and k and V of v. The columns of qkv hold all heads
-/// of q, then those of k, then those of v. With sinks the sum of a query's probabilities and
+/// Causal attention with heads of W columns of q and k and V of v. The columns of qkv hold all
+/// heads of q, then those of k, then those of v. With sinks the sum of a query's probabilities and
 /// e^(sink of the head - log_sum_exp) is 1, and log_sum_exp has the sink in it  [GPT-OSS]. Of q
 /// heads / key_value_heads consecutive heads share a head of k and v  [grouped-query attention,
 /// Ainslie et al. 2023]; with as many of each it is multi-head attention.

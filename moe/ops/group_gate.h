@@ -24,10 +24,12 @@ struct ChooseTokens {
 
 /// logits[T,E] -> ranking[T,E], token_factor[T,1], expert_factor[groups,E]
 /// ranking = logits + log b: for each token in the order of a e^logits b, the matrix of its group
-/// whose rows and columns are balanced by turns, `rounds` times, by Sinkhorn's iteration from b = 1:
+/// whose rows and columns are balanced by turns, `rounds` times, by Sinkhorn's iteration, where b
+/// begins as 1:
 ///   a_t = 1 / (n sum_e b_e e^l_te),  b_e = 1 / (E (sum_t a_t e^l_te + 1e-8))
-/// for n tokens of a group and E experts. The factors are a, with the token's largest e^l taken out,
-/// and b. rounds = 0 leaves the logits as they are.  [Megatron-LM, whose 1e-8 it is; Clark et al. 2022]
+/// for n tokens of a group and E experts. The factors are a, with the token's largest e^l taken
+/// out, and b. rounds = 0 leaves the logits as they are.  [Megatron-LM, whose 1e-8 it is; Clark et
+/// al. 2022]
 struct BalanceRanking {
   static constexpr OpFacts facts =
       kernel_op("balance_ranking", CostUnit::bytes, {wide(Cut::whole)},

@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// How the columns of qkv, those of q, of k and of v, are normed: those of q and those of k in equal
-/// groups, those of v, which are all others, not at all.
+/// How the columns of qkv, those of q, of k and of v, are normed: those of q and those of k in
+/// equal groups, those of v, which are all others, not at all.
 struct QueryKeyGroups {
   std::int64_t query_columns = 0, key_columns = 0;  ///< all of them
   int query_groups = 1, key_groups = 1;

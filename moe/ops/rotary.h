@@ -29,8 +29,8 @@ struct RotaryAngles {
 };
 
 /// qkv[T,(heads + key_value_heads) W + key_value_heads V] -> the same, in place: turns the first R
-/// columns of every head of q and k, of width W, by the position p of its token in the sequence. With a = x_c and
-/// b = x_{c + R/2}, for c < R / 2:
+/// columns of every head of q and k, of width W, by the position p of its token in the sequence.
+/// With a = x_c and b = x_{c + R/2}, for c < R / 2:
 ///   (a, b) -> (a cos p f_c - b sin p f_c, a sin p f_c + b cos p f_c)
 /// [RoFormer Eq. 34, which pairs neighbouring columns; here halves are paired as in GPT-NeoX, which
 /// permutes the columns of a head]

@@ -2,7 +2,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "moe/kernels/bf16.h"
+#include "moe/ops/attention.h"
 
 namespace moe {
 
@@ -26,10 +26,7 @@ struct FusedSizes {
   auto operator<=>(const FusedSizes&) const = default;
 };
 
-inline float scale_of(const FusedSizes& s) {
-  return s.scale > 0 ? static_cast<float>(s.scale)
-                     : 1 / std::sqrt(static_cast<float>(s.head_width));
-}
+inline float scale_of(const FusedSizes& s) { return scale_of_scores<float>(s.scale, s.head_width); }
 
 /// How many elements lie between an element of [sequence, head, token, column] and the next.
 struct FusedLayout {

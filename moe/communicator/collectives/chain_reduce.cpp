@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kLeastSumsUnderWay = 8;
 constexpr std::size_t kArriving = 4;
 
-/// Room for how many sums there is. A rank that is about to receive a sum waits until the one before
-/// it in its place has left. That one came at least two steps earlier, so it leaves in an earlier
-/// step than the new one arrives in: ranks would wait for each other in a circle otherwise.
+/// Room for how many sums there is. A rank that is about to receive a sum waits until the one
+/// before it in its place has left. That one came at least two steps earlier, so it leaves in an
+/// earlier step than the new one arrives in: ranks would wait for each other in a circle otherwise.
 std::size_t sums_under_way(const collective::ChainReduce& c, const ChainMessages& all) {
   std::vector<int> steps;  // in which those arrive that this rank passes on
   for (const ChainFragment& fragment : all.receives) {
