@@ -20,7 +20,7 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 2> kRowsOfOthers{"home", "spread"};
+constexpr std::array<std::string_view, 3> kRowsOfOthers{"home", "spread", "balanced"};
 constexpr std::array<std::string_view, kExpertRoutes> kExpertRouteNames{"unicast", "ring"};
 
 std::string described(const ReplicateExperts& replicating) {
@@ -43,17 +43,20 @@ Tensor& tensor_at(Program& program, TensorId tensor) { return program.tensors[te
 struct LayerExperts {
   int own = 0;
   int stage = 0;
+  bool padded = false;  ///< every pair of rank and expert has the same number of rows
 };
 LayerExperts experts_of(const Program& program, const ReplicateExperts& replicating) {
   std::optional<LayerExperts> found;
+  bool padded = false;
   for (const Op& op : program.ops) {
     if (op.layer != replicating.layer) continue;
     if (std::holds_alternative<SendExperts>(op.kind)) {
       refuse_replicas(replicating, "its experts are replicated already",
                       "expected one decision for each layer");
     }
+    padded = padded || std::holds_alternative<GatherLoads>(op.kind);
     if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) {
-      found = LayerExperts{experts->local_experts, op.stage};
+      found = LayerExperts{experts->local_experts, op.stage, padded};
     }
   }
   if (!found) refuse_replicas(replicating, "no experts there", expected_moe_layer(program));
@@ -175,7 +178,7 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
 
 /// Makes room for the rows that a rank can receive for its replicas. Without replicas a rank
 /// receives at most R rows for D experts, as many from each of P ranks. For G replicas it computes
-/// its own rows (home), or rows of any rank (spread).
+/// its own rows (home), or rows of any rank (spread, balanced).
 void raise_bounds(Program& program, int layer, const ExpertSlots& slots) {
   const std::int64_t members = program.groups.layout.expert;
   const std::int64_t sharing = program.groups.layout.expert_sharded;
@@ -205,6 +208,11 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   }
   if (!replicating.placement.homes.empty()) {
     refuse_replicas(replicating, "homes", "expected none here, place_experts says them");
+  }
+  if (experts.padded && replicating.placement.rows_of_others == RowsOfOthers::balanced) {
+    refuse_replicas(
+        replicating, "rows are padded, so every pair of rank and expert has as many",
+        "expected rows_of_others home or spread, or exchange = \"irregular\" in the model");
   }
   ExpertPlacement placement = replicating.placement;
   placement.homes = homes_of(program.homes, replicating.layer);
@@ -268,7 +276,7 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   if (input.has("rows_of_others")) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
-                                      .one_of({kRowsOfOthers[0], kRowsOfOthers[1]}));
+                                      .one_of({kRowsOfOthers.begin(), kRowsOfOthers.end()}));
   }
   if (input.has("route")) {
     replicating.placement.route =

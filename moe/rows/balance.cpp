@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "moe/rows/row_shares.h"
+
 namespace moe {
 namespace {
 
@@ -65,18 +67,13 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
                                       const ExpertPlacement& placement) {
   const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);
   // All stages are divided alike, so the ranks of the first stage stand for those of any.
-  const int ranks = stage_ranks(groups);
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
-  for (int source = 0; source < ranks; ++source) {
-    const std::vector<int> group = members(groups, GroupKind::expert, source);
-    const int self = index_in_group(groups, GroupKind::expert, source);
-    std::vector<std::int64_t> sent(group.size());
-    for (int expert = 0; expert < routing.experts; ++expert) {
-      sent[destination(slots, self, expert)] += tokens_from(routing, source)[expert];
-    }
+  const auto rows = rows_between_ranks(slots, routing, groups);
+  std::vector<std::int64_t> tokens(rows.size());
+  for (std::size_t source = 0; source < rows.size(); ++source) {
+    const std::vector<int> group = members(groups, GroupKind::expert, static_cast<int>(source));
     for (std::size_t member = 0; member < group.size(); ++member) {
       for (const int rank : members(groups, GroupKind::expert_sharded, group[member])) {
-        tokens[rank] += sent[member];
+        tokens[rank] += rows[source][member];
       }
     }
   }

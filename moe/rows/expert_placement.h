@@ -19,10 +19,14 @@ struct ReplicatedExpert {
 };
 
 /// The destination of a member's rows for a replicated expert that it does not hold itself. A
-/// member that holds the expert, or a replica of it, computes its own rows.
+/// member that holds the expert, or a replica of it, computes its own rows, unless rows are
+/// balanced.
 enum class RowsOfOthers {
   home,    ///< to the home of the expert (Pro-Prophet, FasterMoE)
   spread,  ///< source by source to the home and the holders in turn, the home first (EPLB)
+  /// After the gate, whatever the source: the home and the holders share out all rows of the expert
+  /// so that the fullest member computes as few rows as can be (LPLB, MicroMoE; row_shares.h).
+  balanced,
 };
 
 /// The way of a replicated expert's parameters to its holders, and of their gradients home.

@@ -81,6 +81,7 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
     }
   }
   if (placement.replicas.empty()) return slots;
+  const bool balanced = placement.rows_of_others == RowsOfOthers::balanced;
   slots.replicas_of.resize(static_cast<std::size_t>(members));
   slots.holders_of.resize(static_cast<std::size_t>(experts));
   int last = -1;
@@ -97,6 +98,10 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
       replicas.push_back(last);
       slots.replica_slots = std::max(slots.replica_slots, static_cast<int>(replicas.size()));
     }
+  }
+  for (int expert = 0, before = 0; balanced && expert < experts; ++expert) {
+    slots.copies_before.push_back(before);
+    before += 1 + static_cast<int>(slots.holders_of[expert].size());
   }
   return slots;
 }
@@ -144,21 +149,50 @@ int slot_of(const ExpertSlots& slots, int member, int expert) {
   return slots.own + position(slots.replicas_of.at(i));
 }
 
+std::vector<int> copies_of(const ExpertSlots& slots, int expert) {
+  std::vector<int> copies;
+  if (!slots.holders_of.empty()) copies = slots.holders_of[expert];
+  const int home = home_of(slots, expert);
+  copies.insert(std::ranges::lower_bound(copies, home), home);
+  return copies;
+}
+
+int copy_at(const ExpertSlots& slots, int expert, int member) {
+  const int home = home_of(slots, expert);
+  if (slots.holders_of.empty()) return member == home ? 0 : -1;
+  const auto& holders = slots.holders_of[expert];
+  const auto found = std::ranges::lower_bound(holders, member);
+  if (member != home && (found == holders.end() || *found != member)) return -1;
+  return static_cast<int>(found - holders.begin()) + (home < member ? 1 : 0);
+}
+
+bool may_send(const ExpertSlots& slots, int source, int expert, int member) {
+  if (!slots.copies_before.empty()) return copy_at(slots, expert, member) >= 0;
+  return destination(slots, source, expert) == member;
+}
+
+int sent_before(const ExpertSlots& slots, int expert, int member) {
+  if (slots.copies_before.empty()) return expert;
+  return slots.copies_before[expert] + copy_at(slots, expert, member);
+}
+
 int destination(const ExpertSlots& slots, int source, int expert) {
   const int home = home_of(slots, expert);
-  if (slots.holders_of.empty() || source == home) return home;
+  if (slots.holders_of.empty() || slots.holders_of[expert].empty()) return home;
   const auto& holders = slots.holders_of[expert];
-  if (holders.empty()) return home;
-  if (std::binary_search(holders.begin(), holders.end(), source)) return source;
+  const bool holds = source == home || std::ranges::binary_search(holders, source);
+  if (holds && slots.rows_of_others != RowsOfOthers::balanced) return source;
   switch (slots.rows_of_others) {
     case RowsOfOthers::home:
       return home;
+    case RowsOfOthers::balanced:
+      break;
     case RowsOfOthers::spread: {
       const auto turn = static_cast<std::size_t>(source) % (1 + holders.size());
       return turn == 0 ? home : holders[turn - 1];
     }
   }
-  throw std::logic_error("destination: no such RowsOfOthers");
+  throw std::logic_error("destination: the rows of this expert have none of their own");
 }
 
 }  // namespace moe

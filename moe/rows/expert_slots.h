@@ -21,6 +21,9 @@ struct ExpertSlots {
   ExpertHomes homes{};  ///< the same as ExpertPlacement::homes
   /// [member]: the experts at home there, ascending. Empty where the experts are in order.
   std::vector<std::vector<int>> owned{};
+  /// [expert]: the copies of the experts before it. Only where rows are balanced, so that a source
+  /// may send rows to every copy of an expert.
+  std::vector<int> copies_before{};
 };
 
 /// Throws std::invalid_argument where the number of experts does not divide by the number of
@@ -38,12 +41,23 @@ int expert_in(const ExpertSlots& slots, int member, int slot);
 /// neither.
 int slot_of(const ExpertSlots& slots, int member, int expert);
 int home_of(const ExpertSlots& slots, int expert);
+/// The members that have the expert or a replica of it, ascending.
+std::vector<int> copies_of(const ExpertSlots& slots, int expert);
+/// The place of a member among them; -1 where it has neither.
+int copy_at(const ExpertSlots& slots, int expert, int member);
+/// Whether rows of member `source` for an expert may go to `member`: where rows are balanced to
+/// every copy, else to the destination alone.
+bool may_send(const ExpertSlots& slots, int source, int expert, int member);
+/// The number of kinds of rows that every source has before those for this copy of the expert,
+/// rows being ordered by expert, then copy.
+int sent_before(const ExpertSlots& slots, int expert, int member);
 /// The homes that an empty ExpertHomes stands for, written out.
 ExpertHomes homes_in_order(int experts, int members);
 /// The homes of one layer; empty where its experts are in order.
 ExpertHomes homes_of(const HomesByLayer& homes, int layer);
 /// The member that computes the rows of member `source` for an expert: `source` itself where it has
-/// the expert or a replica, else as RowsOfOthers says.
+/// the expert or a replica, else as RowsOfOthers says. Not for replicated experts whose rows are
+/// balanced: several members compute those.
 int destination(const ExpertSlots& slots, int source, int expert);
 
 }  // namespace moe

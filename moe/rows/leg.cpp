@@ -62,7 +62,7 @@ std::int64_t position(const RowLayout& layout, Rows rows, const Run& run) {
   };
   switch (rows) {
     case Rows::sent:
-      return count(run.expert, 0, 1);
+      return count(sent_before(layout.slots, run.expert, run.destination), 0, 1);
     case Rows::relayed:
       return count(nodes.before.at(to) * slots + local, nodes.place.at(source), on_node());
     case Rows::leader_sent:
@@ -113,13 +113,14 @@ void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& vi
         for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
           const int expert = expert_in(layout.slots, member, slot);
           if (expert < 0) break;
-          if (destination(layout.slots, layout.self, expert) != member) continue;
-          const auto e = static_cast<std::size_t>(expert);
-          const PairRows pair{layout.sent[e], layout.self, member};
-          for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-            visit(Run{expert, piece, layout.self, member},
-                  layout.sent_offset[e] + rows_before(layout, pair, layout.cuts[piece]),
-                  piece_rows(layout, pair, piece));
+          if (!may_send(layout.slots, layout.self, expert, member)) continue;
+          for (const auto& [begin, pair] : sent_to(layout, expert)) {
+            if (pair.destination != member) continue;
+            for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+              visit(Run{expert, piece, layout.self, member},
+                    begin + rows_before(layout, pair, layout.cuts[piece]),
+                    piece_rows(layout, pair, piece));
+            }
           }
         }
       }
@@ -133,7 +134,7 @@ void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& vi
           std::int64_t row = layout.piece_offset[d][piece];
           for (std::size_t source = 0; source < layout.received.size(); ++source) {
             const auto from = static_cast<int>(source);
-            if (destination(layout.slots, from, expert) != layout.self) continue;
+            if (!may_send(layout.slots, from, expert, layout.self)) continue;
             const std::int64_t count =
                 piece_rows(layout, {layout.received[source][d], from, layout.self}, piece);
             visit(Run{expert, piece, from, layout.self}, row, count);
@@ -151,7 +152,7 @@ void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& vi
         for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
           std::int64_t row = held.offset[t][piece];
           for (std::size_t s = 0; s < held.sources.size(); ++s) {
-            if (destination(layout.slots, held.sources[s], expert) != member) continue;
+            if (!may_send(layout.slots, held.sources[s], expert, member)) continue;
             const std::int64_t count =
                 piece_rows(layout, {held.tokens[t][s], held.sources[s], member}, piece);
             visit(Run{expert, piece, held.sources[s], member}, row, count);

@@ -7,6 +7,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "moe/rows/row_shares.h"
+
 namespace moe {
 namespace {
 
@@ -36,25 +38,28 @@ const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Gr
   return tokens_from(routing, rank_in_stage(groups, rank));
 }
 
-/// The rows of member `source` for an expert that `member` computes, in an expert group of `ranks`.
-std::int64_t rows_for(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
-                      const std::vector<int>& ranks, int source, int expert, int member) {
-  if (expert < 0 || destination(slots, source, expert) != member) return 0;
-  return tokens_of(routing, groups, ranks[source])[expert];
-}
+/// The rows that the members of an expert group send each other: those of all that share the
+/// experts, and whose share it is.
+struct GroupRows {
+  const RowShares& shares;
+  int shard = 0;
+  int members = 1;
 
-/// [local expert][piece]: rows that `rank` receives.
+  /// Those of member `source` for an expert that `member` computes; none for an empty slot.
+  std::int64_t rows(int source, int expert, int member) const {
+    return expert < 0 ? 0 : shares.rows(shard, source, expert, member);
+  }
+};
+
+/// [local expert][piece]: rows that this member of the group receives.
 std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
-                                                   const LayerRouting& routing,
-                                                   const Groups& groups, int rank) {
-  const std::vector<int> ranks = members(groups, GroupKind::expert, rank);
+                                                   const GroupRows& group) {
   std::vector<std::vector<std::int64_t>> received;
   for (int d = 0; d < slot_count(layout.slots); ++d) {
     const int expert = expert_in(layout.slots, layout.self, d);
     std::vector<std::int64_t> pieces(layout.cuts.size() - 1);
-    for (int source = 0; source < static_cast<int>(ranks.size()); ++source) {
-      const std::int64_t rows =
-          rows_for(layout.slots, routing, groups, ranks, source, expert, layout.self);
+    for (int source = 0; source < group.members; ++source) {
+      const std::int64_t rows = group.rows(source, expert, layout.self);
       for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
         pieces[piece] += piece_rows(layout, {rows, source, layout.self}, piece);
       }
@@ -96,13 +101,19 @@ std::int64_t rows_in(const std::vector<RowRange>& ranges) {
   return rows;
 }
 
-/// The rows of the slice that the rank sends to an expert.
-RowRange sent_to(const RowLayout& layout, int expert, Slice slice) {
-  const PairRows pair{layout.sent[expert], layout.self,
-                      destination(layout.slots, layout.self, expert)};
-  const std::int64_t first = rows_before(layout, pair, {slice.index, slice.count});
-  const std::int64_t end = rows_before(layout, pair, {slice.index + slice.span, slice.count});
-  return {layout.sent_offset[expert] + first, end - first};
+/// The rows of the slice among these.
+RowRange in_slice(const RowLayout& layout, const CopyRows& sent, Slice slice) {
+  const std::int64_t first = rows_before(layout, sent.pair, {slice.index, slice.count});
+  const std::int64_t end = rows_before(layout, sent.pair, {slice.index + slice.span, slice.count});
+  return {sent.begin + first, end - first};
+}
+
+/// Calls visit(rows) with the rows of the slice that the rank sends, copy by copy.
+template <class Visit>
+void visit_sent(const RowLayout& layout, Slice slice, const Visit& visit) {
+  for (int expert = 0; expert < layout.experts; ++expert) {
+    for (const CopyRows& sent : sent_to(layout, expert)) visit(in_slice(layout, sent, slice));
+  }
 }
 
 /// The received rows of the slice, piece by piece, once for every sharing rank, each time `stride`
@@ -123,8 +134,7 @@ std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int
 }
 
 /// The relayed rows from these sources to the experts of these destinations.
-RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, const Groups& groups,
-                         const std::vector<int>& group, std::vector<int> sources,
+RelayedRows rows_between(const RowLayout& layout, const GroupRows& group, std::vector<int> sources,
                          const std::vector<int>& destinations) {
   RelayedRows rows;
   rows.sources = std::move(sources);
@@ -136,7 +146,7 @@ RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, c
       rows.targets.push_back({member, slot, expert});
       auto& tokens = rows.tokens.emplace_back();
       for (const int source : rows.sources) {
-        tokens.push_back(rows_for(layout.slots, routing, groups, group, source, expert, member));
+        tokens.push_back(group.rows(source, expert, member));
       }
       auto& offsets = rows.offset.emplace_back(1, end);
       for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
@@ -150,12 +160,11 @@ RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, c
   return rows;
 }
 
-RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, const Groups& groups,
-                         const std::vector<int>& group, Rows rows) {
+RelayedRows make_relayed(const RowLayout& layout, const GroupRows& group, Rows rows) {
   const ExpertNodes& nodes = layout.nodes;
   const auto self = static_cast<std::size_t>(layout.self);
   const std::vector<int>& here = nodes.members[nodes.node[self]];
-  std::vector<int> everybody(group.size()), with_my_place;
+  std::vector<int> everybody(static_cast<std::size_t>(group.members)), with_my_place;
   std::iota(everybody.begin(), everybody.end(), 0);
   for (const int member : everybody) {
     if (nodes.place[member] == nodes.place[self]) {
@@ -165,13 +174,11 @@ RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, c
   const bool leads = nodes.place[self] == 0;
   switch (rows) {
     case Rows::relayed:
-      return rows_between(layout, routing, groups, group, here, with_my_place);
+      return rows_between(layout, group, here, with_my_place);
     case Rows::leader_sent:
-      return rows_between(layout, routing, groups, group, here,
-                          leads ? everybody : std::vector<int>{});
+      return rows_between(layout, group, here, leads ? everybody : std::vector<int>{});
     case Rows::leader_received:
-      return rows_between(layout, routing, groups, group, everybody,
-                          leads ? here : std::vector<int>{});
+      return rows_between(layout, group, everybody, leads ? here : std::vector<int>{});
     case Rows::fixed:
     case Rows::sent:
     case Rows::received:
@@ -182,6 +189,22 @@ RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, c
 }
 
 }  // namespace
+
+std::vector<CopyRows> sent_to(const RowLayout& layout, int expert) {
+  std::int64_t begin = layout.sent_offset[expert];
+  if (layout.sent_to_copies.empty() || layout.sent_to_copies[expert].empty()) {
+    return {{begin,
+             {layout.sent[expert], layout.self, destination(layout.slots, layout.self, expert)}}};
+  }
+  std::vector<CopyRows> sent;
+  const std::vector<int> copies = copies_of(layout.slots, expert);
+  for (std::size_t copy = 0; copy < copies.size(); ++copy) {
+    const std::int64_t rows = layout.sent_to_copies[expert][copy];
+    sent.push_back({begin, {rows, layout.self, copies[copy]}});
+    begin += rows;
+  }
+  return sent;
+}
 
 std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut) {
   const int size = layout.ranks_per_group;
@@ -227,37 +250,45 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = tokens_of(routing, groups, rank);
+  const RowShares shares(layout.slots, routing, groups, rank);
+  const int own_shard = index_in_group(groups, GroupKind::expert_sharded, rank);
+  const GroupRows rows{shares, own_shard, static_cast<int>(group.size())};
   const int slots = slot_count(layout.slots);
   layout.received.columns = static_cast<std::size_t>(slots);
   layout.received.counts.reserve(group.size() * layout.received.columns);
   for (int source = 0; source < static_cast<int>(group.size()); ++source) {
     for (int slot = 0; slot < slots; ++slot) {
-      layout.received.counts.push_back(rows_for(layout.slots, routing, groups, group, source,
-                                                expert_in(layout.slots, layout.self, slot),
-                                                layout.self));
+      layout.received.counts.push_back(
+          rows.rows(source, expert_in(layout.slots, layout.self, slot), layout.self));
     }
   }
 
   layout.sent_offset.reserve(layout.sent.size() + 1);
   layout.sent_offset.assign(1, 0);
-  for (const std::int64_t rows : layout.sent) {
-    layout.sent_offset.push_back(layout.sent_offset.back() + rows);
+  for (const std::int64_t tokens : layout.sent) {
+    layout.sent_offset.push_back(layout.sent_offset.back() + tokens);
+  }
+  if (!layout.slots.copies_before.empty()) {
+    layout.sent_to_copies.resize(layout.sent.size());
+    for (int expert = 0; expert < layout.experts; ++expert) {
+      const std::vector<int> copies = copies_of(layout.slots, expert);
+      for (std::size_t copy = 0; copies.size() > 1 && copy < copies.size(); ++copy) {
+        layout.sent_to_copies[expert].push_back(rows.rows(layout.self, expert, copies[copy]));
+      }
+    }
   }
 
-  for (const int member : members(groups, GroupKind::expert_sharded, rank)) {
-    layout.shared_rows.push_back(received_by(layout, routing, groups, member));
+  for (int shard = 0; shard < groups.layout.expert_sharded; ++shard) {
+    layout.shared_rows.push_back(received_by(layout, {shares, shard, rows.members}));
   }
   const std::span all(layout.shared_rows);
-  const auto own =
-      static_cast<std::size_t>(index_in_group(groups, GroupKind::expert_sharded, rank));
+  const auto own = static_cast<std::size_t>(own_shard);
   const std::size_t pieces = layout.cuts.size() - 1;
   layout.piece_offset = offsets_of(all.subspan(own, 1), pieces);
   layout.gathered_offset = offsets_of(all, pieces);
 
   if (!relays.empty()) layout.nodes = expert_nodes(groups, rank);
-  for (const Rows rows : relays) {
-    layout.relayed.emplace(rows, make_relayed(layout, routing, groups, group, rows));
-  }
+  for (const Rows kind : relays) layout.relayed.emplace(kind, make_relayed(layout, rows, kind));
   return layout;
 }
 
@@ -274,9 +305,7 @@ std::int64_t gathered_rows(const RowLayout& layout) { return layout.gathered_off
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
   if (is_whole(slice)) return sent_rows(layout);
   std::int64_t rows = 0;
-  for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
-    rows += sent_to(layout, static_cast<int>(expert), slice).rows;
-  }
+  visit_sent(layout, slice, [&](const RowRange& sent) { rows += sent.rows; });
   return rows;
 }
 
@@ -302,15 +331,14 @@ std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice)
 
 std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice) {
   std::vector<RowRange> ranges;
-  for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
-    const RowRange own = sent_to(layout, static_cast<int>(expert), slice);
-    if (own.rows == 0) continue;
-    if (!ranges.empty() && ranges.back().begin + ranges.back().rows == own.begin) {
-      ranges.back().rows += own.rows;
+  visit_sent(layout, slice, [&](const RowRange& sent) {
+    if (sent.rows == 0) return;
+    if (!ranges.empty() && ranges.back().begin + ranges.back().rows == sent.begin) {
+      ranges.back().rows += sent.rows;
     } else {
-      ranges.push_back(own);
+      ranges.push_back(sent);
     }
-  }
+  });
   return ranges;
 }
 

@@ -66,7 +66,8 @@ struct CountTable {
 /// Pieces. The boundaries of all slices that any op of the layer uses, forward or backward, cut the
 /// rows into pieces. Every slice is a range of whole pieces.
 ///
-/// Order of rows. Sent rows are ordered by expert. Received rows are ordered by local expert, then
+/// Order of rows. Sent rows are ordered by expert, and by the copy that computes them where rows are
+/// balanced. Received rows are ordered by local expert, then
 /// piece, then source; a slice is therefore one contiguous range per local expert, and one GEMM.
 /// Gathered rows, where ranks share experts (esp), are ordered by local expert, then piece, then
 /// sharing rank, and within these as that rank received them. The local experts of a rank are those
@@ -80,6 +81,9 @@ struct RowLayout {
   int self = 0;                    ///< this rank's index in the expert group
   int ranks_per_group = 0;         ///< 0: slices are cut expert by expert
   std::vector<std::int64_t> sent;  ///< [expert]: rows that this rank sends
+  /// [expert]: the rows of these for each copy of it (copies_of). Empty for an expert of one copy,
+  /// and everywhere unless rows are balanced: then all go to the destination.
+  std::vector<std::vector<std::int64_t>> sent_to_copies;
   /// [expert group member][local expert]: rows that this rank receives. Rows that other ranks send
   /// each other are not kept: over all ranks they would take memory cubic in the number of ranks.
   CountTable received;
@@ -132,6 +136,13 @@ struct PairRows {
   std::int64_t rows = 0;
   int source = 0, destination = 0;  ///< members
 };
+/// The rows that this rank sends to a copy of an expert, whole: their first one, and their pair.
+struct CopyRows {
+  std::int64_t begin = 0;
+  PairRows pair;
+};
+/// One for each copy that rows of this rank may go to (may_send), in the order of rows.
+std::vector<CopyRows> sent_to(const RowLayout& layout, int expert);
 /// The number of rows of the pair before the cut.
 std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut);
 /// The number of rows of the pair in a piece.

@@ -222,8 +222,12 @@ void check_route(Communicator& world, const Groups& groups, Route route, int ran
     const LayerRouting routing = draw_routing(random, groups, loads);
     check(program, routing, {});
     if (groups.layout.expert < 2) continue;
-    const ExpertPlacement placement =
+    ExpertPlacement placement =
         test::random_placement(random, routing.experts, groups.layout.expert);
+    if (placement.rows_of_others ==
+        RowsOfOthers::balanced) {  // of which rows_received knows nothing
+      placement.rows_of_others = RowsOfOthers::spread;
+    }
     Program replicated = program;
     Op sending;
     sending.kind = SendExperts{{placement, routing.experts / groups.layout.expert}};

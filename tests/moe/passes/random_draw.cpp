@@ -77,8 +77,12 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
         schedule.decisions.push_back(PlaceExperts{block, homes});
       }
       if (layout.expert > 1 && random() % 3 == 0) {
-        schedule.decisions.push_back(
-            ReplicateExperts{block, random_placement(random, experts, layout.expert, homes)});
+        ExpertPlacement placement = random_placement(random, experts, layout.expert, homes);
+        if (model.exchange == ExchangedRows::padded &&
+            placement.rows_of_others == RowsOfOthers::balanced) {
+          placement.rows_of_others = RowsOfOthers::spread;
+        }
+        schedule.decisions.push_back(ReplicateExperts{block, placement});
       }
       const int ranks_per_group =
           random() % 3 == 0 ? random_divisor(random, layout.expert, {layout.expert}) : 0;

@@ -20,7 +20,7 @@ inline ExpertPlacement random_placement(std::mt19937& random, int experts, int m
                                         ExpertHomes homes = {}) {
   if (homes.empty()) homes = homes_in_order(experts, members);
   ExpertPlacement placement;
-  if (random() % 2) placement.rows_of_others = RowsOfOthers::spread;
+  placement.rows_of_others = static_cast<RowsOfOthers>(random() % 3);
   if (random() % 2) placement.route = ExpertRoute::ring;
   while (placement.replicas.empty()) {
     for (int expert = 0; expert < experts; ++expert) {

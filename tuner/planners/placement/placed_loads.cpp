@@ -5,6 +5,7 @@
 
 #include "moe/rows/balance.h"
 #include "moe/rows/expert_slots.h"
+#include "moe/rows/row_shares.h"
 
 namespace tuner {
 
@@ -15,14 +16,11 @@ PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& gr
   PlacedLoads loads{{}, moe::rank_tokens(routing, groups, placement)};
   loads.received.assign(loads.computed.size(), 0);
   // All stages are divided alike: the ranks of the first count as those of any.
+  const auto rows = moe::rows_between_ranks(slots, routing, groups);
   for (int source = 0; source < moe::stage_ranks(groups); ++source) {
     const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
-    const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
-    const auto& sent = moe::tokens_from(routing, source);
-    for (int expert = 0; expert < routing.experts; ++expert) {
-      const int to = moe::destination(slots, member, expert);
-      if (to == member) continue;
-      loads.received[group[to]] += sent[expert];
+    for (std::size_t to = 0; to < group.size(); ++to) {
+      if (group[to] != source) loads.received[group[to]] += rows[source][to];
     }
   }
   return loads;

@@ -57,6 +57,7 @@ TEST(PlacedLoads, ComputeEveryRowOnce) {
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});
     };
     EXPECT_EQ(sum(loads.computed), layout.expert_sharded * sum(moe::expert_tokens(routing)));
+    if (drawn.rows_of_others == moe::RowsOfOthers::balanced) continue;  // rows leave their home
     // What is at home leaves less to receive than without replicas, never more in all.
     EXPECT_LE(sum(loads.received), sum(placed_loads(routing, groups, {}).received));
   }

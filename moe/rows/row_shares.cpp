@@ -1,0 +1,229 @@
+#include "moe/rows/row_shares.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace moe {
+namespace {
+
+/// Rows of experts at members, moved along copies until no member has more than a threshold.
+class Balancing {
+ public:
+  Balancing(const ExpertSlots& slots, std::span<const std::int64_t> rows)
+      : rows_(rows), load_(slots.replicas_of.size()), at_(load_.size()) {
+    for (int expert = 0; expert < static_cast<int>(rows.size()); ++expert) {
+      copies_.push_back(copies_of(slots, expert));
+      home_.push_back(static_cast<std::size_t>(copy_at(slots, expert, home_of(slots, expert))));
+      if (copies_.back().size() < 2) continue;
+      for (std::size_t copy = 0; copy < copies_.back().size(); ++copy) {
+        at_[copies_.back()[copy]].push_back({expert, copy});
+      }
+    }
+    all_home();
+  }
+
+  const RowQuotas& balanced() {
+    const std::int64_t total = std::accumulate(load_.begin(), load_.end(), std::int64_t{0});
+    const auto members = static_cast<std::int64_t>(load_.size());
+    std::int64_t most = (total + members - 1) / members;
+    while (!lower_to(most)) most = least_of_stuck();
+    all_home();
+    lower_to(most);
+    return quotas_;
+  }
+
+ private:
+  struct Copy {
+    int expert = 0;
+    std::size_t copy = 0;
+  };
+  struct Step {
+    int from = -1;
+    Copy copy{};  ///< whose rows go
+    std::size_t to_copy = 0;
+  };
+
+  void all_home() {
+    std::ranges::fill(load_, 0);
+    quotas_.clear();
+    for (std::size_t expert = 0; expert < rows_.size(); ++expert) {
+      quotas_.emplace_back(copies_[expert].size())[home_[expert]] = rows_[expert];
+      load_[copies_[expert][home_[expert]]] += rows_[expert];
+    }
+  }
+
+  /// Whether every member has come down to `most` rows. Where one has not, reached_ are the members
+  /// whose rows cannot leave them.
+  bool lower_to(std::int64_t most) {
+    for (int member = 0; member < static_cast<int>(load_.size()); ++member) {
+      while (load_[member] > most) {
+        const int to = find(member, most);
+        if (to < 0) return false;
+        move(member, to, most);
+      }
+    }
+    return true;
+  }
+
+  /// The nearest member with room to which rows can go from `member`, by way of others.
+  int find(int member, std::int64_t most) {
+    steps_.assign(load_.size(), {});
+    reached_.assign(1, member);
+    for (std::size_t next = 0; next < reached_.size(); ++next) {
+      const int from = reached_[next];
+      for (const Copy& copy : at_[from]) {
+        if (quotas_[copy.expert][copy.copy] == 0) continue;
+        const std::vector<int>& copies = copies_[copy.expert];
+        for (std::size_t to = 0; to < copies.size(); ++to) {
+          const int other = copies[to];
+          if (other == member || steps_[other].from >= 0) continue;
+          steps_[other] = {from, copy, to};
+          reached_.push_back(other);
+          if (load_[other] < most) return other;
+        }
+      }
+    }
+    return -1;
+  }
+
+  void move(int member, int to, std::int64_t most) {
+    std::int64_t rows = std::min(load_[member] - most, most - load_[to]);
+    for (int at = to; at != member; at = steps_[at].from) {
+      rows = std::min(rows, quotas_[steps_[at].copy.expert][steps_[at].copy.copy]);
+    }
+    for (int at = to; at != member; at = steps_[at].from) {
+      const Step& step = steps_[at];
+      quotas_[step.copy.expert][step.copy.copy] -= rows;
+      quotas_[step.copy.expert][step.to_copy] += rows;
+    }
+    load_[member] -= rows;
+    load_[to] += rows;
+  }
+
+  /// No row can leave the members that were reached, so one of them has their mean at least.
+  std::int64_t least_of_stuck() const {
+    std::int64_t rows = 0;
+    for (const int member : reached_) rows += load_[member];
+    const auto members = static_cast<std::int64_t>(reached_.size());
+    return (rows + members - 1) / members;
+  }
+
+  std::span<const std::int64_t> rows_;
+  std::vector<std::int64_t> load_;        ///< [member]
+  std::vector<std::vector<Copy>> at_;     ///< [member]: its copies of experts that have several
+  std::vector<std::vector<int>> copies_;  ///< [expert]: members
+  std::vector<std::size_t> home_;         ///< [expert]: which of its copies is the home
+  RowQuotas quotas_;
+  std::vector<Step> steps_;  ///< [member]: how it was reached
+  std::vector<int> reached_;
+};
+
+}  // namespace
+
+RowQuotas balanced_quotas(const ExpertSlots& slots, std::span<const std::int64_t> rows) {
+  return Balancing(slots, rows).balanced();
+}
+
+std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int64_t> rows,
+                                                        std::span<const int> own,
+                                                        std::span<const std::int64_t> quotas) {
+  std::vector<std::vector<std::int64_t>> shares(rows.size(),
+                                                std::vector<std::int64_t>(quotas.size()));
+  std::vector<std::int64_t> rest(rows.begin(), rows.end()), room(quotas.begin(), quotas.end());
+  const auto take = [&](std::size_t source, std::size_t copy) {
+    const std::int64_t taken = std::min(rest[source], room[copy]);
+    shares[source][copy] += taken;
+    rest[source] -= taken;
+    room[copy] -= taken;
+  };
+  for (std::size_t source = 0; source < rows.size(); ++source) {
+    if (own[source] >= 0) take(source, static_cast<std::size_t>(own[source]));
+  }
+  for (std::size_t source = 0, copy = 0; source < rows.size(); ++source) {
+    while (rest[source] > 0) {
+      if (room.at(copy) == 0) {
+        ++copy;
+      } else {
+        take(source, copy);
+      }
+    }
+  }
+  return shares;
+}
+
+RowShares::RowShares(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
+                     int rank)
+    : slots_(slots) {
+  const std::vector<int> shards = members(groups, GroupKind::expert_sharded, rank);
+  shards_ = shards.size();
+  std::vector<std::vector<int>> ranks;  // [shard][member]
+  for (const int shard : shards) ranks.push_back(members(groups, GroupKind::expert, shard));
+  for (std::size_t member = 0; member < ranks.front().size(); ++member) {
+    for (const auto& of_shard : ranks) {
+      tokens_.push_back(&tokens_from(routing, rank_in_stage(groups, of_shard[member])));
+    }
+  }
+  if (slots.rows_of_others != RowsOfOthers::balanced || slots.holders_of.empty()) return;
+
+  std::vector<std::int64_t> total(static_cast<std::size_t>(routing.experts));
+  for (const auto* tokens : tokens_) {
+    for (std::size_t e = 0; e < total.size(); ++e) total[e] += (*tokens)[e];
+  }
+  const RowQuotas quotas = balanced_quotas(slots, total);
+  split_.resize(total.size());
+  std::vector<std::int64_t> rows(tokens_.size());
+  std::vector<int> own(tokens_.size());
+  for (int expert = 0; expert < routing.experts; ++expert) {
+    if (slots.holders_of[expert].empty()) continue;
+    for (std::size_t source = 0; source < rows.size(); ++source) {
+      rows[source] = (*tokens_[source])[expert];
+      own[source] = copy_at(slots, expert, static_cast<int>(source / shards_));
+    }
+    split_[expert] = shares_near_home(rows, own, quotas[expert]);
+  }
+}
+
+std::int64_t RowShares::rows(int shard, int source, int expert, int member) const {
+  const std::size_t at =
+      static_cast<std::size_t>(source) * shards_ + static_cast<std::size_t>(shard);
+  if (!split_.empty() && !split_[expert].empty()) {
+    const int copy = copy_at(slots_, expert, member);
+    return copy < 0 ? 0 : split_[expert][at][copy];
+  }
+  return destination(slots_, source, expert) == member ? (*tokens_[at])[expert] : 0;
+}
+
+std::vector<std::int64_t> RowShares::rows_by_member(int shard, int source) const {
+  const std::size_t at =
+      static_cast<std::size_t>(source) * shards_ + static_cast<std::size_t>(shard);
+  const std::vector<std::int64_t>& tokens = *tokens_[at];
+  std::vector<std::int64_t> rows(tokens_.size() / shards_);
+  for (int expert = 0; expert < static_cast<int>(tokens.size()); ++expert) {
+    if (split_.empty() || split_[expert].empty()) {
+      rows[destination(slots_, source, expert)] += tokens[expert];
+      continue;
+    }
+    const std::vector<int> copies = copies_of(slots_, expert);
+    for (std::size_t copy = 0; copy < copies.size(); ++copy) {
+      rows[copies[copy]] += split_[expert][at][copy];
+    }
+  }
+  return rows;
+}
+
+std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertSlots& slots,
+                                                          const LayerRouting& routing,
+                                                          const Groups& groups) {
+  std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(stage_ranks(groups)));
+  const int of_copy = groups.layout.expert * groups.layout.expert_sharded;
+  for (int first = 0; first < stage_ranks(groups); first += of_copy) {
+    const RowShares shares(slots, routing, groups, first);
+    for (int rank = first; rank < first + of_copy; ++rank) {
+      rows[rank] = shares.rows_by_member(index_in_group(groups, GroupKind::expert_sharded, rank),
+                                         index_in_group(groups, GroupKind::expert, rank));
+    }
+  }
+  return rows;
+}
+
+}  // namespace moe

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "moe/rows/expert_slots.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
+
+/// Rows of one pair of source and expert that several members compute (RowsOfOthers::balanced).
+/// Everything here follows from the counts of a layer, which every rank has before any routed row
+/// moves, so all ranks come to the same shares.
+namespace moe {
+
+/// [expert][copy of it, as copies_of() names them]: the rows that the copy computes.
+using RowQuotas = std::vector<std::vector<std::int64_t>>;
+
+/// The quotas under which the fullest member computes as few rows as these copies allow. `rows`:
+/// [expert] rows from all sources. Of all such quotas they are those that move no more than the
+/// excess of a member away from home. They are whole rows, and the same on every machine: experts
+/// and members are visited in order.
+/// [The optimum of the linear program of LPLB and MicroMoE, by augmenting paths]
+RowQuotas balanced_quotas(const ExpertSlots& slots, std::span<const std::int64_t> rows);
+
+/// Shares out the rows of one expert: first every source's own copy takes of its rows what the
+/// quota allows. The rest of all sources stands in one line, and the copies take what they may
+/// still have, in order. `rows`: [source]; `own`: [source] the copy that is on the same member, -1
+/// where there is none. Returns [source][copy]. The sum of quotas must be that of the rows.
+/// [UltraEP's locality, with MoonEP's exact intervals for the rest]
+std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int64_t> rows,
+                                                        std::span<const int> own,
+                                                        std::span<const std::int64_t> quotas);
+
+/// The rows of one routed layer that members of the expert groups of one copy of the experts send
+/// each other.
+class RowShares {
+ public:
+  /// For the copy to which `rank` belongs. The arguments must outlive it.
+  RowShares(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups, int rank);
+
+  /// The rows of member `source` for `expert` that `member` computes, in the expert group of the
+  /// ranks that hold the `shard`-th share of the experts.
+  std::int64_t rows(int shard, int source, int expert, int member) const;
+  /// [member]: the rows of member `source` for all experts that the member computes.
+  std::vector<std::int64_t> rows_by_member(int shard, int source) const;
+
+ private:
+  const ExpertSlots& slots_;
+  std::size_t shards_;
+  std::vector<const std::vector<std::int64_t>*> tokens_;  ///< [source * shards + shard]
+  /// [expert][source * shards + shard][copy]. Empty for an expert of one copy, and where rows are
+  /// not balanced.
+  std::vector<std::vector<std::vector<std::int64_t>>> split_;
+};
+
+/// [rank of the layer's pipeline stage][member of its expert group]: the rows of the rank that the
+/// member computes.
+std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertSlots& slots,
+                                                          const LayerRouting& routing,
+                                                          const Groups& groups);
+
+}  // namespace moe
