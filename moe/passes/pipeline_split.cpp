@@ -75,6 +75,7 @@ struct RoutedLayers {
     std::vector<std::size_t> counts;  ///< places of the ops that tell how many rows there are
     std::int64_t most_sent_rows = 0;  ///< of a rank; 0 where the Program does not tell
     bool is_cut = false;
+    bool balanced = false;  ///< RowsOfOthers::balanced
   };
   std::map<int, Layer> layers;  ///< those that are split
   /// [layer, phase, micro-batch]: the places of the ops that can be cut, ascending.
@@ -88,6 +89,7 @@ struct RoutedLayers {
       if (found == layers.end()) continue;
       Layer& layer = found->second;
       if (counts_of(op) != nullptr) layer.counts.push_back(i);
+      layer.balanced = layer.balanced || balances_rows(op);
       for (const Use& use : op.writes) {
         const Tensor& sent = program.tensors[use.tensor];
         if (sent.rows_are != Rows::sent) continue;
@@ -204,19 +206,22 @@ void check_places(const Program& program, std::span<const std::size_t> places,
   }
 }
 
-/// True for an op that the split leaves whole.
-bool stays_whole(const Program& program, const PipelineSplit& split, const Op& op) {
-  return split.ranks_per_group > 0 && places_copies(program, op);
+/// True for an op that the split leaves whole: slices of sent rows are not slices of the rows of
+/// each expert where steps cut them, or where several members compute an expert's rows.
+bool stays_whole(const Program& program, const PipelineSplit& split,
+                 const RoutedLayers::Layer& layer, const Op& op) {
+  return (split.ranks_per_group > 0 || layer.balanced) && places_copies(program, op);
 }
 
 /// The ops of one micro-batch that take the place of those at `places`.
 std::vector<Op> pipeline_of(const Program& program, const PipelineSplit& split,
-                            std::span<const std::size_t> places, OpEdits& edits) {
+                            const RoutedLayers::Layer& layer, std::span<const std::size_t> places,
+                            OpEdits& edits) {
   std::vector<Op> pipeline, first, second;
   bool arrived = false;
   for (const std::size_t place : places) {
     Op op = edits.take(place);
-    if (stays_whole(program, split, op)) {
+    if (stays_whole(program, split, layer, op)) {
       pipeline.push_back(std::move(op));
       continue;
     }
@@ -263,7 +268,7 @@ Program apply_all(Program program, std::span<const PipelineSplit> splits) {
       if (places.empty()) continue;
       check_places(program, places, refuse);
       const auto cut = std::ranges::count_if(places, [&](std::size_t place) {
-        return !stays_whole(program, split, program.ops[place]);
+        return !stays_whole(program, split, layer, program.ops[place]);
       });
       found = found || cut > 0;
       ops += static_cast<std::size_t>(cut) * static_cast<std::size_t>(split.chunks - 1);
@@ -277,7 +282,8 @@ Program apply_all(Program program, std::span<const PipelineSplit> splits) {
     for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
       const std::span<const std::size_t> places = routed.of(split, micro_batch);
       if (places.empty()) continue;
-      edits.put_before(places.front(), pipeline_of(program, split, places, edits));
+      edits.put_before(places.front(),
+                       pipeline_of(program, split, routed.layers.at(split.layer), places, edits));
     }
   }
   edits.make();

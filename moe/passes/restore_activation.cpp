@@ -107,6 +107,10 @@ class BufferSharing {
         refuse_restoring(restoring_, "the layer is cut by groups of ranks",
                          "expected pipeline_split without ranks_per_group", op.name);
       }
+      if (balances_rows(op)) {
+        refuse_restoring(restoring_, "several ranks share out the rows of an expert",
+                         "expected replicate_experts with rows_of_others home or spread", op.name);
+      }
       if (cut && op.part.count != 1) {
         refuse_restoring(restoring_, "the layer is cut along the batch (partition_range)",
                          "expected pipeline_split of it", op.name);

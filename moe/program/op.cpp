@@ -152,6 +152,11 @@ bool exchanges_rows(const Op& op) { return of_kind(op).exchanges_rows; }
 
 bool moves_experts(const Op& op) { return of_kind(op).moves_experts; }
 
+bool balances_rows(const Op& op) {
+  const auto* sent = std::get_if<SendExperts>(&op.kind);
+  return sent != nullptr && sent->placement.rows_of_others == RowsOfOthers::balanced;
+}
+
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
 const ExchangeCounts* counts_of(const Op& op) {

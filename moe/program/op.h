@@ -192,6 +192,9 @@ bool is_all_to_all(const Op& op);
 std::optional<Direction> direction_of(const Op& op);
 /// True for an op that exchanges routed rows (row_layout.h), by all_to_all_v of a Communicator.
 bool exchanges_rows(const Op& op);
+/// True for the SendExperts of a layer in which several ranks share out the rows of an expert
+/// (RowsOfOthers::balanced).
+bool balances_rows(const Op& op);
 /// True for the exchange of counts, after which every rank knows how many routed rows of Op::layer
 /// it has. A layer whose rows are padded has none: its ranks know.
 bool binds_routing(const Op& op);

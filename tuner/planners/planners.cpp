@@ -16,6 +16,7 @@
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/joint/joint.h"
 #include "tuner/planners/lancet/lancet.h"
+#include "tuner/planners/lplb/lplb.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/mpmoe/mpmoe.h"
@@ -166,6 +167,22 @@ const std::vector<Planner>& planners() {
        .plan = plan_eplb,
        .paper_seconds = placed_paper_s,
        .candidates = eplb_candidates,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kSpareSlots}},
+      {.name = "lplb",
+       .description = "the heaviest experts of a rank on others too; their rows shared out after "
+                      "the gate so that loads are even",
+       .paper_seconds = placed_paper_s,
+       .candidates = lplb_candidates,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kReplicas}},
+      {.name = "micro_moe",
+       .description = "eplb's copies; their rows shared out after the gate so that loads are even",
+       .plan = plan_micro_moe,
+       .paper_seconds = placed_paper_s,
+       .candidates = micro_moe_candidates,
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kSpareSlots}},

@@ -19,4 +19,11 @@ moe::Schedule plan_eplb(const Situation& situation, const PlannerOptions& option
 /// copies that move, and that stay.
 std::vector<Candidate> eplb_candidates(const Situation& situation, const PlannerOptions& options);
 
+/// MicroMoE shares out the rows of replicated experts in every micro-batch, after the gate
+/// (moe::RowsOfOthers::balanced). [ours] Its rule for placing replicas is not public in code;
+/// EPLB's stands in for it.
+moe::Schedule plan_micro_moe(const Situation& situation, const PlannerOptions& options);
+std::vector<Candidate> micro_moe_candidates(const Situation& situation,
+                                            const PlannerOptions& options);
+
 }  // namespace tuner
