@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "db/experts_in_order.h"
 #include "db/load.h"
 
 namespace db {
@@ -16,7 +17,7 @@ bool is_countable(const std::vector<Load>& loads, int ranks, int& experts) {
       return false;
     }
   }
-  return experts > 0 && experts % ranks == 0;
+  return experts >= ranks;
 }
 
 }  // namespace
@@ -30,13 +31,13 @@ ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo&
                                                           .last_iteration = timeline.iteration});
   int experts = 0;
   if (!is_countable(loads, ranks, experts)) return tokens;
-  const int block = experts / ranks;
+  const ExpertsInOrder in_order{experts, ranks};
   const auto count = static_cast<std::size_t>(ranks);
   for (const Load& load : loads) {
     auto& layer = tokens.layers[load.layer];
     layer.resize(count, std::vector<std::int64_t>(count, 0));
-    layer[static_cast<std::size_t>(load.rank)][static_cast<std::size_t>(load.expert / block)] +=
-        load.tokens;
+    layer[static_cast<std::size_t>(load.rank)]
+         [static_cast<std::size_t>(in_order.home_of(load.expert))] += load.tokens;
   }
   return tokens;
 }

@@ -14,9 +14,9 @@ struct ExchangeTokens {
   std::map<int, std::vector<std::vector<std::int64_t>>> layers;  ///< [layer][from][to]
 };
 
-/// From the stored loads of the timeline's run and iteration, experts in blocks on `ranks` ranks.
-/// Empty where they are not stored, where an iteration has several micro-batches, or where experts
-/// do not divide by the ranks.
+/// From the stored loads of the timeline's run and iteration, experts in order on `ranks` ranks
+/// (db/experts_in_order.h). Empty where they are not stored, where an iteration has several
+/// micro-batches, or where there are fewer experts than ranks.
 ExchangeTokens exchange_tokens(const Connection& connection, const TimelineInfo& timeline,
                                int ranks);
 

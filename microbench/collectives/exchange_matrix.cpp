@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "db/console/shown_text.h"
+#include "db/experts_in_order.h"
 #include "microbench/pattern.h"
 #include "moe/errors.h"
 #include "moe/rows/routing_file.h"
@@ -47,12 +48,13 @@ double exponent_of(const std::string& routing) {
   throw moe::InputError(fmt::format("--routing {}: {}", db::shortened(routing, 200), why));
 }
 
-/// Of experts, the same number on every rank, neighbours together.
+/// Of experts in order on the ranks (db/experts_in_order.h).
 Weights by_rank(const std::string& routing, const moe::LayerRouting& layer, int ranks) {
-  if (layer.experts % ranks != 0) {
+  if (layer.experts < ranks) {
     refuse_exchange(routing,
-                    fmt::format("{} experts do not divide among {} ranks", layer.experts, ranks));
+                    fmt::format("{} experts are fewer than {} ranks", layer.experts, ranks));
   }
+  const db::ExpertsInOrder in_order{layer.experts, ranks};
   const int rows = moe::source_ranks(layer);
   if (rows != ranks && layer.tokens.size() != 1) {
     refuse_exchange(routing, fmt::format("layer {} has {} source ranks: expected {}", layer.layer,
@@ -62,7 +64,7 @@ Weights by_rank(const std::string& routing, const moe::LayerRouting& layer, int 
   for (int from = 0; from < ranks; ++from) {
     const auto& tokens = layer.tokens[layer.tokens.size() == 1 ? 0 : from];
     for (int expert = 0; expert < layer.experts; ++expert) {
-      weights[from][expert / (layer.experts / ranks)] += static_cast<double>(tokens[expert]);
+      weights[from][in_order.home_of(expert)] += static_cast<double>(tokens[expert]);
     }
   }
   return weights;

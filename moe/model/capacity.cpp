@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "db/experts_in_order.h"
+
 namespace moe {
 namespace {
 
@@ -67,8 +69,9 @@ std::int64_t most_rows_sent(std::int64_t capacity, int groups, int experts, int 
 
 std::int64_t most_rows_received(std::int64_t capacity, int groups, int experts, int choices,
                                 std::int64_t tokens, int expert_ranks) {
-  const int here = experts / expert_ranks;
-  return std::min(capacity * groups * experts, tokens * expert_ranks * std::min(choices, here));
+  const int here = db::ExpertsInOrder{experts, expert_ranks}.most();
+  return std::min(capacity * groups * here * expert_ranks,
+                  tokens * expert_ranks * std::min(choices, here));
 }
 
 }  // namespace moe

@@ -16,8 +16,8 @@ std::int64_t expert_capacity(int choices, double factor, std::int64_t group_toke
 /// more than its tokens have copies.
 std::int64_t most_rows_sent(std::int64_t capacity, int groups, int experts, int choices,
                             std::int64_t tokens);
-/// Most rows that a rank's experts receive from `expert_ranks` ranks of `tokens` tokens each: a
-/// token sends them at most as many copies as they are.
+/// Most rows that a rank's experts, of `experts` spread over `expert_ranks` ranks, receive from
+/// these ranks of `tokens` tokens each: a token sends them at most as many copies as they are.
 std::int64_t most_rows_received(std::int64_t capacity, int groups, int experts, int choices,
                                 std::int64_t tokens, int expert_ranks);
 

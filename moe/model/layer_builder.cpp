@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db/experts_in_order.h"
 #include "moe/model/capacity.h"
 #include "moe/model/capacity_groups.h"
 #include "moe/model/gates/gates.h"
@@ -114,12 +115,10 @@ TensorId LayerBuilder::shared_bias(const std::string& name, std::int64_t columns
 TensorId LayerBuilder::expert_parameter(const std::string& name, std::int64_t rows,
                                         std::int64_t columns, Sharded sharded, Initial initial,
                                         double standard_deviation) {
-  const Shard whole{std::int64_t{local_experts()} * index_in_group(groups, GroupKind::expert, rank),
-                    rows,
-                    0,
-                    rows,
-                    0,
-                    columns};
+  const db::ExpertsInOrder in_order{model.experts, groups.layout.expert};
+  const int member = index_in_group(groups, GroupKind::expert, rank);
+  Shard whole{in_order.first_of(member), rows, 0, rows, 0, columns};
+  whole.empty_blocks = in_order.most() - in_order.held_by(member);
   const Shard shard =
       cut(whole, sharded, index_in_group(groups, GroupKind::expert_sharded, rank), sharing_ranks());
   return build_.parameter({label(name), local_experts() * shard.block_rows,
@@ -170,7 +169,7 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
     const int groups_here = capacity_groups_of_rank();
     const std::int64_t padded = rows_per_pair() * model.experts;
     const std::int64_t received =
-        pads_rows() ? padded
+        pads_rows() ? rows_per_pair() * local_experts() * groups.layout.expert
                     : most_rows_received(*copies, groups_here, model.experts, most_choices(),
                                          tokens, groups.layout.expert);
     switch (rows_are) {
@@ -231,7 +230,9 @@ std::int64_t LayerBuilder::first_id() const {
   return model.vocabulary / tensor_ranks() * index_in_group(groups, GroupKind::tensor, rank);
 }
 
-int LayerBuilder::local_experts() const { return model.experts / groups.layout.expert; }
+int LayerBuilder::local_experts() const {
+  return db::ExpertsInOrder{model.experts, groups.layout.expert}.most();
+}
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {
   if (!model.capacity_factor) return std::nullopt;

@@ -111,6 +111,7 @@ class LayerBuilder {
   bool shards_vocabulary() const { return model.shard_vocabulary && tensor_ranks() > 1; }
   /// The first token id of this rank's share of the vocabulary.
   std::int64_t first_id() const;
+  /// The experts that every rank has room for: the most that one has.
   int local_experts() const;
   /// Ranks that share this rank's experts, itself among them.
   int sharing_ranks() const { return groups.layout.expert_sharded; }

@@ -147,10 +147,11 @@ std::optional<LayoutRefusal> refusal_by_stages(const Model& model, const Layout&
 
 std::optional<LayoutRefusal> refusal_by_experts(const Model& model, const Layout& layout) {
   if (blocks_with_experts(model) == 0) return std::nullopt;
-  if (model.experts % layout.expert != 0) {
-    return not_divided(
-        "experts", model.experts, layout.expert, "ranks that the experts are spread over (ep)",
-        to_multiples("experts", &Model::experts, model.experts, layout.expert, model.choices));
+  if (model.experts < layout.expert) {
+    return LayoutRefusal{
+        fmt::format("experts = {} are fewer than the {} ranks that they are spread over (ep)",
+                    model.experts, layout.expert),
+        {change("experts", &Model::experts, layout.expert)}};
   }
   const std::int64_t hidden = expert_hidden(model);
   if (hidden % layout.expert_sharded != 0) {

@@ -17,15 +17,30 @@ double rows_of_experts(const OpSizes& s, const Use& use, int first, int count) {
   return static_cast<double>(rows);
 }
 
+/// The work of a product with the weights in a rank's slots, those for its own experts before those
+/// for replicas. Where one of its own is empty, nothing is read there.
+Work work_of_slots(const OpSizes& s, int local_experts, int replica_slots) {
+  Work work = s.product(s.rows(s.in(0)), s.columns(s.in(0)), s.columns(s.out(0)),
+                        local_experts + replica_slots);
+  if (s.tensor(s.in(0)).rows_are == Rows::fixed) return work;
+  const ExpertSlots& slots = s.binding.layouts.at(s.routed_layer).slots;
+  const std::int64_t empty =
+      local_experts - slots.in_order.held_by(index_in_group(s.groups, GroupKind::expert, s.rank));
+  const std::size_t own = (s.reads.size() - 1) / (replica_slots > 0 ? 2 : 1);
+  for (std::size_t i = 1; i <= own; ++i) {
+    work.memory_bytes -= s.bytes(s.in(i)) / local_experts * empty;
+  }
+  work.calls -= empty;
+  return work;
+}
+
 }  // namespace
 
 Work ExpertLinear::work(const OpSizes& s) const {
-  return s.product(s.rows(s.in(0)), s.columns(s.in(0)), s.columns(s.out(0)),
-                   local_experts + replica_slots);
+  return work_of_slots(s, local_experts, replica_slots);
 }
 Work ExpertLinearInputGradient::work(const OpSizes& s) const {
-  return s.product(s.rows(s.in(0)), s.columns(s.in(0)), s.columns(s.out(0)),
-                   local_experts + replica_slots);
+  return work_of_slots(s, local_experts, replica_slots);
 }
 Work ExpertLinearWeightGradient::work(const OpSizes& s) const {
   const double rows = rows_of_experts(s, s.in(0), first_slot, local_experts);

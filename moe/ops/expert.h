@@ -3,8 +3,9 @@
 #include "moe/rows/op_facts.h"
 
 /// Ops on received rows (on gathered rows, where ranks share experts), which lie expert by expert.
-/// R rows; D experts at home on this rank, then G slots for replicas where the layer has any
-/// (expert_slots.h); I and O are the widths of a linear layer of an expert.
+/// R rows; D slots for the experts at home on this rank, then G slots for replicas where the layer
+/// has any (expert_slots.h); I and O are the widths of a linear layer of an expert. An empty slot
+/// has no rows: nothing is read there, and its gradient is zero.
 namespace moe {
 
 /// x[R,I], weight[D*I,O], (bias[D,O]), (weight[G*I,O] and bias[G,O] of replicas) -> y[R,O] (one

@@ -7,17 +7,16 @@
 #include "moe/rows/op_facts.h"
 #include "moe/rows/tensor.h"
 
-/// Ops for expert replicas (passes/replicate_experts.h). A rank has D experts, G slots for
+/// Ops for expert replicas (passes/replicate_experts.h). A rank has room for D experts, G slots for
 /// replicas, and room for N gradients that are sent home; each has n rows in a tensor.
 namespace moe {
 
-/// The placement of the experts of a group, D of which are at home on each member.
+/// The placement of the experts of a group, of which a member has room for D.
 struct PlacedExperts {
   ExpertPlacement placement;
   int local_experts = 1;  ///< D
-  ExpertSlots slots(int members) const {
-    return expert_slots(placement, local_experts * members, members);
-  }
+  int experts = 1;        ///< of all members
+  ExpertSlots slots(int members) const { return expert_slots(placement, experts, members); }
   bool on_rings() const { return placement.route == ExpertRoute::ring; }
 };
 

@@ -10,14 +10,10 @@ namespace {
 /// The most pairs of a sending rank and an expert from which a rank receives rows.
 std::int64_t most_pairs(const Program& program, int layer) {
   const int members = program.groups.layout.expert;
-  int experts = 0;
-  for (const Op& op : program.ops) {
-    const ExchangeCounts* counts = counts_of(op);
-    if (counts != nullptr && op.layer == layer) experts = counts->experts;
-  }
+  const int experts = experts_in_layer(program, layer);
   const ExpertSlots slots = expert_slots(placements(program)[layer], experts, members);
   const int sources = slots.rows_of_others == RowsOfOthers::home ? 1 : members;
-  return std::int64_t{experts} + slots.replica_slots * sources;
+  return std::int64_t{slots.own} * members + slots.replica_slots * sources;
 }
 
 std::int64_t most_rows_of_chunk(const Program& program, const Tensor& tensor, int chunks) {

@@ -23,25 +23,24 @@ std::string described(const PlaceExperts& placing) {
   throw Refusal(described(placing), why, std::move(way_out), {"", placing.layer});
 }
 
-/// The number of experts of a rank in the layer. Throws where there are none.
+/// The number of experts of the layer. Throws where there are none.
 int experts_to_place(const Program& program, const PlaceExperts& placing) {
-  int own = 0;
   for (const Op& op : program.ops) {
     if (op.layer != placing.layer) continue;
     if (std::holds_alternative<SendExperts>(op.kind)) {
       refuse_homes(placing, "its experts are replicated already", "expected homes before replicas");
     }
-    if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) own = experts->local_experts;
   }
-  if (own == 0) refuse_homes(placing, "no experts there", expected_moe_layer(program));
-  return own;
+  const int experts = experts_in_layer(program, placing.layer);
+  if (experts == 0) refuse_homes(placing, "no experts there", expected_moe_layer(program));
+  return experts;
 }
 
 }  // namespace
 
 Program apply(Program program, const PlaceExperts& placing) {
-  const int own = experts_to_place(program, placing);
-  const int members = program.groups.layout.expert, experts = own * members;
+  const int experts = experts_to_place(program, placing);
+  const int members = program.groups.layout.expert;
   if (members < 2) {
     refuse_homes(placing, "every rank has all experts", "expected a layout with ep of at least 2");
   }
@@ -60,7 +59,8 @@ Program apply(Program program, const PlaceExperts& placing) {
   for (Parameter& parameter : program.parameters) {
     if (!belongs_to_experts(parameter) || parameter.layer != placing.layer) continue;
     // Only its parameters say which experts a rank has.
-    const auto member = static_cast<std::size_t>(parameter.shard.first_block / own);
+    const auto member = static_cast<std::size_t>(
+        slots.in_order.home_of(static_cast<int>(parameter.shard.first_block)));
     parameter.shard.blocks.clear();
     if (in_order) continue;
     parameter.shard.blocks.assign(slots.owned[member].begin(), slots.owned[member].end());

@@ -21,8 +21,7 @@ struct PlaceExperts {
       "makes other ranks the homes of experts, optimizer state included";
   static constexpr bool changes_results = false;
   int layer = 0;
-  ExpertHomes
-      homes;  ///< [expert]: a member of its group; every member has the same number of experts
+  ExpertHomes homes;  ///< [expert]: a member of its group; every member keeps its number of experts
   friend auto operator<=>(const PlaceExperts&, const PlaceExperts&) = default;
   static PlaceExperts read(const InputObject& input);
 };
@@ -40,7 +39,7 @@ std::string subject(const PlaceExperts& placing);
 ///
 /// Throws Refusal where the layer has no experts, or replicas already, where an
 /// expert group is one rank, where a home is missing or is not a member, and where a rank is the
-/// home of more experts than another.
+/// home of more or fewer experts than in order.
 Program apply(Program program, const PlaceExperts& placing);
 
 }  // namespace moe

@@ -38,10 +38,11 @@ std::string_view name_of(RowsOfOthers rows) {
 
 Tensor& tensor_at(Program& program, TensorId tensor) { return program.tensors[tensor]; }
 
-/// The number of experts of a rank in the layer, and the stage of the layer. Throws where there are
-/// no experts.
+/// The number of experts that a rank of the layer has room for and that of all, and the stage of the
+/// layer. Throws where there are no experts.
 struct LayerExperts {
   int own = 0;
+  int all = 0;
   int stage = 0;
   bool padded = false;  ///< every pair of rank and expert has the same number of rows
 };
@@ -56,7 +57,8 @@ LayerExperts experts_of(const Program& program, const ReplicateExperts& replicat
     }
     padded = padded || std::holds_alternative<GatherLoads>(op.kind);
     if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) {
-      found = LayerExperts{experts->local_experts, op.stage, padded};
+      found = LayerExperts{experts->local_experts, experts_in_layer(program, op.layer), op.stage,
+                           padded};
     }
   }
   if (!found) refuse_replicas(replicating, "no experts there", expected_moe_layer(program));
@@ -145,7 +147,7 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement,
            const LayerExperts& experts, Replicas& replicas, const ExpertTensors& tensors) {
   Op op;
-  op.kind = SendExperts{{placement, experts.own}};
+  op.kind = SendExperts{{placement, experts.own, experts.all}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
@@ -162,9 +164,9 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
   home.stage = experts.stage;
   home.phase = Phase::backward;
   Op add = home;
-  home.kind = ReturnGradients{{placement, experts.own}};
+  home.kind = ReturnGradients{{placement, experts.own, experts.all}};
   home.name = "return gradients";
-  add.kind = AddReturned{{placement, experts.own}};
+  add.kind = AddReturned{{placement, experts.own, experts.all}};
   add.name = "add returned gradients";
   for (const TensorId gradient : tensors.gradients) {
     home.reads.push_back({replicas.of(gradient)});
@@ -218,7 +220,7 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   placement.homes = homes_of(program.homes, replicating.layer);
   ExpertSlots slots;
   try {
-    slots = expert_slots(placement, experts.own * members, members);
+    slots = expert_slots(placement, experts.all, members);
   } catch (const Refusal& refusal) {
     throw within(described(replicating), refusal);
   }

@@ -54,6 +54,10 @@ Program& Program::operator=(const Program&) = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
+std::int64_t blocks_held(const Shard& shard, std::int64_t rows) {
+  return rows / shard.block_rows - shard.empty_blocks;
+}
+
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
   const std::int64_t row = element / columns, column = element % columns;
   const std::int64_t held_block = row / shard.block_rows;
@@ -109,6 +113,14 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     }
   }
   return result;
+}
+
+int experts_in_layer(const Program& program, int layer) {
+  for (const Op& op : program.ops) {
+    const ExchangeCounts* counts = op.layer == layer ? counts_of(op) : nullptr;
+    if (counts != nullptr) return counts->experts;
+  }
+  return 0;
 }
 
 std::map<int, ExpertPlacement> placements(const Program& program) {

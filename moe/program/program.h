@@ -28,6 +28,9 @@ struct Shard {
   std::vector<std::int64_t> column_groups{};
   /// The blocks held, where they are not consecutive from first_block on.
   std::vector<std::int64_t> blocks{};
+  /// Blocks at the end of the tensor that are of no parameter: a rank with fewer experts than
+  /// another has room for as many. They begin as zeros and stay zeros.
+  std::int64_t empty_blocks = 0;
 };
 
 /// A parameter with its gradient and its place in the whole model.
@@ -56,8 +59,8 @@ struct Parameter {
   GroupKind replicas = GroupKind::stage;  ///< ranks that hold copies of it and sum its gradient
 };
 
-/// True for parameters made of blocks of experts: [D*n,c] holds n rows of each of a rank's D
-/// experts.
+/// True for parameters made of blocks of experts: [D*n,c] holds n rows of each of a rank's experts,
+/// and has room for those of D.
 inline bool belongs_to_experts(const Parameter& parameter) {
   return parameter.replicas == GroupKind::expert_data;
 }
@@ -108,7 +111,11 @@ struct Program {
   ~Program();
 };
 
+/// The blocks of the whole parameter that a rank holds in its tensor of so many rows.
+std::int64_t blocks_held(const Shard& shard, std::int64_t rows);
+
 /// The place that element `element` of the rank's tensor has in the whole parameter, row-major.
+/// It must not be in an empty block.
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element);
 
 /// For each op, the earlier ops that it must wait for, ascending. An op waits for the ops that
@@ -119,6 +126,9 @@ std::vector<std::vector<int>> dependencies(const Program& program);
 
 /// The ops that write a loss (the cross-entropy, a load-balancing loss or a z-loss), ascending.
 std::vector<int> loss_ops(const Program& program);
+
+/// The experts of a MoE layer on all ranks of an expert group; 0 where the layer has none.
+int experts_in_layer(const Program& program, int layer);
 
 /// The placements of the MoE layers that have replicas, or experts that are not at home in order.
 std::map<int, ExpertPlacement> placements(const Program& program);

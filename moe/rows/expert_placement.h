@@ -41,8 +41,8 @@ enum class ExpertRoute {
 };
 inline constexpr int kExpertRoutes = 2;
 
-/// [expert]: its home. Every member is the home of the same number D of experts. Empty: the experts
-/// are in order, expert e at home on member e / D.
+/// [expert]: its home. Every member is the home of as many experts as in order
+/// (db/experts_in_order.h). Empty: the experts are in order.
 using ExpertHomes = std::vector<int>;
 /// The homes of several MoE layers, by layer. In a layer that is absent the experts are in order.
 using HomesByLayer = std::map<int, ExpertHomes>;

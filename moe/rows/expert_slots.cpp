@@ -13,7 +13,8 @@
 namespace moe {
 namespace {
 
-void check_homes(const ExpertHomes& homes, int experts, int members) {
+void check_homes(const ExpertHomes& homes, const db::ExpertsInOrder& in_order) {
+  const auto& [experts, members] = in_order;
   if (static_cast<int>(homes.size()) != experts) {
     throw Refusal("", fmt::format("homes: {} entries", homes.size()),
                   fmt::format("expected one for each of {} experts", experts));
@@ -28,9 +29,13 @@ void check_homes(const ExpertHomes& homes, int experts, int members) {
     ++owned[home];
   }
   for (int member = 0; member < members; ++member) {
-    if (owned[member] == experts / members) continue;
+    const int expected = in_order.held_by(member);
+    if (owned[member] == expected) continue;
     throw Refusal("", fmt::format("rank {} is the home of {} experts", member, owned[member]),
-                  fmt::format("expected {} on each", experts / members));
+                  in_order.divide()
+                      ? fmt::format("expected {} on each", expected)
+                      : fmt::format("expected {}, as many as of {} experts in order on {} ranks",
+                                    expected, experts, members));
   }
 }
 
@@ -64,16 +69,17 @@ void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, in
 }  // namespace
 
 ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members) {
-  if (members < 1 || experts < 1 || experts % members != 0) {
+  if (members < 1 || experts < members) {
     throw std::invalid_argument(
-        fmt::format("expert slots: {} experts do not divide over {} ranks", experts, members));
+        fmt::format("expert slots: {} experts on {} ranks", experts, members));
   }
   ExpertSlots slots;
-  slots.own = experts / members;
+  slots.in_order = {experts, members};
+  slots.own = slots.in_order.most();
   slots.rows_of_others = placement.rows_of_others;
   slots.route = placement.route;
   if (!placement.homes.empty()) {
-    check_homes(placement.homes, experts, members);
+    check_homes(placement.homes, slots.in_order);
     slots.homes = placement.homes;
     slots.owned.resize(static_cast<std::size_t>(members));
     for (int expert = 0; expert < experts; ++expert) {
@@ -111,20 +117,29 @@ int slot_count(const ExpertSlots& slots) { return slots.own + slots.replica_slot
 int expert_in(const ExpertSlots& slots, int member, int slot) {
   const auto i = static_cast<std::size_t>(member);
   if (slot < slots.own) {
-    return slots.owned.empty() ? member * slots.own + slot : slots.owned[i][slot];
+    if (slot >= slots.in_order.held_by(member)) return -1;
+    return slots.owned.empty() ? slots.in_order.first_of(member) + slot : slots.owned[i][slot];
   }
   const auto& replicas = slots.replicas_of[i];
   const auto replica = static_cast<std::size_t>(slot - slots.own);
   return replica < replicas.size() ? replicas[replica] : -1;
 }
 
+int experts_computed_by(const ExpertSlots& slots, int member) {
+  const auto replicas = slots.replicas_of.empty()
+                            ? std::size_t{0}
+                            : slots.replicas_of[static_cast<std::size_t>(member)].size();
+  return slots.in_order.held_by(member) + static_cast<int>(replicas);
+}
+
 int home_of(const ExpertSlots& slots, int expert) {
-  return slots.homes.empty() ? expert / slots.own : slots.homes[expert];
+  return slots.homes.empty() ? slots.in_order.home_of(expert) : slots.homes[expert];
 }
 
 ExpertHomes homes_in_order(int experts, int members) {
+  const db::ExpertsInOrder in_order{experts, members};
   ExpertHomes homes;
-  for (int expert = 0; expert < experts; ++expert) homes.push_back(expert / (experts / members));
+  for (int expert = 0; expert < experts; ++expert) homes.push_back(in_order.home_of(expert));
   return homes;
 }
 
@@ -144,7 +159,8 @@ int slot_of(const ExpertSlots& slots, int member, int expert) {
   };
   const auto i = static_cast<std::size_t>(member);
   if (home_of(slots, expert) == member) {
-    return slots.owned.empty() ? expert % slots.own : position(slots.owned[i]);
+    return slots.owned.empty() ? expert - slots.in_order.first_of(member)
+                               : position(slots.owned[i]);
   }
   return slots.own + position(slots.replicas_of.at(i));
 }

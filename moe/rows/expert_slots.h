@@ -2,15 +2,19 @@
 
 #include <vector>
 
+#include "db/experts_in_order.h"
 #include "moe/rows/expert_placement.h"
 
 namespace moe {
 
-/// The experts that each member of an expert group computes. A member has a row of slots: first the
-/// D experts that are at home there, then the replicas that it holds, then empty slots. Experts and
-/// replicas ascend. Every member has the same number of slots, so that all carry out the same ops.
+/// The experts that each member of an expert group computes. A member has a row of slots: first D
+/// for the experts that are at home there, then those for the replicas that it holds. Experts and
+/// replicas ascend, and slots left over after either are empty. Every member has the same number of
+/// slots, so that all carry out the same ops.
 struct ExpertSlots {
-  int own = 1;            ///< D: experts at home on each member
+  /// All experts and members. Wherever experts are at home, a member has as many as in order.
+  db::ExpertsInOrder in_order{};
+  int own = 1;            ///< D: slots of each member for experts at home: the most that any has
   int replica_slots = 0;  ///< slots for replicas on each member: the most that any member holds
   /// [member]: the experts of which it holds a replica. Empty where there are no replicas.
   std::vector<std::vector<int>> replicas_of{};
@@ -26,9 +30,8 @@ struct ExpertSlots {
   std::vector<int> copies_before{};
 };
 
-/// Throws std::invalid_argument where the number of experts does not divide by the number of
-/// members. Throws Refusal
-/// - where homes does not name a member for every expert, or members have unequally many,
+/// Throws std::invalid_argument where there are fewer experts than members. Throws Refusal
+/// - where homes does not name a member for every expert, or one has more or fewer than in order,
 /// - where a replicated expert does not exist, stands twice or does not ascend,
 /// - where its holders are none, not members, its home, or not ascending.
 ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members);
@@ -37,6 +40,8 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
 int slot_count(const ExpertSlots& slots);
 /// The expert in a slot of a member; -1 where the slot is empty.
 int expert_in(const ExpertSlots& slots, int member, int slot);
+/// The experts and replicas that a member computes.
+int experts_computed_by(const ExpertSlots& slots, int member);
 /// The slot in which a member has the expert or its replica. Throws std::logic_error where it has
 /// neither.
 int slot_of(const ExpertSlots& slots, int member, int expert);

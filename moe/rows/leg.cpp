@@ -112,7 +112,7 @@ void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& vi
       for (int member = 0; member < static_cast<int>(layout.received.size()); ++member) {
         for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
           const int expert = expert_in(layout.slots, member, slot);
-          if (expert < 0) break;
+          if (expert < 0) continue;
           if (!may_send(layout.slots, layout.self, expert, member)) continue;
           for (const auto& [begin, pair] : sent_to(layout, expert)) {
             if (pair.destination != member) continue;
@@ -129,7 +129,7 @@ void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& vi
       for (int local = 0; local < slot_count(layout.slots); ++local) {
         const auto d = static_cast<std::size_t>(local);
         const int expert = expert_in(layout.slots, layout.self, local);
-        if (expert < 0) break;
+        if (expert < 0) continue;
         for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
           std::int64_t row = layout.piece_offset[d][piece];
           for (std::size_t source = 0; source < layout.received.size(); ++source) {

@@ -142,7 +142,7 @@ RelayedRows rows_between(const RowLayout& layout, const GroupRows& group, std::v
   for (const int member : destinations) {
     for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
       const int expert = expert_in(layout.slots, member, slot);
-      if (expert < 0) break;
+      if (expert < 0) continue;
       rows.targets.push_back({member, slot, expert});
       auto& tokens = rows.tokens.emplace_back();
       for (const int source : rows.sources) {
@@ -229,7 +229,7 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           std::vector<Slice> cuts, std::span<const Rows> relays,
                           const ExpertPlacement& placement, int ranks_per_group) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
-  if (source_ranks(routing) != stage_ranks(groups) || routing.experts % groups.layout.expert != 0) {
+  if (source_ranks(routing) != stage_ranks(groups) || routing.experts < groups.layout.expert) {
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
         "expert groups of {}",

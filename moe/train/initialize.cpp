@@ -43,7 +43,8 @@ void initialize_parameters(Runner& runner, std::int64_t seed) {
   for (const Parameter& parameter : program.parameters) {
     InitialValues values = initial_values(program, parameter, seed);
     const auto fill = [&](TensorId tensor) {
-      values.held = held_elements(program, parameter, tensor, runner.rank());
+      values.held = without_empty_blocks(program, parameter,
+                                         held_elements(program, parameter, tensor, runner.rank()));
       runner.fill(tensor, values);
     };
     fill(parameter.value);

@@ -19,6 +19,7 @@ class ProductList {
  public:
   ProductList(const Program& program, const Groups& groups, int rank)
       : program_(program),
+        member_(index_in_group(groups, GroupKind::expert, rank)),
         padded_(padded_rows(program, groups, rank)),
         binding_(bind(program, even_routing(program, groups), groups, rank)) {}
 
@@ -72,10 +73,14 @@ class ProductList {
          .n = dy.columns});
   }
 
-  /// `product` lacks its number of tokens, which is that of the first read.
+  /// `product` lacks its number of tokens, which is that of the first read. `experts`: slots, some
+  /// of which may be empty.
   void add(const Op& op, int experts, Product product) {
     const Use& use = op.reads[0];
     const Tensor& rows = tensor(use);
+    if (rows.rows_are != Rows::fixed) {
+      experts = binding_.layouts.at(routed_layer(rows)).slots.in_order.held_by(member_);
+    }
     const std::int64_t each = rows_of(rows, use.slice, binding_) / experts;
     if (each == 0) return;
     product = with_tokens(product, each);
@@ -98,6 +103,7 @@ class ProductList {
   }
 
   const Program& program_;
+  int member_;  // of its expert group
   Binding padded_, binding_;
   std::set<Product> products_;
 };

@@ -32,6 +32,15 @@ ElementRange held_elements(const Program& program, const Parameter& parameter, T
                        group_size(program.groups, parameter.replicas));
 }
 
+ElementRange without_empty_blocks(const Program& program, const Parameter& parameter,
+                                  ElementRange held) {
+  const Tensor& value = program.tensors[parameter.value];
+  const std::int64_t end =
+      blocks_held(parameter.shard, value.rows) * parameter.shard.block_rows * value.columns;
+  if (held.begin >= end) return {};
+  return {held.begin, std::min(held.count, end - held.begin)};
+}
+
 SharedStates::SharedStates(const Groups& groups, Communicator& world, double time_limit_s)
     : time_limit_s_(time_limit_s) {
   for (const GroupKind kind : {GroupKind::stage, GroupKind::data, GroupKind::expert_data}) {

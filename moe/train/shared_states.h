@@ -20,6 +20,11 @@ bool is_shared_state(const Program& program, const Parameter& parameter, TensorI
 ElementRange held_elements(const Program& program, const Parameter& parameter, TensorId tensor,
                            int rank);
 
+/// Of these elements of the tensor of a parameter, those that are not in empty blocks: its last ones
+/// may be.
+ElementRange without_empty_blocks(const Program& program, const Parameter& parameter,
+                                  ElementRange held);
+
 /// Reads and writes tensors of parameters as a rank has them without shard_optimizer, between two
 /// iterations.
 class SharedStates {

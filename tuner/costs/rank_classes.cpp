@@ -229,7 +229,7 @@ std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Group
   std::vector<Color> colors;
   for (int member = 0; member < groups.layout.expert; ++member) {
     Color color = 0;
-    for (int slot = 0; slot < slots.own; ++slot) {
+    for (int slot = 0; slot < slots.in_order.held_by(member); ++slot) {
       const int expert = moe::expert_in(slots, member, slot);
       color = blended(color, static_cast<Color>(layer.counts->tokens.front()[expert]));
     }
@@ -253,6 +253,7 @@ bool have_same_rows(const moe::RoutedRows& a, const moe::RoutedRows& b) {
 bool loads_are_even(const std::vector<moe::RoutedRows>& layers, const moe::Groups& groups) {
   return std::ranges::all_of(layers, [&](const moe::RoutedRows& layer) {
     if (!sends_one_row(layer, moe::stage_ranks(groups))) return false;
+    if (layer.counts->experts % groups.layout.expert != 0) return false;
     const auto [least, most] = std::ranges::minmax(layer.counts->tokens.front());
     return most - least <= 1;
   });

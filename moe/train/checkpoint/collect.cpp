@@ -51,7 +51,6 @@ Collected Collector::collect(const Runner& runner) const {
     }
     read = named.tensor;
   };
-  int turn = 0;
   for (const NamedTensor& named : named_tensors(program)) {
     const Parameter& parameter = program.parameters[named.parameter];
     if (parameter.is_copy) continue;
@@ -59,8 +58,7 @@ Collected Collector::collect(const Runner& runner) const {
     const int replicas = group_size(groups_, parameter.replicas);
     const GroupKind sharers = sharers_of(parameter);
     const int sharing = parameter.replicas == GroupKind::stage ? 1 : group_size(groups_, sharers);
-    const int replica = turn % replicas, writer = turn / replicas % sharing;
-    ++turn;
+    const std::int64_t replica = named.turn % replicas, writer = named.turn / replicas % sharing;
     // All replicas together:
     if (is_shared_state(program, parameter, named.tensor)) read_tensor(named);
     if (index_in_group(groups_, parameter.replicas, rank_) != replica) continue;

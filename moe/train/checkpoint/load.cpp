@@ -51,7 +51,9 @@ void load_tensors(Runner& runner, const CheckpointIndex& index,
       held = named.tensor;
       of = &program.parameters[named.parameter];
       const Tensor& value = program.tensors[of->value];
-      bytes.resize(static_cast<std::size_t>(value.rows * value.columns * bytes_of(named.dtype)));
+      // Zeros, for empty blocks.
+      bytes.assign(static_cast<std::size_t>(value.rows * value.columns * bytes_of(named.dtype)),
+                   std::byte{0});
     }
     const StoredTensor& stored = files.tensor(named);
     take_from_whole(program.parameters[named.parameter].shard, columns_of(program, named),

@@ -40,11 +40,12 @@ std::int64_t whole_block(const Shard& shard, std::int64_t held) {
 
 std::vector<NamedTensor> named_tensors(const Program& program) {
   std::vector<NamedTensor> named;
+  std::int64_t turn = 0;
   for (std::size_t p = 0; p < program.parameters.size(); ++p) {
     const Parameter& parameter = program.parameters[p];
     const Shard& shard = parameter.shard;
     const Tensor& value = program.tensors[parameter.value];
-    const std::int64_t blocks = value.rows / shard.block_rows;
+    const std::int64_t blocks = blocks_held(shard, value.rows);
     for (const TensorId id : tensors_that_move(parameter)) {
       for (std::int64_t block = 0; block < blocks; ++block) {
         std::string name = value.name;
@@ -54,9 +55,10 @@ std::vector<NamedTensor> named_tensors(const Program& program) {
         const bool master = id == parameter.remainder;
         name += master ? kMaster : std::string_view(tensor.name).substr(value.name.size());
         named.push_back({std::move(name), std::move(state_of), id,
-                         master ? DType::f32 : tensor.dtype, p, block, shard.of_rows,
+                         master ? DType::f32 : tensor.dtype, p, block, turn + block, shard.of_rows,
                          shard.of_columns});
       }
+      turn += blocks + shard.empty_blocks;
     }
   }
   return named;

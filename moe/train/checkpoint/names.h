@@ -27,6 +27,7 @@ struct NamedTensor {
   DType dtype = DType::f32;            ///< in a checkpoint
   std::size_t parameter = 0;           ///< the place in Program::parameters
   std::int64_t held_block = 0;         ///< the block of the rank's tensor
+  std::int64_t turn = 0;               ///< its place among all, alike on ranks with other experts
   std::int64_t rows = 0, columns = 0;  ///< of the whole matrix
 };
 

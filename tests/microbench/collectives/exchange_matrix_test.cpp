@@ -47,7 +47,11 @@ TEST(ExchangeMatrix, ARoutingFileDividesItsExpertsAmongRanks) {
   EXPECT_THAT(exchange_matrix("r.json", text, 2).weight,
               ElementsAre(ElementsAre(3, 7), ElementsAre(11, 15)));
   EXPECT_THAT(refusal("r.json", text, 4), HasSubstr("2 source ranks: expected 4"));
-  EXPECT_THAT(refusal("r.json", text, 3), HasSubstr("4 experts do not divide among 3 ranks"));
+  EXPECT_THAT(refusal("r.json", text, 3), HasSubstr("2 source ranks: expected 3"));
+  EXPECT_THAT(refusal("r.json", text, 5), HasSubstr("4 experts are fewer than 5 ranks"));
+  const std::string three = R"({"layers": [{"layer": 1, "tokens": [[1, 2, 3], [5, 6, 7]]}]})";
+  EXPECT_THAT(exchange_matrix("r.json", three, 2).weight,
+              ElementsAre(ElementsAre(3, 3), ElementsAre(11, 7)));
 }
 
 TEST(ExchangeMatrix, WordsAndFilesAreCheckedBeforeRanksStart) {

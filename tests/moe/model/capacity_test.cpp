@@ -82,6 +82,7 @@ TEST(RowsOfCapacity, AreNeverMoreThanTheCopiesThatCanExist) {
   EXPECT_EQ(most_rows_received(64, 1, 8, 2, 64, 4), 512);
   EXPECT_EQ(most_rows_received(64, 1, 8, 2, 64, 8), 512) << "one expert gets no second copy";
   EXPECT_EQ(most_rows_received(64, 1, 8, 2, 64, 1), 128);
+  EXPECT_EQ(most_rows_received(16, 1, 6, 2, 64, 4), 128) << "two experts of one of the ranks";
 }
 
 }  // namespace

@@ -30,11 +30,12 @@ TEST(CheckModel, NamesTheKeyAndWhatWouldDivide) {
   model.global_batch = 16;
   model.experts = 8;
   EXPECT_EQ(error_of(model, 4), "no error");
-  EXPECT_EQ(error_of(model, 3),
-            "model tiny: global_batch = 16 does not divide by 3 ranks: expected --ranks 2 --layout "
-            "ep=2");
+  EXPECT_EQ(
+      error_of(model, 3),
+      "model tiny: global_batch = 16 does not divide by 3 ranks: expected global_batch = 15 or "
+      "global_batch = 18 or --ranks 2 --layout ep=2");
   EXPECT_EQ(error_of(model, 16),
-            "model tiny: experts = 8 does not divide by 16 ranks that the experts are spread over "
+            "model tiny: experts = 8 are fewer than the 16 ranks that they are spread over "
             "(ep): expected --layout dp=2,ep=8 or experts = 16 or --ranks 8 --layout ep=8");
 }
 

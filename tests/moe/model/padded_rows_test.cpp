@@ -56,7 +56,7 @@ TEST(PaddedRows, TrainToTheLossesGradientsAndDropsOfIrregularOnes) {
 /// Random schedules of random models, layouts and micro-batches, whose gates may fill every expert.
 TEST(PaddedRows, RandomModelsTrainAsWithIrregularRows) {
   std::mt19937 random(22);
-  int trained = 0, in_parts = 0;
+  int trained = 0, in_parts = 0, uneven = 0;
   for (int i = 0; i < 400 && trained < 25; ++i) {
     Draw draw = random_draw(random);
     if (!draw.model.capacity_factor || draw.model.dtype != DType::f64) continue;
@@ -71,10 +71,12 @@ TEST(PaddedRows, RandomModelsTrainAsWithIrregularRows) {
     EXPECT_LT(largest_difference(outcome, reference), 1e-11) << describe(draw);
     EXPECT_EQ(outcome.dropped, reference.dropped) << describe(draw);
     in_parts += !decisions_of<PartitionRange>(draw.schedule).empty();
+    uneven += draw.model.experts % draw.layout.expert != 0;
     ++trained;
   }
   EXPECT_EQ(trained, 25);
   EXPECT_GT(in_parts, 1);
+  EXPECT_GT(uneven, 1) << "ranks with fewer experts than another";
 }
 
 TEST(PaddedRows, AreAsManyAsTheCapacityWhateverTheRouting) {

@@ -93,7 +93,7 @@ Model random_model(std::mt19937& random) {
   model.heads = pick({1, 2, 4});
   model.d_model = 8 * pick({1, 2, 3});
   model.d_hidden = pick({8, 20, 33, 28});
-  model.experts = pick({24, 28});
+  model.experts = pick({24, 28, 10});
   model.micro_batches = pick({1, 1, 2, 3});
   // For 3, 6 and 8 ranks, or for 7.
   model.global_batch = model.capacity_groups = pick({24, 28}) * model.micro_batches;
@@ -137,7 +137,8 @@ Model random_model(std::mt19937& random) {
   if (pick({0, 1})) model.beta1 = 0.8;
   if (pick({0, 1})) model.beta2 = 0.95;
   if (pick({0, 0, 1})) model.shared_experts = pick({1, 2});
-  if (gate.facts.scores_tokens && chooser == Chooser::token && pick({0, 0, 1})) {
+  if (gate.facts.scores_tokens && chooser == Chooser::token && model.experts % 4 == 0 &&
+      pick({0, 0, 1})) {
     model.expert_groups = 4;  // of 6 or 7 experts
     model.best_groups = pick({2, 3});
     if (pick({0, 1})) model.group_experts_counted = pick({1, 2, 3});

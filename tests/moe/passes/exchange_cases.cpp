@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "db/experts_in_order.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/program/program_builder.h"
 #include "moe/program/row_handling.h"
@@ -22,7 +23,8 @@ using Row = std::vector<float>;
 enum class Loads { random, some_ranks_empty, one_expert_takes_all };
 
 LayerRouting draw_routing(std::mt19937& random, const Groups& groups, Loads loads) {
-  const int experts = groups.layout.expert * (1 + static_cast<int>(random() % 3));
+  const int experts = groups.layout.expert * (1 + static_cast<int>(random() % 3)) +
+                      static_cast<int>(random() % static_cast<unsigned>(groups.layout.expert));
   const int favourite = static_cast<int>(random() % static_cast<unsigned>(experts));
   LayerRouting routing{0, experts, {}};
   for (int rank = 0; rank < groups.ranks; ++rank) {
@@ -74,10 +76,11 @@ std::vector<Row> rows_sent(const LayerRouting& routing, int rank) {
 /// by piece, then source, then slot.
 std::vector<Row> rows_received(const LayerRouting& routing, const Groups& groups, int rank,
                                int pieces, const ExpertPlacement& placement) {
-  const int members_there = groups.layout.expert, local = routing.experts / members_there;
+  const int members_there = groups.layout.expert;
+  const ExpertHomes homes = homes_in_order(routing.experts, members_there);
   const int self = index_in_group(groups, GroupKind::expert, rank);
   const auto computes = [&](int source, int expert) {
-    const int home = expert / local;
+    const int home = homes[static_cast<std::size_t>(expert)];
     std::vector<int> there{home};
     for (const ReplicatedExpert& replica : placement.replicas) {
       if (replica.expert != expert) continue;
@@ -88,7 +91,9 @@ std::vector<Row> rows_received(const LayerRouting& routing, const Groups& groups
     return home_only ? home : there[static_cast<std::size_t>(source) % there.size()];
   };
   std::vector<int> experts;
-  for (int d = 0; d < local; ++d) experts.push_back(self * local + d);
+  for (int expert = 0; expert < routing.experts; ++expert) {
+    if (homes[static_cast<std::size_t>(expert)] == self) experts.push_back(expert);
+  }
   for (const ReplicatedExpert& replica : placement.replicas) {
     if (std::find(replica.holders.begin(), replica.holders.end(), self) != replica.holders.end()) {
       experts.push_back(replica.expert);
@@ -230,7 +235,9 @@ void check_route(Communicator& world, const Groups& groups, Route route, int ran
     }
     Program replicated = program;
     Op sending;
-    sending.kind = SendExperts{{placement, routing.experts / groups.layout.expert}};
+    sending.kind =
+        SendExperts{{placement, db::ExpertsInOrder{routing.experts, groups.layout.expert}.most(),
+                     routing.experts}};
     sending.layer = 0;
     replicated.ops.push_back(sending);
     check(replicated, routing, placement);

@@ -36,7 +36,7 @@ Layout random_layout(std::mt19937& random, const Model& model) {
     ranks /= stages;
   }
   const int shards = random_divisor(random, ranks, {expert_hidden(model)});
-  const int experts = random_divisor(random, ranks / shards, {model.experts});
+  const int experts = random_divisor(random, ranks / shards, {});
   const int tensor = random_divisor(
       random, ranks,
       {key_value_heads(model), model.d_hidden, model.shared_experts * expert_hidden(model),

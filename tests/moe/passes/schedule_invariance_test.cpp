@@ -340,6 +340,25 @@ TEST(ScheduleInvariance, DrawsShardedOptimizersThatBeginAndEndBetweenSteps) {
   EXPECT_GT(changing, 3);
 }
 
+TEST(ScheduleInvariance, DrawsRanksThatHaveExpertsUnevenly) {
+  std::mt19937 random(5);
+  int dropless = 0, by_capacity = 0, shared = 0, placed = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Draw draw = random_draw(random);
+    if (draw.model.experts % draw.layout.expert == 0) continue;
+    ++(draw.model.capacity_factor ? by_capacity : dropless);
+    if (draw.layout.expert_sharded > 1) ++shared;
+    if (!decisions_of<PlaceExperts>(draw.schedule).empty() ||
+        !decisions_of<ReplicateExperts>(draw.schedule).empty()) {
+      ++placed;
+    }
+  }
+  EXPECT_GT(dropless, 3);
+  EXPECT_GT(by_capacity, 1);
+  EXPECT_GT(shared, 0);
+  EXPECT_GT(placed, 3);
+}
+
 TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     Model model = small_model(dtype);

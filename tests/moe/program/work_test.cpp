@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <variant>
+
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/program/row_handling.h"
@@ -96,6 +98,26 @@ TEST(Work, OfExpertsFollowsTheRoutingOfTheirRank) {
   for (int rank = 0; rank < 4; ++rank) total += c.work("experts up", rank).flops;
   EXPECT_EQ(total, 2.0 * 4 * 112 * 16 * 24);
   EXPECT_EQ(c.work("experts up").calls, 7);
+}
+
+TEST(Work, OfASlotWithoutAnExpertIsNone) {
+  Model model = test::small_model(DType::f32);
+  model.experts = 7;  // 4 of the first rank, 3 of the second
+  const Groups groups = make_groups(2, 2);
+  const Program program = build_iteration(model, groups, 0);
+  const Routing routing{{uniform_routing(1, 2, 7, 7 * 16)}};
+  for (const Op& op : program.ops) {
+    if (!std::holds_alternative<ExpertLinear>(op.kind)) continue;
+    const std::int64_t in = program.tensors[op.reads[0].tensor].columns;
+    const std::int64_t out = program.tensors[op.writes[0].tensor].columns;
+    for (const int rank : {0, 1}) {
+      const std::int64_t experts = 4 - rank;
+      const Work work = work_of(program, op, bind(program, routing, groups, rank), groups, rank);
+      EXPECT_EQ(work.calls, experts);
+      EXPECT_EQ(work.flops, 2.0 * 32 * static_cast<double>(experts * in * out));
+      EXPECT_EQ(work.memory_bytes, 4 * experts * (32 * (in + out) + in * out + out));
+    }
+  }
 }
 
 TEST(Work, ChunksShareTheWorkOut) {

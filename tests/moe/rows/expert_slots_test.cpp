@@ -74,6 +74,20 @@ TEST(ExpertSlots, OwnExpertsAreThoseAtHomeThereAscending) {
   EXPECT_THAT(homes_in_order(6, 3), ElementsAre(0, 0, 1, 1, 2, 2));
 }
 
+TEST(ExpertSlots, AreEmptyWhereAMemberHasFewerExpertsThanAnother) {
+  // 0 1 | 2 3 | 4 | 5, and a replica of 0 on the last.
+  const ExpertSlots slots = expert_slots({{{0, {3}}}}, 6, 4);
+  EXPECT_EQ(slots.own, 2);
+  EXPECT_EQ(expert_in(slots, 1, 1), 3);
+  EXPECT_EQ(expert_in(slots, 3, 0), 5);
+  EXPECT_EQ(expert_in(slots, 3, 1), -1);
+  EXPECT_EQ(expert_in(slots, 3, 2), 0) << "replicas come after the slots of all own experts";
+  EXPECT_EQ(slot_of(slots, 3, 5), 0);
+  EXPECT_EQ(slot_of(slots, 3, 0), 2);
+  EXPECT_EQ(home_of(slots, 4), 2);
+  EXPECT_THAT(homes_in_order(6, 4), ElementsAre(0, 0, 1, 1, 2, 3));
+}
+
 TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   const auto refused = [](ExpertPlacement placement, const char* why) {
     EXPECT_THAT([&] { expert_slots(placement, 8, 4); }, ThrowsMessage<Refusal>(HasSubstr(why)));
@@ -85,7 +99,13 @@ TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   refused({{{3, {2, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0}}, {3, {2}}}}, "expert 3 after expert 3: expected ascending experts, each once");
-  EXPECT_THROW(expert_slots({}, 7, 4), std::invalid_argument);
+  EXPECT_THROW(expert_slots({}, 3, 4), std::invalid_argument);
+  EXPECT_THAT(
+      [] {
+        expert_slots({{}, RowsOfOthers::home, {0, 1, 1, 2, 2}}, 5, 3);
+      },
+      ThrowsMessage<Refusal>(HasSubstr("rank 0 is the home of 1 experts: expected 2, as "
+                                       "many as of 5 experts in order on 3 ranks")));
   refused({{}, RowsOfOthers::home, {0, 1}}, "homes: 2 entries: expected one for each of 8 experts");
   refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 4}},
           "expert 7 at home on rank 4: expected one of the expert group, from 0 to 3");

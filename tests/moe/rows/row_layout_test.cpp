@@ -103,13 +103,14 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   for (int round = 0; round < 40; ++round) {
     const int expert_ranks = 1 + static_cast<int>(random() % 4);
     const int ranks = expert_ranks * (1 + static_cast<int>(random() % 2));
-    const int local = 1 + static_cast<int>(random() % 3);
+    const int experts = expert_ranks * (1 + static_cast<int>(random() % 3)) +
+                        static_cast<int>(random() % static_cast<unsigned>(expert_ranks));
     const int f = 1 + static_cast<int>(random() % 4), b = 1 + static_cast<int>(random() % 4);
     const Groups groups = make_groups(ranks, expert_ranks);
-    const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
+    const LayerRouting routing = random_routing(random, ranks, experts);
     const ExpertPlacement placement =
         round % 2 && expert_ranks > 1
-            ? test::random_replicas_and_homes(random, expert_ranks * local, expert_ranks)
+            ? test::random_replicas_and_homes(random, experts, expert_ranks)
             : ExpertPlacement{};
     const int ranks_per_group = random_group_size(random, expert_ranks);
     std::vector<RowLayout> layouts;
@@ -220,7 +221,8 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
     const Groups groups = make_groups(layout);
     const int local = 1 + static_cast<int>(random() % 3),
               degree = 1 + static_cast<int>(random() % 4);
-    const int experts = layout.expert * local;
+    const int experts =
+        layout.expert * local + static_cast<int>(random() % static_cast<unsigned>(layout.expert));
     const LayerRouting routing = random_routing(random, groups.ranks, experts);
     const ExpertPlacement placement =
         round % 2 && layout.expert > 1

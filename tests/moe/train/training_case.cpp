@@ -1,5 +1,7 @@
 #include "tests/moe/train/training_case.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -96,6 +98,12 @@ TensorPart read_part(const Runner& runner, const Parameter& parameter, TensorId 
     }
     part.values.resize(static_cast<std::size_t>(held.count));
   }
+  const std::int64_t of_blocks = without_empty_blocks(program, parameter, held).count;
+  for (std::int64_t i = of_blocks; i < held.count; ++i) {
+    EXPECT_EQ(part.values[static_cast<std::size_t>(i)], 0) << name << ": in an empty block";
+  }
+  held.count = of_blocks;
+  part.values.resize(static_cast<std::size_t>(of_blocks));
   const std::int64_t columns = program.tensors[parameter.value].columns;
   for (std::int64_t i = 0; i < held.count; ++i) {
     part.places.push_back(whole_element(parameter.shard, columns, held.begin + i));

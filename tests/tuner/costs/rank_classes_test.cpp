@@ -15,14 +15,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Two MoE layers of as many experts as ranks, on nodes of four ranks.
+/// Two MoE layers of so many experts, by default as many as ranks, on nodes of four ranks.
 struct Even {
   moe::Groups groups;
   moe::Program program;
   moe::Routing routing;
   Cluster cluster;
 
-  explicit Even(moe::Layout layout, const char* asked = "uniform") {
+  explicit Even(moe::Layout layout, const char* asked = "uniform", int experts = 0) {
     std::vector<int> nodes;
     for (int rank = 0; rank < moe::rank_count(layout); ++rank) nodes.push_back(rank / 4);
     groups = moe::make_groups(layout, nodes);
@@ -30,7 +30,7 @@ struct Even {
     model.name = "even";
     model.blocks = 2 * layout.pipeline;
     model.moe_every = 1;
-    model.experts = layout.expert;
+    model.experts = experts > 0 ? experts : layout.expert;
     model.choices = 2;
     model.sequence_length = 64;
     model.global_batch = moe::stage_ranks(layout);
@@ -87,6 +87,13 @@ TEST(RankClasses, EveryPipelineStageHasThemAnew) {
   EXPECT_EQ(moe::stage_of(classes.groups, 3), 0);
   EXPECT_EQ(moe::stage_of(classes.groups, 4), 1);
   EXPECT_THAT(classes.groups.node_of, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(RankClasses, RanksWithOneExpertMoreAreNotAlikeTheOthers) {
+  // Of 32 experts the first 8 of 24 ranks have two.
+  const RankClasses classes = Even(moe::Layout{1, 24, 1}, "uniform", 32).classes();
+  EXPECT_THAT(classes.rank_of, ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
+  EXPECT_THAT(classes.count, ElementsAre(2, 2, 2, 2, 4, 4, 4, 4));
 }
 
 TEST(RankClasses, RanksWithOtherRowsAreNotAlike) {

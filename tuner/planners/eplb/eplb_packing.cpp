@@ -44,10 +44,9 @@ struct Packing {
   std::vector<int> free;                  // [member]
 };
 
-Packing nothing_packed(moe::ExpertHomes homes, int members, int free) {
-  const auto count = static_cast<std::size_t>(members);
-  Packing packing{
-      std::move(homes), {}, std::vector<double>(count, 0), std::vector<int>(count, free)};
+Packing nothing_packed(moe::ExpertHomes homes, std::vector<int> free) {
+  const std::size_t members = free.size();
+  Packing packing{std::move(homes), {}, std::vector<double>(members, 0), std::move(free)};
   packing.holders.resize(packing.homes.size());
   return packing;
 }
@@ -139,7 +138,9 @@ std::vector<int> copies_by_load(std::span<const std::int64_t> loads, int extra, 
 }
 
 moe::ExpertPlacement eplb_placement(std::span<const std::int64_t> loads, const EplbGroup& group) {
-  Packing packing = nothing_packed(homes_in(group, loads.size()), group.members, group.spare_slots);
+  Packing packing =
+      nothing_packed(homes_in(group, loads.size()),
+                     std::vector<int>(static_cast<std::size_t>(group.members), group.spare_slots));
   std::vector<Pack> packs = packs_of_members(group);
   for (std::size_t expert = 0; expert < loads.size(); ++expert) {
     packs[pack_of(group, packing.homes[expert])].experts.push_back(static_cast<int>(expert));
@@ -150,17 +151,21 @@ moe::ExpertPlacement eplb_placement(std::span<const std::int64_t> loads, const E
 
 moe::ExpertPlacement eplb_moved_placement(std::span<const std::int64_t> loads,
                                           const EplbGroup& group) {
-  const int own = static_cast<int>(loads.size()) / group.members;
-  Packing packing =
-      nothing_packed(moe::ExpertHomes(loads.size(), -1), group.members, own + group.spare_slots);
+  const moe::ExpertHomes now = homes_in(group, loads.size());
   std::vector<Pack> packs = packs_of_members(group);
-  const moe::ExpertHomes nodes = packed_homes(loads, static_cast<int>(packs.size()));
+  std::vector<int> free(static_cast<std::size_t>(group.members), group.spare_slots);
+  std::vector<int> of_nodes(packs.size(), 0);
+  for (const int home : now) {
+    ++free[home];
+    ++of_nodes[pack_of(group, home)];
+  }
+  Packing packing = nothing_packed(moe::ExpertHomes(loads.size(), -1), std::move(free));
+  const moe::ExpertHomes nodes = packed_homes(loads, of_nodes);
   for (std::size_t expert = 0; expert < nodes.size(); ++expert) {
     packs[nodes[expert]].experts.push_back(static_cast<int>(expert));
   }
   for (const Pack& pack : packs) pack_copies(loads, pack, group, packing);
-  const moe::ExpertHomes homes =
-      first_copies(packing.holders, homes_in(group, loads.size()), group.members);
+  const moe::ExpertHomes homes = first_copies(packing.holders, now, group.members);
   for (std::size_t expert = 0; expert < homes.size(); ++expert) {
     std::erase(packing.holders[expert], homes[expert]);
   }

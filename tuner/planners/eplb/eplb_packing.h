@@ -33,10 +33,10 @@ struct EplbGroup {
 moe::ExpertPlacement eplb_placement(std::span<const std::int64_t> loads, const EplbGroup& group);
 
 /// The same with first copies packed like the others, as EPLB does. Hierarchical: experts are
-/// packed onto nodes by load first, equally many onto each, then within each node. [EPLB, code]
+/// packed onto nodes by load first, as many onto each as now, then within each node. [EPLB, code]
 /// EPLB, made for inference, has no homes and lets two copies of an expert lie on one member. Where
-/// parameters are updated, one copy must be the first, and every member must have equally many of
-/// these: first_copies chooses them (ExpertPlacement::homes). [ours]
+/// parameters are updated, one copy must be the first, and every member must have as many of these
+/// as now: first_copies chooses them (ExpertPlacement::homes). [ours]
 moe::ExpertPlacement eplb_moved_placement(std::span<const std::int64_t> loads,
                                           const EplbGroup& group);
 

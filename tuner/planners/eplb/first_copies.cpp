@@ -4,17 +4,18 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace tuner {
 namespace {
 
-/// The homes of experts. At most `each` experts have their home on one member.
+/// The homes of experts. At most most[member] experts have their home on a member.
 class Choice {
  public:
-  Choice(const std::vector<std::vector<int>>& holders, int members, std::size_t each)
-      : holders_(holders), each_(each), at_(static_cast<std::size_t>(members)) {}
+  Choice(const std::vector<std::vector<int>>& holders, std::vector<std::size_t> most)
+      : holders_(holders), most_(std::move(most)), at_(most_.size()) {}
 
-  bool has_room(int member) const { return at(member).size() < each_; }
+  bool has_room(int member) const { return at(member).size() < most_[member]; }
   void take(int member, int expert) { at_[member].push_back(expert); }
   const std::vector<int>& at(int member) const { return at_[member]; }
 
@@ -45,7 +46,7 @@ class Choice {
   }
 
   const std::vector<std::vector<int>>& holders_;
-  std::size_t each_;
+  std::vector<std::size_t> most_;     // [member]
   std::vector<std::vector<int>> at_;  // [member]
 };
 
@@ -53,11 +54,19 @@ class Choice {
 
 moe::ExpertHomes first_copies(const std::vector<std::vector<int>>& holders,
                               const moe::ExpertHomes& now, int members) {
-  if (members < 1 || holders.size() % static_cast<std::size_t>(members) != 0) {
+  if (holders.size() != now.size()) {
     throw std::invalid_argument(
-        fmt::format("first_copies: {} experts on {} members", holders.size(), members));
+        fmt::format("first_copies: {} experts, {} homes", holders.size(), now.size()));
   }
-  Choice choice(holders, members, holders.size() / static_cast<std::size_t>(members));
+  std::vector<std::size_t> most(static_cast<std::size_t>(members), 0);
+  for (const int home : now) {
+    if (home < 0 || home >= members) {
+      throw std::invalid_argument(
+          fmt::format("first_copies: a home on member {} of {}", home, members));
+    }
+    ++most[home];
+  }
+  Choice choice(holders, std::move(most));
   std::vector<int> others, left_over;
   for (int expert = 0; expert < static_cast<int>(holders.size()); ++expert) {
     const auto& there = holders[expert];

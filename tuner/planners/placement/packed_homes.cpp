@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <stdexcept>
 
 #include "tuner/planners/placement/most_loaded_experts.h"
@@ -17,19 +18,19 @@ std::vector<std::int64_t> loads_of_members(std::span<const std::int64_t> loads,
   return of_members;
 }
 
-moe::ExpertHomes packed_homes(std::span<const std::int64_t> loads, int members) {
-  if (members < 1 || loads.size() % static_cast<std::size_t>(members) != 0) {
+moe::ExpertHomes packed_homes(std::span<const std::int64_t> loads, std::span<const int> slots) {
+  const int all = std::accumulate(slots.begin(), slots.end(), 0);
+  if (all != static_cast<int>(loads.size())) {
     throw std::invalid_argument(
-        fmt::format("packed_homes: {} experts on {} members", loads.size(), members));
+        fmt::format("packed_homes: {} experts in {} slots", loads.size(), all));
   }
-  const std::size_t slots = loads.size() / static_cast<std::size_t>(members);
   moe::ExpertHomes homes(loads.size(), 0);
-  std::vector<std::size_t> taken(static_cast<std::size_t>(members), 0);
+  std::vector<int> taken(slots.size(), 0);
   std::vector<std::int64_t> load(taken.size(), 0);
   for (const int expert : most_loaded(loads)) {
     std::size_t least = taken.size();
     for (std::size_t member = 0; member < taken.size(); ++member) {
-      if (taken[member] == slots) continue;
+      if (taken[member] == slots[member]) continue;
       if (least == taken.size() || load[member] < load[least]) least = member;
     }
     homes[expert] = static_cast<int>(least);

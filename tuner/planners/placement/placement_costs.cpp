@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "db/experts_in_order.h"
 #include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -244,7 +245,8 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     one.costs.exchange = row_cost(sum.exchange_s / 4, sum.exchange_startup_s / 4, loads.received);
     one.costs.experts =
         row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
-    const int local = one.routing.experts / situation.groups.layout.expert;
+    const int local =
+        db::ExpertsInOrder{one.routing.experts, situation.groups.layout.expert}.most();
     one.costs.places = places;
     one.costs.routes = route_costs(situation, expert_bytes(situation.program, op.layer, local));
     one.costs.fnec_s = sum.fnec_s;

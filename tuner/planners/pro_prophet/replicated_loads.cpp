@@ -7,7 +7,8 @@ ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
   const auto members = static_cast<std::size_t>(rows.members);
   received_.assign(static_cast<std::size_t>(rows.copies * rows.shards) * members, 0);
   computed_.assign(static_cast<std::size_t>(rows.copies) * members, 0);
-  left_.assign(members, rows.experts / rows.members);
+  left_.assign(members, 0);
+  for (const int home : rows.homes) ++left_[static_cast<std::size_t>(home)];
   settled_.assign(members, 0);
   for (int copy = 0; copy < rows.copies; ++copy) {
     for (int shard = 0; shard < rows.shards; ++shard) {

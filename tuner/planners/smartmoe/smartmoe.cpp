@@ -33,7 +33,9 @@ moe::ExpertHomes smartmoe_homes(std::span<const std::int64_t> loads, const moe::
     const auto of_members = loads_of_members(loads, placed, members);
     return *std::max_element(of_members.begin(), of_members.end());
   };
-  moe::ExpertHomes homes = packed_homes(loads, members);
+  std::vector<int> slots(static_cast<std::size_t>(members), 0);
+  for (const int home : now) ++slots[static_cast<std::size_t>(home)];
+  moe::ExpertHomes homes = packed_homes(loads, slots);
   return largest(homes) < largest(now) ? homes : now;
 }
 

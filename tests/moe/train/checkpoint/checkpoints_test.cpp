@@ -196,6 +196,29 @@ TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
   }
 }
 
+TEST(Checkpoints, OfExpertsThatRanksHaveUnevenlyGoOnOnOtherRanks) {
+  const Schedule sharding{"sharded", {ShardOptimizer{}}};
+  Model model = small_model(DType::f64);
+  model.experts = 6;
+  model.global_batch = model.capacity_groups = 24;
+  model.learning_rate = 0.02;
+  model.clip_norm = 0.5;
+  const Place place(model);
+  const std::vector<double> expected = last_two(train_at(place, {model}).losses);
+  const Training one{model}, four{model, {1, 4, 1}}, three{model, {1, 3, 1}},
+      copied{model, {2, 4, 1}, sharding}, shared{model, {1, 4, 2, 2}};
+  const std::vector<std::pair<Training, Training>> moves{
+      {four, one}, {one, four}, {four, three}, {three, four}, {copied, shared}, {shared, copied}};
+  for (const auto& [first, second] : moves) {
+    const std::vector<double> losses = resumed(model, first, second);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(losses.at(i), expected[i], 1e-9)
+          << to_text(first.layout) << " to " << to_text(second.layout);
+    }
+  }
+  EXPECT_EQ(resumed(model, four, four), last_two(train_at(place, four).losses));
+}
+
 TEST(Checkpoints, OfAShardedOptimizerGoOnWithoutItAndTheOtherWay) {
   const Schedule sharding{"sharded", {ShardOptimizer{}}};
   for (const DType dtype : {DType::f64, DType::bf16}) {

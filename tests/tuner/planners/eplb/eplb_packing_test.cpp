@@ -169,12 +169,13 @@ TEST(EplbPacking, WithFirstCopiesThatMoveIsLegalAndMoreEven) {
     const bool hierarchical = i % 2 == 0;
     EplbGroup group{4, 1 + static_cast<int>(random() % 2), {}};
     if (hierarchical) group.node_of = {0, 0, 1, 1};
-    std::vector<std::int64_t> loads(12);
+    std::vector<std::int64_t> loads(12 + i % 4);
     for (auto& load : loads) {
       load = 1 + static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 300 : 40));
     }
     const auto placement = eplb_moved_placement(loads, group);
-    const moe::ExpertSlots slots = moe::expert_slots(placement, 12, 4);  // throws where it is not
+    const moe::ExpertSlots slots =
+        moe::expert_slots(placement, 12 + i % 4, 4);  // throws where it is not
     EXPECT_LE(slots.replica_slots, group.spare_slots);
     for (const auto& replica : placement.replicas) {
       for (const int holder : replica.holders) {

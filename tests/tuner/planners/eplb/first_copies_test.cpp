@@ -21,7 +21,10 @@ TEST(FirstCopies, WorkedByHand) {
   EXPECT_THAT(first_copies({{1, 0}, {1}, {1, 0}, {0, 1}}, {1, 0, 1, 0}, 2)[1], 1);
   // Three that are on member 0 alone: one of them has to go.
   EXPECT_THAT(first_copies({{0}, {0}, {0}, {0, 1}}, {0, 0, 1, 1}, 2), ElementsAre(0, 0, 1, 1));
-  EXPECT_THROW(first_copies({{0}, {0}, {1}}, {0, 0, 1}, 2), std::invalid_argument);
+  // Two of three stay on member 0, as now.
+  EXPECT_THAT(first_copies({{0, 1}, {1}, {0, 1}}, {0, 0, 1}, 2), ElementsAre(0, 1, 0));
+  EXPECT_THROW(first_copies({{0}, {0}, {1}}, {0, 0}, 2), std::invalid_argument);
+  EXPECT_THROW(first_copies({{0}, {0}, {1}}, {0, 0, 2}, 2), std::invalid_argument);
 }
 
 TEST(FirstCopies, AreCopiesWhereverThereIsAChoiceThatMakesAllOfThemSuch) {
