@@ -79,6 +79,26 @@ Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Lay
   return exchange;
 }
 
+OrderMicroBatches random_order(std::mt19937& random, const Layout& layout) {
+  std::vector<MicroBatchOrder> orders{MicroBatchOrder::gpipe, MicroBatchOrder::one_f_one_b,
+                                      MicroBatchOrder::zero_bubble};
+  if (layout.pipeline == 1) orders.push_back(MicroBatchOrder::interleaved);
+  OrderMicroBatches ordering{orders[random() % orders.size()]};
+  if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  if (ordering.order == MicroBatchOrder::zero_bubble) {
+    ordering.in_flight = static_cast<int>(random() % 5);
+  }
+  if (random() % 2) {
+    ordering.pass_on_time = static_cast<std::int64_t>(random() % 3);
+    for (int stage = 0; stage < layout.pipeline; ++stage) {
+      const auto time = [&] { return static_cast<std::int64_t>(random() % 9); };
+      const std::int64_t forward = time(), backward = time();
+      ordering.times.push_back({forward, backward, time()});
+    }
+  }
+  return ordering;
+}
+
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block) {
@@ -143,8 +163,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
     schedule.decisions.push_back(placing);
   }
   if (!chunks && model.micro_batches > 1 && random() % 3 != 0) {
-    schedule.decisions.push_back(
-        OrderMicroBatches{static_cast<MicroBatchOrder>(random() % (layout.pipeline > 1 ? 2 : 3))});
+    schedule.decisions.push_back(random_order(random, layout));
   }
   return schedule;
 }
