@@ -1,8 +1,6 @@
 #include "moe/model/iteration.h"
 
-#include <algorithm>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "moe/model/layers/head.h"
 #include "moe/model/micro_batches.h"
 #include "moe/model/update.h"
+#include "moe/program/pass_between_stages.h"
 
 namespace moe {
 namespace {
@@ -51,16 +50,6 @@ void reduce_gradients(LayerBuilder& build) {
   }
 }
 
-/// Passes `x` on to the stage that is built from here on.
-TensorId pass_on(LayerBuilder& build, TensorId x, int to_stage, const std::string& what) {
-  if (to_stage == build.stage) return x;
-  const TensorId y = build.activation("passed." + what, build.model.d_model);
-  build.op(PassOn{to_stage, boundary_after(std::min(to_stage, build.stage))}, "pass on " + what,
-           {x}, {y});
-  build.stage = to_stage;
-  return y;
-}
-
 }  // namespace
 
 int stage_of_block(int block, int blocks, int stages) {
@@ -76,9 +65,8 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   build.program().stages = stages;
   std::vector<Layer> layers{embedding(build)};
   for (build.block = 0; build.block < model.blocks; ++build.block) {
-    const TensorId x = pass_on(build, layers.back().output,
-                               stage_of_block(build.block, model.blocks, stages), "forward");
-    layers.push_back(block(build, x));
+    build.stage = stage_of_block(build.block, model.blocks, stages);
+    layers.push_back(block(build, layers.back().output));
   }
   build.block = -1;
   layers.push_back(head(build, layers.back().output));
@@ -95,12 +83,10 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
     // Block b is layer b + 1, between the embedding and the head.
     build.block = i > model.blocks ? -1 : i - 1;
-    if (build.block >= 0) {
-      gradient =
-          pass_on(build, gradient, stage_of_block(build.block, model.blocks, stages), "gradient");
-    }
+    if (build.block >= 0) build.stage = stage_of_block(build.block, model.blocks, stages);
     gradient = layers[i].backward(gradient);
   }
+  pass_between_stages(build.program());
   repeat_for_micro_batches(build.program(), model.micro_batches);
   reduce_gradients(build);
   update_parameters(build);

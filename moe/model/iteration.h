@@ -5,8 +5,9 @@
 
 namespace moe {
 
-/// The pipeline stage that has this block. All stages have the same number of blocks, or the first
-/// ones have one more. The embedding is in the first stage, the head in the last.
+/// The pipeline stage that has this block unless a schedule says otherwise (passes/place_blocks.h).
+/// All stages have the same number of blocks, or the first ones have one more. The embedding is in
+/// the first stage, the head in the last.
 int stage_of_block(int block, int blocks, int stages);
 
 /// The Program that all schedules start from: forward, backward and update of one iteration on the

@@ -28,7 +28,9 @@ void add_squares_of_block(LayerBuilder& build, std::vector<TensorId>& sums) {
       const Tensor& tensor = program.tensors[gradient];
       blocks += SumSquares::blocks_of(tensor.rows * tensor.columns);
     }
-    const std::string name = fmt::format("gradient_squares.stage{}.{}", build.stage, sums.size());
+    const std::string part =
+        build.block < 0 ? fmt::format("stage{}", build.stage) : fmt::format("block{}", build.block);
+    const std::string name = fmt::format("gradient_squares.{}.of_{}", part, copies);
     sums.push_back(build.wide(name, blocks, 1));
     build.op(SumSquares{1.0 / copies}, "sum squares", of_block, {sums.back()});
   }

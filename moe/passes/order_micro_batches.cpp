@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
@@ -13,89 +12,41 @@
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
+#include "moe/passes/separate_weight_gradients.h"
 
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOrders{"gpipe", "one_f_one_b", "interleaved"};
+constexpr std::array<std::string_view, 4> kOrders{"gpipe", "one_f_one_b", "interleaved",
+                                                  "zero_bubble"};
+constexpr std::int64_t kLongestTime = 1'000'000'000;
 
 [[noreturn]] void refuse_order(MicroBatchOrder order, std::string_view why, std::string way_out) {
   throw Refusal(fmt::format("order_micro_batches: {}", kOrders[static_cast<std::size_t>(order)]),
                 why, std::move(way_out));
 }
 
-/// The work of a stage on one micro-batch in one phase.
-struct Task {
-  Phase phase = Phase::forward;
-  int micro_batch = 0;
-};
-
-int units_of(Phase phase) { return phase == Phase::forward ? 1 : 2; }
-
-/// The tasks of every stage, in the order of that stage.
-std::vector<Task> tasks_of_stage(MicroBatchOrder order, int stage, int stages, int micro_batches) {
-  const int ahead =
-      order == MicroBatchOrder::gpipe ? micro_batches : std::min(stages - stage, micro_batches);
-  std::vector<Task> tasks;
-  int forward = 0;
-  while (forward < ahead) tasks.push_back({Phase::forward, forward++});
-  for (int backward = 0; backward < micro_batches; ++backward) {
-    tasks.push_back({Phase::backward, backward});
-    if (forward < micro_batches) tasks.push_back({Phase::forward, forward++});
-  }
-  return tasks;
+/// The times that the decision states, or one unit for each pass.
+PipelineTimes times_of(const OrderMicroBatches& ordering, int stages) {
+  PipelineTimes times{ordering.times, ordering.pass_on_time};
+  if (times.stages.empty()) times.stages.resize(static_cast<std::size_t>(stages));
+  return times;
 }
 
-/// [stage]: the end of every task that has been placed; 0 where it has not.
-class Ends {
- public:
-  Ends(int stages, int micro_batches)
-      : ends_(static_cast<std::size_t>(stages * micro_batches * 2)),
-        micro_batches_(micro_batches) {}
-  int& of(int stage, Task task) {
-    const int phase = task.phase == Phase::forward ? 0 : 1;
-    return ends_[(stage * micro_batches_ + task.micro_batch) * 2 + phase];
+StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& times, int stages,
+                      int micro_batches) {
+  switch (ordering.order) {
+    case MicroBatchOrder::gpipe:
+      return gpipe_orders(stages, micro_batches);
+    case MicroBatchOrder::one_f_one_b:
+      return one_f_one_b_orders(stages, micro_batches);
+    case MicroBatchOrder::zero_bubble:
+      return zero_bubble_orders(stages, micro_batches, times,
+                                ordering.in_flight > 0 ? ordering.in_flight : stages);
+    case MicroBatchOrder::interleaved:
+      break;
   }
-
- private:
-  std::vector<int> ends_;
-  int micro_batches_;
-};
-
-/// All tasks in the order in which they begin, as (stage, task).
-std::vector<std::pair<int, Task>> in_time(MicroBatchOrder order, int stages, int micro_batches) {
-  std::vector<std::vector<Task>> queues;
-  for (int stage = 0; stage < stages; ++stage) {
-    queues.push_back(tasks_of_stage(order, stage, stages, micro_batches));
-  }
-  Ends ends(stages, micro_batches);
-  std::vector<std::size_t> next(queues.size(), 0);
-  std::vector<int> idle(queues.size(), 0);  // [stage]: when it becomes idle
-  std::vector<std::pair<int, Task>> result;
-  const auto total = queues.size() * queues.front().size();
-  while (result.size() < total) {
-    constexpr int kNever = std::numeric_limits<int>::max();
-    int best = -1, begin = kNever;
-    for (int stage = 0; stage < stages; ++stage) {
-      const auto s = static_cast<std::size_t>(stage);
-      if (next[s] == queues[s].size()) continue;
-      const Task task = queues[s][next[s]];
-      const int from = task.phase == Phase::forward ? stage - 1 : stage + 1;
-      const bool needs = from >= 0 && from < stages;
-      const int arrived = needs ? ends.of(from, task) : 0;
-      if (needs && arrived == 0) continue;
-      if (const int ready = std::max(idle[s], arrived); ready < begin) {
-        best = stage;
-        begin = ready;
-      }
-    }
-    if (best < 0) throw std::logic_error("order_micro_batches: stages wait for each other");
-    const auto s = static_cast<std::size_t>(best);
-    const Task task = queues[s][next[s]++];
-    idle[s] = ends.of(best, task) = begin + units_of(task.phase);
-    result.emplace_back(best, task);
-  }
-  return result;
+  throw std::logic_error("order_micro_batches: interleaved passes have one stage");
 }
 
 using Ops = std::vector<Op>;
@@ -140,6 +91,12 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     refuse_order(ordering.order, fmt::format("there are {} pipeline stages", program.stages),
                  "expected a layout with pp=1, or \"one_f_one_b\"");
   }
+  if (!ordering.times.empty() && std::ssize(ordering.times) != program.stages) {
+    refuse_order(
+        ordering.order,
+        fmt::format("times of {} stages, but there are {}", ordering.times.size(), program.stages),
+        "expected one entry of times for each stage");
+  }
   int last = 0;
   for (const Op& op : program.ops) {
     if (comes_once(op)) continue;
@@ -149,28 +106,35 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     last = op.micro_batch;
   }
   Ops ordered, update;
-  // By stage, micro-batch and phase, each in its own order.
-  const auto place = [&](int stage, Task task) {
-    return static_cast<std::size_t>((stage * program.micro_batches + task.micro_batch) * 2 +
-                                    (task.phase == Phase::forward ? 0 : 1));
+  // By stage, micro-batch and pass, each in its own order.
+  const auto place = [&](int stage, StageTask task) {
+    return static_cast<std::size_t>((stage * program.micro_batches + task.micro_batch) * 3 +
+                                    static_cast<int>(task.pass));
   };
-  std::vector<Ops> tasks(static_cast<std::size_t>(program.stages * program.micro_batches * 2));
-  for (Op& op : program.ops) {
-    auto& where = comes_once(op) ? update : tasks[place(op.stage, {op.phase, op.micro_batch})];
+  std::vector<bool> apart(program.ops.size(), false);
+  if (ordering.order == MicroBatchOrder::zero_bubble) apart = separate_weight_gradients(program);
+  std::vector<Ops> tasks(static_cast<std::size_t>(program.stages * program.micro_batches * 3));
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    Op& op = program.ops[i];
+    const Pass pass = apart[i]                     ? Pass::weight_gradient
+                      : op.phase == Phase::forward ? Pass::forward
+                                                   : Pass::backward;
+    auto& where = comes_once(op) ? update : tasks[place(op.stage, {pass, op.micro_batch})];
     where.push_back(std::move(op));
   }
-  const auto take = [&](int stage, Task task) { return std::move(tasks[place(stage, task)]); };
+  const auto take = [&](int stage, StageTask task) { return std::move(tasks[place(stage, task)]); };
   if (interleaved) {
-    append(ordered, take(0, {Phase::forward, 0}));
+    append(ordered, take(0, {Pass::forward, 0}));
     for (int next = 1; next < program.micro_batches; ++next) {
       append(ordered,
-             in_turns(take(0, {Phase::backward, next - 1}), take(0, {Phase::forward, next})));
+             in_turns(take(0, {Pass::backward, next - 1}), take(0, {Pass::forward, next})));
     }
-    append(ordered, take(0, {Phase::backward, program.micro_batches - 1}));
+    append(ordered, take(0, {Pass::backward, program.micro_batches - 1}));
   } else {
-    for (const auto& [stage, task] :
-         in_time(ordering.order, program.stages, program.micro_batches)) {
-      append(ordered, take(stage, task));
+    const PipelineTimes times = times_of(ordering, program.stages);
+    const StageOrders orders = orders_of(ordering, times, program.stages, program.micro_batches);
+    for (const TimedTask& one : in_time(orders, times)) {
+      append(ordered, take(one.stage, one.task));
     }
   }
   append(ordered, std::move(update));
@@ -182,11 +146,34 @@ std::string subject(const OrderMicroBatches&) { return ""; }
 
 void write(nlohmann::json& object, const OrderMicroBatches& ordering) {
   object["order"] = kOrders[static_cast<std::size_t>(ordering.order)];
+  if (ordering.in_flight > 0) object["in_flight"] = ordering.in_flight;
+  if (ordering.pass_on_time > 0) object["pass_on_time"] = ordering.pass_on_time;
+  for (const PassTimes& times : ordering.times) {
+    object["times"].push_back({{"forward", times.forward},
+                               {"backward", times.backward},
+                               {"weight_gradient", times.weight_gradient}});
+  }
 }
 
 OrderMicroBatches OrderMicroBatches::read(const InputObject& input) {
-  return {static_cast<MicroBatchOrder>(input.member("order", "an order of micro-batches")
-                                           .one_of({kOrders[0], kOrders[1], kOrders[2]}))};
+  OrderMicroBatches ordering{static_cast<MicroBatchOrder>(
+      input.member("order", "an order of micro-batches").one_of({kOrders.begin(), kOrders.end()}))};
+  if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  if (ordering.order == MicroBatchOrder::zero_bubble && input.has("in_flight")) {
+    ordering.in_flight =
+        static_cast<int>(input.integer("in_flight", 1, std::numeric_limits<int>::max()));
+  }
+  if (input.has("pass_on_time")) {
+    ordering.pass_on_time = input.integer("pass_on_time", 0, kLongestTime);
+  }
+  if (!input.has("times")) return ordering;
+  for (const InputValue& entry : input.list("times", "a list of times, one for each stage")) {
+    const InputObject times = entry.object("the times of a stage");
+    ordering.times.push_back({times.integer("forward", 0, kLongestTime),
+                              times.integer("backward", 0, kLongestTime),
+                              times.integer("weight_gradient", 0, kLongestTime)});
+  }
+  return ordering;
 }
 
 }  // namespace moe

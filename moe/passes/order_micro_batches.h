@@ -5,7 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "moe/passes/stage_orders.h"
 #include "moe/program/program.h"
 
 namespace moe {
@@ -22,6 +24,9 @@ enum class MicroBatchOrder : std::uint8_t {
   /// computes while rows of the other travel.
   /// [Megatron-Core's batch-level overlap; DeepSeek's DualPipe, on one stage]
   interleaved,
+  /// As 1F1B, with the gradients of weights as a pass of their own, which a stage runs where it
+  /// would wait (zero_bubble_orders).
+  zero_bubble,
 };
 
 /// Decides that order. Whatever it is, the gradients of micro-batches are added up from the first
@@ -32,16 +37,24 @@ struct OrderMicroBatches {
       "chooses the order in which micro-batches pass the pipeline";
   static constexpr bool changes_results = false;
   MicroBatchOrder order = MicroBatchOrder::one_f_one_b;
+  /// Of zero_bubble: the most micro-batches whose activations a stage keeps; 0 = as many as there
+  /// are stages, which is the memory of 1F1B. ZB-H1 has that, ZB-H2 twice as many.
+  int in_flight = 0;
+  /// Of orders over stages: how long the passes take, one entry for each stage, and how long rows
+  /// take to the next stage, in any unit. Empty: one unit for each pass.
+  std::vector<PassTimes> times{};
+  std::int64_t pass_on_time = 0;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
   static OrderMicroBatches read(const InputObject& input);
 };
 void write(nlohmann::json& object, const OrderMicroBatches& ordering);
 std::string subject(const OrderMicroBatches&);
 
-/// Runs after the decisions that cut ops. A stage's ops of one micro-batch and phase stay together.
-/// The ops of all stages are merged in the order in which they would run if a forward pass took one
-/// unit of time and a backward pass two; rows are passed on right after the ops that make them. So
-/// all ranks have one order, in which no two stages can wait for each other.
+/// Runs after the decisions that cut ops. A stage's ops of one micro-batch and phase stay together;
+/// in zero_bubble those that compute gradients of weights (separate_weight_gradients) are apart
+/// from the other ops of backward. The ops of all stages are merged in the order in which they
+/// would run if passes took as long as `times` says; rows are passed on right after the ops that
+/// make them. So all ranks have one order, in which no two stages can wait for each other.
 ///
 /// On the compute stream, a stage receives the rows of its next micro-batch before it works on the
 /// present one; assign pass_on to a stream of its own to avoid that.
@@ -49,8 +62,8 @@ std::string subject(const OrderMicroBatches&);
 /// Interleaved passes take turns at each exchange of routed rows, backward first: one pass runs up
 /// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
 ///
-/// Throws Refusal where there is one micro-batch, where another order was given
-/// before, and for interleaved also where there are several stages.
+/// Throws Refusal where there is one micro-batch, where another order was given before, where
+/// `times` are of another number of stages, and for interleaved also where there are several.
 Program apply(Program program, const OrderMicroBatches& ordering);
 
 }  // namespace moe

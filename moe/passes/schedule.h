@@ -19,6 +19,7 @@
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
+#include "moe/passes/place_blocks.h"
 #include "moe/passes/place_experts.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
@@ -32,13 +33,13 @@ namespace moe {
 
 /// One decision of a Schedule. Each is defined in a file of moe/passes with its fields, its JSON,
 /// its rewrite and its refusals. The alternatives stand in the order in which they are applied:
-/// first those that place experts, then those that make ops, then those that cut ops, then those
+/// first those that place blocks and experts, then those that make ops, then those that cut ops, then those
 /// that move ops.
 using AnyDecision =
-    std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
-                 PipelineSplit, RestoreActivation, RestoreBlock, ShardOptimizer, SliceAllReduce,
-                 OrderMicroBatches, PlaceWeightGradient, HoistTransfer, PlaceAllReduce,
-                 StreamAssignment>;
+    std::variant<PlaceBlocks, PlaceExperts, ReplicateExperts, CompressExchange, Exchange,
+                 PartitionRange, PipelineSplit, RestoreActivation, RestoreBlock, ShardOptimizer,
+                 SliceAllReduce, OrderMicroBatches, PlaceWeightGradient, HoistTransfer,
+                 PlaceAllReduce, StreamAssignment>;
 
 /// One alternative of AnyDecision. Copied, moved, destroyed and compared in schedule.cpp only, as
 /// OpKind is in op.cpp.

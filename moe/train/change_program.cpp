@@ -9,6 +9,7 @@
 
 #include "moe/program/shareable_state.h"
 #include "moe/rows/element_share.h"
+#include "moe/train/move_blocks.h"
 #include "moe/train/move_experts.h"
 
 namespace moe {
@@ -49,6 +50,10 @@ std::vector<std::byte> own_share(const Runner& runner, const Parameter& paramete
 void change_program(Runner& runner, Program next, const SharedStates& states, Communicator& world,
                     double time_limit_s) {
   move_experts(runner, next.homes, states, world, time_limit_s);
+  if (!have_same_stages(runner.whole(), next)) {
+    move_blocks(runner, std::move(next), states, world, time_limit_s);
+    return;
+  }
   if (share_alike(runner.whole(), next)) {
     runner.reschedule(std::move(next));
     return;

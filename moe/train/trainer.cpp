@@ -67,7 +67,8 @@ void load_batch(Runner& runner, const Model& model, const Groups& groups, int ra
   }
 }
 
-/// The routing of all stages; the first rank of each stage sends it.
+/// The routing of all stages, micro-batch after micro-batch in the order of layers; the first rank
+/// of each stage sends it.
 Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& world,
                           double time_limit_s) {
   if (groups.layout.pipeline == 1) return mine;
@@ -82,6 +83,9 @@ Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& worl
       whole.layers.push_back(std::move(layer));
     }
   }
+  std::ranges::stable_sort(whole.layers, {}, [](const LayerRouting& layer) {
+    return std::pair(layer.micro_batch, layer.layer);
+  });
   return whole;
 }
 

@@ -18,6 +18,7 @@
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/lplb/lplb.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/micro_batch_order/zero_bubble.h"
 #include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/mpmoe/mpmoe.h"
 #include "tuner/planners/mpmoe/performance_model.h"
@@ -220,12 +221,22 @@ const std::vector<Planner>& planners() {
        .description = "micro-batches through pipeline stages: all forward, then all backward",
        .plan = plan_gpipe,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = if_any<plan_gpipe>},
+       .candidates = gpipe_candidates,
+       .parameters = stages_json},
       {.name = "one_f_one_b",
        .description = "micro-batches through pipeline stages: one forward, one backward (1F1B)",
        .plan = plan_one_f_one_b,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = if_any<plan_one_f_one_b>},
+       .candidates = one_f_one_b_candidates,
+       .parameters = stages_json},
+      {.name = "zero_bubble",
+       .description = "micro-batches through pipeline stages: as 1F1B, with gradients of weights "
+                      "where a stage would wait",
+       .plan = plan_zero_bubble,
+       .paper_seconds = zero_bubble_paper_seconds,
+       .candidates = zero_bubble_candidates,
+       .parameters = zero_bubble_parameters,
+       .options = {kZeroBubbleMemory}},
       {.name = "two_batch",
        .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
                       "computes while rows of the other travel",

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
+#include "moe/passes/separate_weight_gradients.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
@@ -74,6 +78,79 @@ TEST(OrderMicroBatches, OneForwardOneBackwardNeedsTheMemoryOfItsDepthOnly) {
               static_cast<double>(peak(MicroBatchOrder::one_f_one_b, 4, 1)),
               0.05 * static_cast<double>(peak(MicroBatchOrder::one_f_one_b, 4, 1)));
   EXPECT_GT(peak(MicroBatchOrder::gpipe, 8, 1), 3 * peak(MicroBatchOrder::one_f_one_b, 8, 1));
+  // ZB-H1 has the memory of the first stage on all of them: the inputs of weight gradients that
+  // wait are kept.
+  const std::int64_t first = peak(MicroBatchOrder::one_f_one_b, 8, 0);
+  EXPECT_LE(peak(MicroBatchOrder::zero_bubble, 8, 0), first + first / 20);
+  EXPECT_GT(peak(MicroBatchOrder::zero_bubble, 8, 1), peak(MicroBatchOrder::one_f_one_b, 8, 1));
+}
+
+const OrderMicroBatches kZeroBubble{MicroBatchOrder::zero_bubble};
+
+TEST(OrderMicroBatches, ZeroBubblePutsWeightGradientsWhereAStageWouldWait) {
+  const Program before = iteration(2, 4), program = apply(before, kZeroBubble);
+  const std::vector<bool> apart = separate_weight_gradients(program);
+  std::string first, last;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (comes_once(op)) continue;
+    std::string& text = op.stage == 0 ? first : last;
+    const std::string pass = apart[i] ? "W" : op.phase == Phase::forward ? "F" : "B";
+    const std::string task = pass + std::to_string(op.micro_batch + 1) + " ";
+    if (!text.ends_with(task)) text += task;
+  }
+  EXPECT_EQ(first, "F1 F2 B1 W1 B2 F3 W2 F4 B3 W3 B4 W4 ");
+  EXPECT_EQ(last, "F1 B1 F2 B2 W1 W2 F3 B3 F4 B4 W3 W4 ");
+  // Every weight of a linear layer or of experts can wait, so hardly any gradient cannot.
+  for (const Op& op : program.ops) {
+    const auto i = static_cast<std::size_t>(&op - program.ops.data());
+    if (kind_name(op).find("weight_gradient") != std::string_view::npos &&
+        !std::holds_alternative<CombineWeightGradient>(op.kind)) {
+      EXPECT_TRUE(apart[i]) << op.name;
+    }
+  }
+}
+
+TEST(OrderMicroBatches, ZeroBubbleFollowsTheTimesThatAreStated) {
+  OrderMicroBatches slow_weights = kZeroBubble;
+  slow_weights.times = {{10, 10, 100}, {10, 10, 100}};
+  EXPECT_NE(to_text(apply(iteration(2, 4), slow_weights)),
+            to_text(apply(iteration(2, 4), kZeroBubble)));
+  slow_weights.times.pop_back();
+  try {
+    apply(iteration(2, 4), slow_weights);
+    FAIL();
+  } catch (const Refusal& error) {
+    EXPECT_THAT(error.what(), HasSubstr("times of 1 stages, but there are 2"));
+  }
+}
+
+TEST(OrderMicroBatches, GradientsOfAParameterThatSomeOpCannotPutOffAreAddedInOnePlace) {
+  // With a tied embedding on one stage two ops add to one gradient in every micro-batch.
+  Model model = all_moe_model(DType::f32, 2);
+  model.head = Head::tied;
+  model.micro_batches = 3;
+  model.global_batch = model.capacity_groups = 28 * model.micro_batches;
+  const Program program =
+      apply(build_iteration(model, make_groups(Layout{1, 1, 1, 1, 1}), 0), kZeroBubble);
+  std::map<TensorId, std::vector<std::pair<int, std::string>>> writers;
+  for (const Op& op : program.ops) {
+    if (comes_once(op)) continue;
+    for (const Use& use : op.writes) {
+      if (program.tensors[use.tensor].role != Role::gradient) continue;
+      writers[use.tensor].emplace_back(op.micro_batch, op.name.substr(0, op.name.find(" #")));
+    }
+  }
+  std::size_t most = 0;
+  for (const auto& [gradient, ops] : writers) {
+    const std::size_t each = ops.size() / 3;
+    most = std::max(most, each);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      EXPECT_EQ(ops[i].first, static_cast<int>(i / each)) << ops[i].second;
+      EXPECT_EQ(ops[i].second, ops[i % each].second);
+    }
+  }
+  EXPECT_EQ(most, 2u);
 }
 
 TEST(OrderMicroBatches, InterleavedPassesTakeTurnsAfterTheirExchanges) {
@@ -127,6 +204,11 @@ TEST(OrderMicroBatches, IsReadAndWrittenByName) {
   const Schedule schedule{"p", {OrderMicroBatches{MicroBatchOrder::gpipe}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_THAT(to_json(schedule), HasSubstr("\"order\": \"gpipe\""));
+  OrderMicroBatches with_all{MicroBatchOrder::zero_bubble, 8, {{10, 12, 9}, {11, 13, 8}}, 2};
+  const Schedule full{"p", {with_all}};
+  EXPECT_EQ(schedule_from_json(to_json(full)), full);
+  with_all.order = MicroBatchOrder::gpipe;  // which keeps as many micro-batches as there are
+  EXPECT_THROW(schedule_from_json(to_json(Schedule{"p", {with_all}})), InputError);
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
+/// A stage for every block: the stages in turn, with one block each or more.
+PlaceBlocks random_stages(std::mt19937& random, int blocks, int stages) {
+  const int rounds = 1 + static_cast<int>(random() % static_cast<unsigned>(blocks / stages));
+  std::vector<int> counts(static_cast<std::size_t>(rounds * stages), 1);
+  for (int more = blocks - rounds * stages; more > 0; --more) ++counts[random() % counts.size()];
+  PlaceBlocks placing;
+  for (std::size_t chunk = 0; chunk < counts.size(); ++chunk) {
+    placing.stages.insert(placing.stages.end(), static_cast<std::size_t>(counts[chunk]),
+                          static_cast<int>(chunk) % stages);
+  }
+  return placing;
+}
+
 /// Nodes that have as many ranks of an expert group as each other: blocks of ranks, or in turn.
 std::vector<int> random_nodes(std::mt19937& random, const Layout& layout) {
   const int nodes = random_divisor(random, layout.expert, {layout.expert});
@@ -64,6 +77,26 @@ Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Lay
     exchange.ranks_per_group = random_divisor(random, layout.expert, {layout.expert});
   }
   return exchange;
+}
+
+OrderMicroBatches random_order(std::mt19937& random, const Layout& layout) {
+  std::vector<MicroBatchOrder> orders{MicroBatchOrder::gpipe, MicroBatchOrder::one_f_one_b,
+                                      MicroBatchOrder::zero_bubble};
+  if (layout.pipeline == 1) orders.push_back(MicroBatchOrder::interleaved);
+  OrderMicroBatches ordering{orders[random() % orders.size()]};
+  if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  if (ordering.order == MicroBatchOrder::zero_bubble) {
+    ordering.in_flight = static_cast<int>(random() % 5);
+  }
+  if (random() % 2) {
+    ordering.pass_on_time = static_cast<std::int64_t>(random() % 3);
+    for (int stage = 0; stage < layout.pipeline; ++stage) {
+      const auto time = [&] { return static_cast<std::int64_t>(random() % 9); };
+      const std::int64_t forward = time(), backward = time();
+      ordering.times.push_back({forward, backward, time()});
+    }
+  }
+  return ordering;
 }
 
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
@@ -127,9 +160,14 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   if (model.head == Head::tied && layout.pipeline > 1 && random() % 2) {
     schedule.decisions.push_back(StreamAssignment{"reduce_tied", Stream::inter_node});
   }
-  if (model.micro_batches > 1 && random() % 3 != 0) {
-    schedule.decisions.push_back(
-        OrderMicroBatches{static_cast<MicroBatchOrder>(random() % (layout.pipeline > 1 ? 2 : 3))});
+  bool chunks = false;
+  if (layout.pipeline > 1 && random() % 2) {
+    const PlaceBlocks placing = random_stages(random, model.blocks, layout.pipeline);
+    chunks = chunks_of_blocks(placing.stages).back() + 1 > layout.pipeline;
+    schedule.decisions.push_back(placing);
+  }
+  if (!chunks && model.micro_batches > 1 && random() % 3 != 0) {
+    schedule.decisions.push_back(random_order(random, layout));
   }
   return schedule;
 }
@@ -272,6 +310,23 @@ void draw_homes_to_come(std::mt19937& random, Draw& draw) {
   draw.later = std::move(later);
 }
 
+/// A later schedule with other stages for the blocks, as far as that is legal.
+void draw_stages_to_come(std::mt19937& random, Draw& draw) {
+  if (draw.layout.pipeline == 1 || random() % 3 != 0) return;
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  Schedule later = draw.later ? *draw.later : draw.schedule;
+  std::erase_if(later.decisions, [](const Decision& decision) {
+    return std::holds_alternative<PlaceBlocks>(decision);
+  });
+  if (random() % 2) {
+    later.decisions.push_back(random_stages(random, draw.model.blocks, draw.layout.pipeline));
+  }
+  try {
+    draw.later = test::with_streams_of(program, std::move(later));
+  } catch (const Refusal&) {
+  }
+}
+
 /// A later schedule that shares the optimizer's states out where the first one does not, or the
 /// other way, as far as that is legal.
 void draw_sharding_to_come(std::mt19937& random, Draw& draw) {
@@ -319,6 +374,7 @@ Draw random_draw(std::mt19937& random) {
   draw_placements(random, draw);
   draw_homes_to_come(random, draw);
   draw_sharding_to_come(random, draw);
+  draw_stages_to_come(random, draw);
   return draw;
 }
 

@@ -109,8 +109,9 @@ std::vector<LayoutCase> layout_cases(int ranks) {
   };
   const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
     cases.push_back({name, layout, {sequential}});
-    for (const auto& [order, text] :
-         {std::pair{MicroBatchOrder::gpipe, "_gpipe"}, {MicroBatchOrder::one_f_one_b, "_1f1b"}}) {
+    for (const auto& [order, text] : {std::pair{MicroBatchOrder::gpipe, "_gpipe"},
+                                      {MicroBatchOrder::one_f_one_b, "_1f1b"},
+                                      {MicroBatchOrder::zero_bubble, "_zero_bubble"}}) {
       cases.push_back({name + text, layout, {with_order(sequential, order)}});
       cases.push_back({name + text + "_chunked", layout, {with_order(chunks, order)}});
     }

@@ -6,6 +6,7 @@ namespace tuner {
 namespace {
 
 Aspect about(const moe::CompressExchange&) { return Aspect::wire_format; }
+Aspect about(const moe::PlaceBlocks&) { return Aspect::micro_batches; }
 Aspect about(const moe::PlaceExperts&) { return Aspect::placement; }
 Aspect about(const moe::ReplicateExperts&) { return Aspect::placement; }
 Aspect about(const moe::HoistTransfer&) { return Aspect::placement; }

@@ -21,7 +21,7 @@ enum class Aspect : std::uint8_t {
   streams,           ///< the streams of exchanges
   gradients,         ///< the slices, places and stream of gradients' all-reduces
   weight_gradients,  ///< when weight gradients are computed
-  micro_batches,     ///< the order of micro-batches
+  micro_batches,     ///< the order of micro-batches, and the blocks of stages
 };
 inline constexpr auto kAspectNames =
     std::to_array<std::string_view>({"wire_format", "placement", "routes", "cuts", "memory",

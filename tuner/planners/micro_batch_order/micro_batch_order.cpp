@@ -1,33 +1,97 @@
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "tuner/planners/micro_batch_order/stage_cuts.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
 
-moe::Schedule through_stages(const Situation& situation, std::string planner,
-                             moe::MicroBatchOrder order) {
-  moe::Schedule schedule{std::move(planner), {}};
-  if (situation.program.micro_batches < 2) return schedule;
-  schedule.decisions.push_back(moe::OrderMicroBatches{order});
-  if (situation.program.stages > 1) {
+/// The order, with blocks in stages as they are or as `placing` says.
+Candidate through_stages(const moe::Program& program, std::string planner,
+                         moe::MicroBatchOrder order, const moe::PlaceBlocks& placing) {
+  moe::Schedule schedule{std::move(planner), {moe::OrderMicroBatches{order}}};
+  if (program.stages > 1) {
     schedule.decisions.push_back(moe::StreamAssignment{"pass_on", moe::Stream::inter_node});
   }
-  return schedule;
+  if (program.stages > 1 && placing.stages != moe::stages_of_blocks(program)) {
+    schedule.decisions.push_back(placing);
+  }
+  std::string parameters = stages_json(schedule);
+  return {std::move(schedule), std::move(parameters)};
+}
+
+/// Candidates with pieces of equal numbers of blocks, where they divide, and of times that are as
+/// equal as they can be.
+std::vector<Candidate> with_cuts(const Situation& situation, const std::string& planner,
+                                 moe::MicroBatchOrder order, int pieces,
+                                 const BlockSeconds& seconds) {
+  const moe::Program& program = situation.program;
+  const int blocks = static_cast<int>(seconds.blocks.size());
+  std::vector<std::vector<int>> cuts{cuts_by_time(seconds, pieces)};
+  const std::vector<int> equal = equal_cuts(blocks, pieces);
+  if (equal != cuts.front() && (pieces == program.stages || blocks % pieces == 0)) {
+    cuts.insert(cuts.begin(), equal);
+  }
+  std::vector<Candidate> candidates;
+  for (const std::vector<int>& one : cuts) {
+    candidates.push_back(
+        through_stages(program, planner, order, pieces_in_turn(one, program.stages)));
+  }
+  return candidates;
+}
+
+std::vector<Candidate> order_candidates(const Situation& situation, const std::string& planner,
+                                        moe::MicroBatchOrder order) {
+  const moe::Program& program = situation.program;
+  if (program.micro_batches < 2) return {};
+  if (program.stages < 2) return {through_stages(program, planner, order, {})};
+  return with_cuts(situation, planner, order, program.stages, block_seconds(situation));
+}
+
+/// The fastest of them; nothing decided where there are none.
+moe::Schedule fastest_of(const Situation& situation, std::string planner,
+                         std::vector<Candidate> candidates) {
+  if (candidates.empty()) return {std::move(planner), {}};
+  return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
 }  // namespace
 
-moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions&) {
-  return through_stages(situation, "gpipe", moe::MicroBatchOrder::gpipe);
+std::vector<Candidate> gpipe_candidates(const Situation& situation, const PlannerOptions&) {
+  return order_candidates(situation, "gpipe", moe::MicroBatchOrder::gpipe);
 }
 
-moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&) {
-  return through_stages(situation, "one_f_one_b", moe::MicroBatchOrder::one_f_one_b);
+std::vector<Candidate> one_f_one_b_candidates(const Situation& situation, const PlannerOptions&) {
+  return order_candidates(situation, "one_f_one_b", moe::MicroBatchOrder::one_f_one_b);
+}
+
+moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions& options) {
+  return fastest_of(situation, "gpipe", gpipe_candidates(situation, options));
+}
+
+moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions& options) {
+  return fastest_of(situation, "one_f_one_b", one_f_one_b_candidates(situation, options));
+}
+
+std::string stages_json(const moe::Schedule& schedule) {
+  const auto placed = moe::decisions_of<moe::PlaceBlocks>(schedule);
+  if (placed.empty()) return "{}";
+  std::vector<int> counts;
+  const std::vector<int> chunks = moe::chunks_of_blocks(placed.front().stages);
+  for (const int chunk : chunks) {
+    counts.resize(static_cast<std::size_t>(chunk) + 1);
+    ++counts.back();
+  }
+  return fmt::format(R"({{"blocks_of_chunks": "{}"}})", fmt::join(counts, "+"));
 }
 
 moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions&) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "moe/passes/schedule.h"
@@ -11,8 +12,15 @@ namespace tuner {
 
 /// Sends micro-batches through the stages of a pipeline: all forward then all backward (GPipe), or
 /// one forward and one backward in turn (1F1B). Rows that stages pass on travel beside computation.
+/// Stages have equal numbers of blocks or, where they differ (dense blocks, the head), such that the
+/// fullest one takes the least time (stage_cuts.h), whichever is faster by simulation.
 moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions& options);
 moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions& options);
+std::vector<Candidate> gpipe_candidates(const Situation& situation, const PlannerOptions& options);
+std::vector<Candidate> one_f_one_b_candidates(const Situation& situation,
+                                              const PlannerOptions& options);
+/// The blocks of every chunk where a schedule places blocks: {"blocks_of_chunks": "3+2+2+1"}.
+std::string stages_json(const moe::Schedule& schedule);
 /// Two micro-batches at a time: the backward pass of one beside the forward pass of the next, with
 /// exchanges on a stream of their own. One computes while rows of the other travel.
 /// [Megatron-Core's batch-level overlap of mixture-of-experts; DeepSeek's DualPipe, on one stage]

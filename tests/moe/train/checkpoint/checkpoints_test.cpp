@@ -174,12 +174,13 @@ TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
   std::vector<Model> all = models();
   all.front().head = Head::tied;  // of which two stages have a table each
   for (Model model : all) {
-    model.blocks = 2;
+    model.blocks = 4;
     model.moe_every = 1;
     const Place place(model);
     const std::vector<double> expected = last_two(train_at(place, {model}).losses);
     const Training one{model}, spread{model, {1, 4, 1}}, shared{model, {1, 2, 2, 2}},
         copied{model, {2, 2, 1, 2}}, staged{model, {1, 2, 1, 1, 2}},
+        in_turn{model, {1, 2, 1, 1, 2}, {"stages in turn", {PlaceBlocks{{0, 1, 0, 1}}}}},
         chunks{model, {1, 2, 1}, chunked(model, 3, 2)};
     const auto expect_near = [&](const Training& first, const Training& second) {
       const std::vector<double> losses = resumed(model, first, second);
@@ -188,11 +189,13 @@ TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
             << model.gate << ": " << to_text(first.layout) << " to " << to_text(second.layout);
       }
     };
-    for (const Training& other : {spread, shared, copied, staged, chunks}) {
+    for (const Training& other : {spread, shared, copied, staged, in_turn, chunks}) {
       expect_near(one, other);
       expect_near(other, one);
     }
     expect_near(staged, shared);
+    expect_near(staged, in_turn);
+    expect_near(in_turn, copied);
   }
 }
 

@@ -1,0 +1,220 @@
+#include "moe/passes/stage_orders.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+namespace moe {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+StageOrders orders_ahead(int stages, int micro_batches, const auto& ahead) {
+  StageOrders orders;
+  for (int stage = 0; stage < stages; ++stage) {
+    std::vector<StageTask>& tasks = orders.emplace_back();
+    int forward = 0;
+    while (forward < std::min(ahead(stage), micro_batches)) {
+      tasks.push_back({Pass::forward, forward++});
+    }
+    for (int backward = 0; backward < micro_batches; ++backward) {
+      tasks.push_back({Pass::backward, backward});
+      if (forward < micro_batches) tasks.push_back({Pass::forward, forward++});
+    }
+  }
+  return orders;
+}
+
+std::int64_t time_of(const PassTimes& times, Pass pass, bool backward_is_whole) {
+  switch (pass) {
+    case Pass::forward:
+      return times.forward;
+    case Pass::backward:
+      return times.backward + (backward_is_whole ? times.weight_gradient : 0);
+    case Pass::weight_gradient:
+      return times.weight_gradient;
+  }
+  throw std::logic_error("time_of: no such pass");
+}
+
+/// The stages at a moment: what each has done, and when it did it.
+class Clocks {
+ public:
+  Clocks(int stages, int micro_batches, const PipelineTimes& times, bool backward_is_whole)
+      : times_(times),
+        stages_(stages),
+        micro_batches_(micro_batches),
+        backward_is_whole_(backward_is_whole),
+        idle_from_(static_cast<std::size_t>(stages), 0),
+        done_(static_cast<std::size_t>(stages)),
+        ends_(static_cast<std::size_t>(stages * micro_batches * 3), kNever) {}
+
+  std::int64_t idle_from(int stage) const { return idle_from_[index(stage)]; }
+  int done(int stage, Pass pass) const { return done_[index(stage)][static_cast<int>(pass)]; }
+  std::int64_t time(int stage, Pass pass) const {
+    return time_of(times_.stages[index(stage)], pass, backward_is_whole_);
+  }
+
+  /// When the stage could begin the task; kNever where nobody knows yet.
+  std::int64_t begin(int stage, StageTask task) const {
+    std::int64_t came = 0;
+    const int from = stage + (task.pass == Pass::forward ? -1 : 1);
+    if (task.pass == Pass::weight_gradient) {
+      came = ends_[place(stage, {Pass::backward, task.micro_batch})];
+    } else if (from >= 0 && from < stages_) {
+      came = ends_[place(from, task)];
+      if (came != kNever) came += times_.pass_on;
+    } else if (task.pass == Pass::backward) {
+      came = ends_[place(stage, {Pass::forward, task.micro_batch})];
+    }
+    return came == kNever ? kNever : std::max(came, idle_from(stage));
+  }
+
+  TimedTask run(int stage, StageTask task) {
+    TimedTask timed{stage, task, begin(stage, task), 0};
+    timed.end = timed.begin + time(stage, task.pass);
+    idle_from_[index(stage)] = ends_[place(stage, task)] = timed.end;
+    ++done_[index(stage)][static_cast<int>(task.pass)];
+    return timed;
+  }
+
+ private:
+  static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
+  std::size_t place(int stage, StageTask task) const {
+    return static_cast<std::size_t>((stage * micro_batches_ + task.micro_batch) * 3 +
+                                    static_cast<int>(task.pass));
+  }
+
+  const PipelineTimes& times_;
+  int stages_, micro_batches_;
+  bool backward_is_whole_;
+  std::vector<std::int64_t> idle_from_;
+  std::vector<std::array<int, 3>> done_;
+  std::vector<std::int64_t> ends_;
+};
+
+/// The stage that can begin its next task first (of several the first), and that task.
+struct Next {
+  std::int64_t begin = kNever;
+  int stage = 0;
+  StageTask task;
+  void offer(const Next& other) {
+    if (other.begin < begin) *this = other;
+  }
+};
+
+/// A way to choose among the tasks of a stage.
+struct ZeroBubbleWay {
+  bool backward_first, fills_any_wait, far_ahead;
+};
+
+/// What a stage does next, as far as it knows.
+Next next_of_stage(const Clocks& clocks, int stage, int stages, int micro_batches,
+                   int most_in_flight, const ZeroBubbleWay& way) {
+  const int forward = clocks.done(stage, Pass::forward),
+            backward = clocks.done(stage, Pass::backward),
+            weights = clocks.done(stage, Pass::weight_gradient);
+  const int ahead = way.far_ahead ? 2 * (stages - stage) - 1 : stages - stage;
+  Next next;
+  const auto offer = [&](Pass pass, int micro_batch) {
+    const StageTask task{pass, micro_batch};
+    next.offer({clocks.begin(stage, task), stage, task});
+  };
+  const auto offer_backward = [&] {
+    if (backward < forward) offer(Pass::backward, backward);
+  };
+  if (way.backward_first) offer_backward();
+  if (forward < micro_batches && forward - weights < most_in_flight &&
+      (backward > 0 || forward < ahead)) {
+    offer(Pass::forward, forward);
+  }
+  if (!way.backward_first) offer_backward();
+  const std::int64_t now = clocks.idle_from(stage);
+  if (weights < backward && next.begin > now &&
+      (way.fills_any_wait || next.begin == kNever ||
+       now + clocks.time(stage, Pass::weight_gradient) <= next.begin)) {
+    next = {now, stage, {Pass::weight_gradient, weights}};
+  }
+  return next;
+}
+
+struct TriedOrders {
+  StageOrders orders;
+  std::int64_t end = 0, longest_idle = 0;
+};
+
+TriedOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
+                               int most_in_flight, const ZeroBubbleWay& way) {
+  Clocks clocks(stages, micro_batches, times, false);
+  TriedOrders tried{StageOrders(static_cast<std::size_t>(stages))};
+  std::vector<std::int64_t> idle(static_cast<std::size_t>(stages), 0);
+  for (int left = stages * micro_batches * 3; left > 0; --left) {
+    Next next;
+    for (int stage = 0; stage < stages; ++stage) {
+      next.offer(next_of_stage(clocks, stage, stages, micro_batches, most_in_flight, way));
+    }
+    if (next.begin == kNever) throw std::logic_error("zero_bubble_orders: all stages wait");
+    const auto s = static_cast<std::size_t>(next.stage);
+    if (!tried.orders[s].empty()) idle[s] += next.begin - clocks.idle_from(next.stage);
+    tried.end = std::max(tried.end, clocks.run(next.stage, next.task).end);
+    tried.orders[s].push_back(next.task);
+  }
+  tried.longest_idle = std::ranges::max(idle);
+  return tried;
+}
+
+}  // namespace
+
+StageOrders gpipe_orders(int stages, int micro_batches) {
+  return orders_ahead(stages, micro_batches, [&](int) { return micro_batches; });
+}
+
+StageOrders one_f_one_b_orders(int stages, int micro_batches) {
+  return orders_ahead(stages, micro_batches, [&](int stage) { return stages - stage; });
+}
+
+StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
+                               int most_in_flight) {
+  std::optional<TriedOrders> best;
+  for (int way = 0; way < 8; ++way) {
+    TriedOrders tried = zero_bubble_orders(stages, micro_batches, times, most_in_flight,
+                                           {(way & 4) == 0, (way & 2) == 0, (way & 1) == 0});
+    const auto rank = [](const TriedOrders& one) { return std::tie(one.end, one.longest_idle); };
+    if (!best || rank(tried) < rank(*best)) best = std::move(tried);
+  }
+  return std::move(best->orders);
+}
+
+std::vector<TimedTask> in_time(const StageOrders& orders, const PipelineTimes& times) {
+  std::size_t total = 0;
+  int micro_batches = 0;
+  bool backward_is_whole = true;
+  for (const auto& tasks : orders) {
+    total += tasks.size();
+    for (const StageTask& task : tasks) {
+      micro_batches = std::max(micro_batches, task.micro_batch + 1);
+      if (task.pass == Pass::weight_gradient) backward_is_whole = false;
+    }
+  }
+  Clocks clocks(static_cast<int>(orders.size()), micro_batches, times, backward_is_whole);
+  std::vector<std::size_t> next_task(orders.size(), 0);
+  std::vector<TimedTask> result;
+  while (result.size() < total) {
+    Next next;
+    for (std::size_t s = 0; s < orders.size(); ++s) {
+      if (next_task[s] == orders[s].size()) continue;
+      const StageTask task = orders[s][next_task[s]];
+      const int stage = static_cast<int>(s);
+      next.offer({clocks.begin(stage, task), stage, task});
+    }
+    if (next.begin == kNever) throw std::logic_error("in_time: stages wait for each other");
+    ++next_task[static_cast<std::size_t>(next.stage)];
+    result.push_back(clocks.run(next.stage, next.task));
+  }
+  return result;
+}
+
+}  // namespace moe

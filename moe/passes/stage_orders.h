@@ -1,0 +1,72 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// In which order the stages of a pipeline work on micro-batches, apart from any Program. An order
+/// is a list of tasks for every stage. Later orders are further functions that make one.
+namespace moe {
+
+/// What a stage does with one micro-batch.
+enum class Pass : std::uint8_t {
+  forward,
+  backward,         ///< gradients of inputs, and of weights where these have no pass of their own
+  weight_gradient,  ///< gradients of weights
+};
+
+struct StageTask {
+  Pass pass = Pass::forward;
+  int micro_batch = 0;
+  friend auto operator<=>(const StageTask&, const StageTask&) = default;
+};
+
+/// [stage]: its tasks, in its order.
+using StageOrders = std::vector<std::vector<StageTask>>;
+
+/// How long a stage takes for each pass of one micro-batch, in any unit.
+struct PassTimes {
+  std::int64_t forward = 1, backward = 1, weight_gradient = 1;
+  friend auto operator<=>(const PassTimes&, const PassTimes&) = default;
+};
+
+/// [stage]: its times. `pass_on`: how long rows take from a stage to the next.
+struct PipelineTimes {
+  std::vector<PassTimes> stages;
+  std::int64_t pass_on = 0;
+};
+
+/// All forward passes, then all backward passes.  [GPipe, 2.3]
+StageOrders gpipe_orders(int stages, int micro_batches);
+
+/// Stage s of p runs p - s forward passes, then one backward and one forward pass in turn.
+/// [PipeDream-Flush, also called 1F1B]
+StageOrders one_f_one_b_orders(int stages, int micro_batches);
+
+/// Gradients of weights are a pass of their own, which fills the time in which a stage would wait.
+/// A stage keeps the activations of at most `most_in_flight` micro-batches at a time, from a forward
+/// pass to the weight gradients of the same micro-batch. Clocks of all stages run; the stage that
+/// can begin first begins. It takes the pass whose rows came first, and weight gradients where it
+/// would wait. Eight ways are tried, and the one that ends first is the order: of two passes that
+/// can begin at once the backward or the forward one; weight gradients as soon as the stage waits,
+/// or only where they end before the rows come; p - s or 2 (p - s) - 1 forward passes before the
+/// first backward pass of stage s. Of those that end first the one whose stages are idle the
+/// shortest time is taken.  [Zero bubble (arXiv 2401.10241) 3: the same choices, reconstructed as a
+/// simulation of clocks]
+StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
+                               int most_in_flight);
+
+/// A task of a stage, and when it begins and ends.
+struct TimedTask {
+  int stage = 0;
+  StageTask task;
+  std::int64_t begin = 0, end = 0;
+};
+
+/// All tasks, in the order in which they would begin. A backward pass without a pass for the
+/// gradients of weights takes the time of both. Throws std::logic_error where stages wait for each
+/// other.
+std::vector<TimedTask> in_time(const StageOrders& orders, const PipelineTimes& times);
+
+}  // namespace moe

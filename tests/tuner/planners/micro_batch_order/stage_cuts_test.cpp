@@ -1,0 +1,135 @@
+#include "tuner/planners/micro_batch_order/stage_cuts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+#include "moe/model/iteration.h"
+#include "tests/tuner/planners/even_situation.h"
+#include "tests/tuner/planners/planned.h"
+#include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner::stage_cuts_test {
+namespace {
+
+using namespace test;
+using ::testing::ElementsAre;
+
+double fullest(const BlockSeconds& seconds, const std::vector<int>& blocks) {
+  double most = 0;
+  std::size_t block = 0;
+  for (std::size_t piece = 0; piece < blocks.size(); ++piece) {
+    double all = piece == 0 ? seconds.first : 0;
+    for (int i = 0; i < blocks[piece]; ++i) all += seconds.blocks[block++];
+    if (piece + 1 == blocks.size()) all += seconds.last;
+    most = std::max(most, all);
+  }
+  return most;
+}
+
+TEST(StageCuts, GiveStagesWithTheHeadOrSlowBlocksFewerBlocks) {
+  EXPECT_THAT(cuts_by_time({{1, 1, 1, 1, 1, 1, 1, 1}, 0, 0}, 4), ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(cuts_by_time({{1, 1, 1, 1, 1, 1, 1, 1}, 0, 3}, 3), ElementsAre(4, 3, 1));
+  EXPECT_THAT(cuts_by_time({{3, 3, 1, 1, 1, 1, 1, 1}, 0, 0}, 3), ElementsAre(1, 3, 4));
+}
+
+TEST(StageCuts, MakeTheFullestPieceAsShortAsAnyCutDoes) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto time = [&] { return static_cast<double>(random() % 20); };
+    BlockSeconds seconds;
+    for (std::size_t block = 3 + random() % 6; block > 0; --block) seconds.blocks.push_back(time());
+    seconds.first = time();
+    seconds.last = time();
+    const int blocks = static_cast<int>(seconds.blocks.size());
+    const int pieces = 1 + static_cast<int>(random() % static_cast<unsigned>(blocks));
+    const std::vector<int> cuts = cuts_by_time(seconds, pieces);
+    int all = 0;
+    for (const int one : cuts) {
+      EXPECT_GE(one, 1);
+      all += one;
+    }
+    EXPECT_EQ(all, blocks);
+    double least = 1e9;
+    std::vector<int> tried;
+    const std::function<void(int)> try_all = [&](int left) {
+      if (static_cast<int>(tried.size()) + 1 == pieces) {
+        tried.push_back(left);
+        least = std::min(least, fullest(seconds, tried));
+        tried.pop_back();
+        return;
+      }
+      const int others = pieces - static_cast<int>(tried.size()) - 1;
+      for (int here = 1; here <= left - others; ++here) {
+        tried.push_back(here);
+        try_all(left - here);
+        tried.pop_back();
+      }
+    };
+    try_all(blocks);
+    EXPECT_DOUBLE_EQ(fullest(seconds, cuts), least);
+  }
+}
+
+TEST(StageCuts, EqualCutsAreTheStagesWithoutADecision) {
+  for (int blocks = 1; blocks < 12; ++blocks) {
+    for (int stages = 1; stages <= blocks; ++stages) {
+      std::vector<int> expected;
+      for (int block = 0; block < blocks; ++block) {
+        expected.push_back(moe::stage_of_block(block, blocks, stages));
+      }
+      EXPECT_EQ(pieces_in_turn(equal_cuts(blocks, stages), stages).stages, expected);
+    }
+  }
+}
+
+/// Two dense blocks before six with experts, and a head as long as several blocks.
+struct UnevenPipeline {
+  moe::Model model = [] {
+    moe::Model one = two_moe_layers();
+    one.blocks = 8;
+    one.dense_blocks = 2;
+    one.d_hidden = 512;
+    one.vocabulary = 16384;
+    one.global_batch = one.micro_batches = 8;
+    return one;
+  }();
+  Cluster cluster = small_cluster();
+  CostModel costs;
+  moe::Groups groups;
+  moe::Program program;
+  moe::Routing routing;
+  Situation situation{program, groups, routing, costs, cluster};
+
+  UnevenPipeline() {
+    cluster.nodes = 4;
+    cluster.inter_node = {1e10, 1e-6};
+    for (const char* unit : {"gemm", "memory"}) costs.fits[unit].beta_s_per_unit = 1e-10;
+    groups = groups_of(cluster, moe::Layout{1, 1, 1, 1, 4});
+    program = moe::build_iteration(model, groups, 0);
+    routing = make_routing("uniform", program, groups, 1);
+  }
+};
+
+TEST(StageCuts, ShortenAnIterationWhereBlocksAndTheHeadDiffer) {
+  const UnevenPipeline uneven;
+  const Situation& situation = uneven.situation;
+  const auto candidates = one_f_one_b_candidates(situation, {});
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_TRUE(moe::decisions_of<moe::PlaceBlocks>(candidates[0].schedule).empty());
+  ASSERT_EQ(moe::decisions_of<moe::PlaceBlocks>(candidates[1].schedule).size(), 1u);
+  const double equal = simulated_s(situation, candidates[0].schedule),
+               by_time = simulated_s(situation, candidates[1].schedule);
+  EXPECT_LT(by_time, 0.9 * equal);
+  EXPECT_EQ(plan_one_f_one_b(situation, {}), candidates[1].schedule);
+  RecordProperty("equal_over_by_time", std::to_string(equal / by_time));
+  std::printf("iteration with equal stages %.6g s, cut by time %.6g s (%s): %.3f\n", equal, by_time,
+              candidates[1].parameters_json.c_str(), equal / by_time);
+}
+
+}  // namespace
+}  // namespace tuner::stage_cuts_test

@@ -1,0 +1,106 @@
+#include "tuner/planners/micro_batch_order/stage_cuts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
+
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+/// [piece]: the number of its blocks, such that the cost of all pieces, put together by `join`, is
+/// least. cost(begin, end) is that of a piece of blocks [begin, end), infinite where it may not be.
+std::vector<int> best_cuts(std::size_t blocks, std::size_t pieces,
+                           const std::function<double(std::size_t, std::size_t)>& cost,
+                           const std::function<double(double, double)>& join) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  // [pieces so far][blocks in them]
+  std::vector<std::vector<double>> least(pieces + 1, std::vector<double>(blocks + 1, kNever));
+  std::vector<std::vector<std::size_t>> begin(pieces + 1, std::vector<std::size_t>(blocks + 1, 0));
+  least[0][0] = 0;
+  for (std::size_t piece = 1; piece <= pieces; ++piece) {
+    for (std::size_t end = piece; end <= blocks; ++end) {
+      // The last piece from short to long, so that of equal cuts the first pieces are longer.
+      for (std::size_t from = end; from-- > piece - 1;) {
+        const double all = join(least[piece - 1][from], cost(from, end));
+        if (all >= least[piece][end]) continue;
+        least[piece][end] = all;
+        begin[piece][end] = from;
+      }
+    }
+  }
+  std::vector<int> counts(pieces);
+  for (std::size_t piece = pieces, end = blocks; piece > 0; end = begin[piece--][end]) {
+    counts[piece - 1] = static_cast<int>(end - begin[piece][end]);
+  }
+  return counts;
+}
+
+}  // namespace
+
+BlockSeconds block_seconds(const Situation& situation) {
+  const auto [program, seconds] = timed(situation, {});
+  BlockSeconds result;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (moe::comes_once(op) || std::holds_alternative<moe::PassOn>(op.kind)) continue;
+    if (op.layer < 0) {
+      (op.stage == 0 ? result.first : result.last) += seconds[i];
+      continue;
+    }
+    const auto block = static_cast<std::size_t>(op.layer);
+    if (block >= result.blocks.size()) result.blocks.resize(block + 1);
+    result.blocks[block] += seconds[i];
+  }
+  return result;
+}
+
+std::vector<int> cuts_by_time(const BlockSeconds& seconds, int pieces) {
+  const std::size_t blocks = seconds.blocks.size();
+  std::vector<double> before(blocks + 1, seconds.first);  // of the blocks before, and the first
+  for (std::size_t block = 0; block < blocks; ++block) {
+    before[block + 1] = before[block] + seconds.blocks[block];
+  }
+  const auto time = [&](std::size_t begin, std::size_t end) {
+    return before[end] - (begin == 0 ? 0 : before[begin]) + (end == blocks ? seconds.last : 0);
+  };
+  const auto count = static_cast<std::size_t>(pieces);
+  const std::vector<int> fullest =
+      best_cuts(blocks, count, time, [](double a, double b) { return std::max(a, b); });
+  double limit = 0;
+  std::size_t begin = 0;
+  for (const int of_piece : fullest) {
+    const std::size_t end = begin + static_cast<std::size_t>(of_piece);
+    limit = std::max(limit, time(begin, end));
+    begin = end;
+  }
+  constexpr double kRounding = 1e-9;
+  return best_cuts(
+      blocks, count,
+      [&](std::size_t from, std::size_t end) {
+        const double all = time(from, end);
+        return all > limit * (1 + kRounding) ? std::numeric_limits<double>::infinity() : all * all;
+      },
+      std::plus<double>());
+}
+
+std::vector<int> equal_cuts(int blocks, int pieces) {
+  std::vector<int> counts(static_cast<std::size_t>(pieces));
+  for (int block = 0; block < blocks; ++block) {
+    ++counts[static_cast<std::size_t>(std::int64_t{block} * pieces / blocks)];
+  }
+  return counts;
+}
+
+moe::PlaceBlocks pieces_in_turn(const std::vector<int>& blocks_of_pieces, int stages) {
+  moe::PlaceBlocks placing;
+  for (std::size_t piece = 0; piece < blocks_of_pieces.size(); ++piece) {
+    placing.stages.insert(placing.stages.end(), static_cast<std::size_t>(blocks_of_pieces[piece]),
+                          static_cast<int>(piece) % stages);
+  }
+  return placing;
+}
+
+}  // namespace tuner

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/passes/schedule.h"
+#include "tuner/planners/situation/planner.h"
+
+/// Zero bubble (arXiv 2401.10241): gradients of weights fill the time in which a stage would wait.
+/// The order itself is moe::zero_bubble_orders. The last stage keeps the gradients of logits too until
+/// the weight gradients of their micro-batch are computed.
+namespace tuner {
+
+inline constexpr PlannerOption kZeroBubbleMemory{
+    "h", 1, 2, "1 (ZB-H1): the memory of 1F1B; 2 (ZB-H2): twice its activations [both are tried]"};
+
+/// Orders for the memory of 1F1B and for twice its activations, each for passes that all take as
+/// long and for the times of the cost model, which the schedule then states. None where there is
+/// one micro-batch or one stage.
+std::vector<Candidate> zero_bubble_candidates(const Situation& situation,
+                                              const PlannerOptions& options);
+
+/// The fastest of these by simulation that fit the memory of a rank; of all where none fits. The
+/// empty schedule where there are none.
+moe::Schedule plan_zero_bubble(const Situation& situation, const PlannerOptions& options);
+
+/// {"h": 1, "times": "equal"}; "{}" for a schedule without such an order.
+std::string zero_bubble_parameters(const moe::Schedule& schedule);
+
+/// With p stages and m micro-batches, F, B and W the times of the passes of the fullest stage, and u
+/// that for updates and all-reduces:
+///     m (F + B + W) + (p - 1) max(F, F + B - h W) + u.
+/// [2401.10241, Table 1: (p - 1) (F + B - h W) of ZB-Hh. Ours: one iteration begins on the last
+/// stage when the first micro-batch comes, at (p - 1) F]
+double zero_bubble_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
+
+}  // namespace tuner
