@@ -9,14 +9,15 @@ template <class Kind>
 std::vector<std::int64_t> moved_bytes(const Kind& kind, const OpSizes& s) {
   const int members = group_size(s.groups, kind.group);
   const int self = index_in_group(s.groups, kind.group, s.rank);
+  const ExpertSlots slots = kind.slots(members, s.binding, s.routed_layer);
   std::int64_t block_bytes = 0;  // of all tensors together
   for (std::size_t i = 0; i < s.writes.size(); ++i) {
     const Tensor& tensor = s.tensor(s.in(i));
-    const std::int64_t rows = kind.block_rows(tensor.rows, members);
+    const std::int64_t rows = kind.block_rows(tensor.rows, slots);
     block_bytes += elements_of(rows, tensor.columns, 0, kind.share).count * bytes_of(tensor.dtype);
   }
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(members));
-  for (const ExpertMove& move : kind.moves(members)) {
+  for (const ExpertMove& move : kind.moves(slots)) {
     if (move.from == self) bytes[move.to] += block_bytes;
   }
   return bytes;
@@ -38,8 +39,10 @@ std::vector<std::int64_t> ReturnGradients::bytes_to_peers(const OpSizes& s) cons
 /// they are added.
 Work AddReturned::work(const OpSizes& s) const {
   const int members = s.groups.layout.expert;
-  const auto returned = static_cast<std::int64_t>(
-      blocks(members, index_in_group(s.groups, GroupKind::expert, s.rank)).size());
+  const auto returned =
+      static_cast<std::int64_t>(blocks(slots(members, s.binding, s.routed_layer),
+                                       index_in_group(s.groups, GroupKind::expert, s.rank))
+                                    .size());
   Work work;
   for (const Use& use : s.writes) {
     const std::int64_t block_bytes = s.bytes(use) / local_experts;

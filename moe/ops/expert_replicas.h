@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "moe/rows/binding.h"
 #include "moe/rows/expert_moves.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/op_facts.h"
@@ -16,7 +17,12 @@ struct PlacedExperts {
   ExpertPlacement placement;
   int local_experts = 1;  ///< D
   int experts = 1;        ///< of all members
-  ExpertSlots slots(int members) const { return expert_slots(placement, experts, members); }
+  /// Replicas that are chosen after the gate are those of the routed layer `at`. Throws
+  /// std::out_of_range where its routing is not known.
+  ExpertSlots slots(int members, const Binding& binding, const RoutedLayer& at) const {
+    return is_late(placement) ? binding.layouts.at(at).slots
+                              : expert_slots(placement, experts, members);
+  }
   bool on_rings() const { return placement.route == ExpertRoute::ring; }
 };
 
@@ -29,9 +35,11 @@ struct SendExperts : PlacedExperts {
                                                  Operands::any_number(Cut::whole));
   static constexpr GroupKind group = GroupKind::expert;
   Slice share{};
-  std::vector<ExpertMove> moves(int members) const { return moves_to_replicas(slots(members)); }
+  std::vector<ExpertMove> moves(const ExpertSlots& slots) const { return moves_to_replicas(slots); }
   /// The rows of an expert, in a tensor of `rows` rows that the op reads.
-  std::int64_t block_rows(std::int64_t rows, int) const { return rows / local_experts; }
+  std::int64_t block_rows(std::int64_t rows, const ExpertSlots&) const {
+    return rows / local_experts;
+  }
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
@@ -46,9 +54,9 @@ struct ReturnGradients : PlacedExperts {
                     Operands::any_number(wide(Cut::whole)));
   static constexpr GroupKind group = GroupKind::expert;
   Slice share{};
-  std::vector<ExpertMove> moves(int members) const { return moves_home(slots(members)); }
-  std::int64_t block_rows(std::int64_t rows, int members) const {
-    return rows / slots(members).replica_slots;
+  std::vector<ExpertMove> moves(const ExpertSlots& slots) const { return moves_home(slots); }
+  std::int64_t block_rows(std::int64_t rows, const ExpertSlots& slots) const {
+    return rows / slots.replica_slots;
   }
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
@@ -61,8 +69,8 @@ struct AddReturned : PlacedExperts {
       kernel_op("add_returned", CostUnit::bytes, Operands::any_number(wide(Cut::whole)),
                 Operands::any_number(wide(Cut::whole)));
   /// [returned block]: the slot of the expert of this member whose gradient it is.
-  std::vector<int> blocks(int members, int member) const {
-    return returned_to(slots(members), member);
+  std::vector<int> blocks(const ExpertSlots& slots, int member) const {
+    return returned_to(slots, member);
   }
   Work work(const OpSizes& sizes) const;
 };

@@ -37,6 +37,10 @@ std::size_t find_transfer(const Program& program, const HoistTransfer& hoisting)
                             ? std::holds_alternative<SendExperts>(op.kind)
                             : std::holds_alternative<ReturnGradients>(op.kind);
     if (!wanted || op.layer != hoisting.layer) continue;
+    if (depends_on_counts(op)) {
+      refuse_hoisting(hoisting, "its replicas are chosen after the gate (after_gate)",
+                      "expected replicate_experts with replicas", op.name);
+    }
     if (op.chunk.count > 1) {
       refuse_hoisting(hoisting, "it is cut already", "expected one decision for each transfer",
                       op.name);
@@ -56,9 +60,10 @@ std::int64_t most_block_rows(const Program& program, const Op& op) {
   std::visit(
       [&](const auto& kind) {
         if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) {
+          const ExpertSlots slots = kind.slots(program.groups.layout.expert, {}, {});
           for (std::size_t i = 0; i < op.writes.size(); ++i) {
             const Tensor& tensor = program.tensors[op.reads[i].tensor];
-            most = std::max(most, kind.block_rows(tensor.rows, program.groups.layout.expert));
+            most = std::max(most, kind.block_rows(tensor.rows, slots));
           }
         }
       },

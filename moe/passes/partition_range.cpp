@@ -47,6 +47,11 @@ struct RoutedSection {
 RoutedSection routed_section(const Program& program, int layer, int micro_batch) {
   RoutedSection section{forward_ops(program, micro_batch)};
   std::optional<std::size_t> choice, last;
+  for (const Op& op : program.ops) {
+    if (op.layer != layer || !depends_on_counts(op)) continue;
+    refuse_range(layer, "replicas are chosen after the gate of the whole layer (after_gate)",
+                 "expected replicate_experts with replicas, or pipeline_split");
+  }
   for (std::size_t place = 0; place < section.forward.size(); ++place) {
     const Op& op = program.ops[section.forward[place]];
     if (op.layer != layer) continue;

@@ -21,6 +21,8 @@ namespace moe {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRowsOfOthers{"home", "spread", "balanced"};
+constexpr std::int64_t kMostSlots = 4096;
+constexpr std::array<std::string_view, 3> kLateRules{"ultraep", "moonep", "llep"};
 constexpr std::array<std::string_view, kExpertRoutes> kExpertRouteNames{"unicast", "ring"};
 
 std::string described(const ReplicateExperts& replicating) {
@@ -68,11 +70,13 @@ LayerExperts experts_of(const Program& program, const ReplicateExperts& replicat
 /// The tensors of expert replicas, which a rank has in addition to those of its own experts.
 class Replicas {
  public:
-  Replicas(Program& program, int own, const ExpertSlots& slots)
+  /// `suffix`: of the names of tensors. `returned`: gradients that a home gets at most.
+  Replicas(Program& program, int own, int replica_slots, int returned, std::string suffix)
       : program_(program),
         own_(own),
-        replica_slots_(slots.replica_slots),
-        returned_(most_returned(slots)) {}
+        replica_slots_(replica_slots),
+        returned_(returned),
+        suffix_(std::move(suffix)) {}
 
   /// The tensor of replicas of a parameter, or of its gradient.
   TensorId of(TensorId own) { return beside(replica_of_, own, replica_slots_, "replicas"); }
@@ -87,7 +91,7 @@ class Replicas {
         known.try_emplace(own, static_cast<TensorId>(program_.tensors.size()));
     if (added) {
       Tensor tensor = tensor_at(program_, own);
-      tensor.name += fmt::format(".{}", what);
+      tensor.name += fmt::format(".{}{}", what, suffix_);
       tensor.role = Role::replica;
       tensor.rows = tensor.rows / own_ * blocks;
       program_.tensors.push_back(std::move(tensor));
@@ -97,6 +101,7 @@ class Replicas {
 
   Program& program_;
   int own_, replica_slots_, returned_;
+  std::string suffix_;
   std::map<TensorId, TensorId> replica_of_, returned_of_;
 };
 
@@ -109,10 +114,19 @@ void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
   if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) tensors.push_back(tensor);
 }
 
+/// The replicas of all micro-batches together, or where they are chosen after the gate, of one.
+struct Copies {
+  int micro_batch = 0;
+  Replicas replicas;
+  ExpertTensors tensors;
+  std::optional<std::size_t> first_routed;  ///< the first op that needs them
+};
+
 /// Makes the op compute the replicas too. The weight gradient of replicas is an op of its own,
-/// which follows.
-void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& tensors,
+/// which follows. `apart`: its sum is over one micro-batch.
+void add_replicas(Op& op, int replica_slots, bool apart, Copies& copies,
                   std::vector<Op>& afterwards) {
+  auto& [micro_batch, replicas, tensors, first_routed] = copies;
   if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
     linear->replica_slots = replica_slots;
     for (std::size_t i = 1, own = op.reads.size(); i < own; ++i) {
@@ -125,8 +139,8 @@ void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& 
   } else if (const auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
     Op of_replicas = op;
     of_replicas.name += " of replicas";
-    of_replicas.kind =
-        ExpertLinearWeightGradient{replica_slots, weight->accumulate, weight->local_experts};
+    of_replicas.kind = ExpertLinearWeightGradient{replica_slots, weight->accumulate && !apart,
+                                                  weight->local_experts};
     for (Use& use : of_replicas.writes) {
       add_once(tensors.gradients, use.tensor);
       use.tensor = replicas.of(use.tensor);
@@ -145,8 +159,10 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 }
 
 Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement,
-           const LayerExperts& experts, Replicas& replicas, const ExpertTensors& tensors) {
+           const LayerExperts& experts, Copies& copies) {
+  auto& [micro_batch, replicas, tensors, first_routed] = copies;
   Op op;
+  op.micro_batch = micro_batch;
   op.kind = SendExperts{{placement, experts.own, experts.all}};
   op.name = "send experts";
   op.layer = replicating.layer;
@@ -157,9 +173,10 @@ Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement
 }
 
 std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlacement& placement,
-                           const LayerExperts& experts, Replicas& replicas,
-                           const ExpertTensors& tensors) {
+                           const LayerExperts& experts, Copies& copies) {
+  auto& [micro_batch, replicas, tensors, first_routed] = copies;
   Op home;
+  home.micro_batch = micro_batch;
   home.layer = replicating.layer;
   home.stage = experts.stage;
   home.phase = Phase::backward;
@@ -211,13 +228,20 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   if (!replicating.placement.homes.empty()) {
     refuse_replicas(replicating, "homes", "expected none here, place_experts says them");
   }
-  if (experts.padded && replicating.placement.rows_of_others == RowsOfOthers::balanced) {
+  if (is_late(replicating.placement) && !replicating.placement.replicas.empty()) {
+    refuse_replicas(replicating, "after_gate and replicas", "expected one of them");
+  }
+  const bool shares_out = replicating.placement.rows_of_others == RowsOfOthers::balanced ||
+                          is_late(replicating.placement);
+  if (experts.padded && shares_out) {
     refuse_replicas(
         replicating, "rows are padded, so every pair of rank and expert has as many",
         "expected rows_of_others home or spread, or exchange = \"irregular\" in the model");
   }
   ExpertPlacement placement = replicating.placement;
   placement.homes = homes_of(program.homes, replicating.layer);
+  // A home then gets one gradient for each of its experts, however many hold it.
+  if (is_late(placement)) placement.route = ExpertRoute::ring;
   ExpertSlots slots;
   try {
     slots = expert_slots(placement, experts.all, members);
@@ -228,28 +252,48 @@ Program apply(Program program, const ReplicateExperts& replicating) {
     refuse_replicas(replicating, "no replicas", "expected at least one expert");
   }
 
-  Replicas replicas(program, experts.own, slots);
-  ExpertTensors tensors;
+  const bool late = is_late(placement);
+  std::map<int, Copies> all;
+  const auto copies_of = [&](const Op& op) -> Copies& {
+    const int micro_batch = late ? op.micro_batch : 0;
+    const auto found = all.find(micro_batch);
+    if (found != all.end()) return found->second;
+    Replicas replicas(program, experts.own, slots.replica_slots,
+                      late ? experts.own : most_returned(slots),
+                      micro_batch > 0 ? fmt::format(".{}", micro_batch) : std::string());
+    return all.emplace(micro_batch, Copies{micro_batch, std::move(replicas), {}, {}}).first->second;
+  };
   std::vector<Op> ops;
-  std::optional<std::size_t> first_routed, first_once;
+  std::optional<std::size_t> first_once;
   for (Op& op : std::exchange(program.ops, {})) {
     std::vector<Op> afterwards;
     if (op.layer == replicating.layer) {
-      if (!first_routed && uses_routed_rows(program, op)) first_routed = ops.size();
-      add_replicas(op, slots.replica_slots, replicas, tensors, afterwards);
+      const bool routed = uses_routed_rows(program, op);
+      if (routed || !all.empty()) {
+        Copies& copies = copies_of(op);
+        if (!copies.first_routed && routed) copies.first_routed = ops.size();
+        add_replicas(op, slots.replica_slots, late, copies, afterwards);
+      }
     }
     if (!first_once && comes_once(op)) first_once = ops.size();
     ops.push_back(std::move(op));
     std::move(afterwards.begin(), afterwards.end(), std::back_inserter(ops));
   }
-  const auto place = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
-  if (!tensors.gradients.empty()) {
-    std::vector<Op> home = return_ops(replicating, placement, experts, replicas, tensors);
-    ops.insert(place(first_once.value_or(ops.size())), std::make_move_iterator(home.begin()),
-               std::make_move_iterator(home.end()));
+  std::map<std::size_t, std::vector<Op>> added;  // before these ops
+  for (auto& [micro_batch, copies] : all) {
+    if (!copies.first_routed) continue;
+    if (!copies.tensors.gradients.empty()) {
+      std::vector<Op> home = return_ops(replicating, placement, experts, copies);
+      std::ranges::move(home, std::back_inserter(added[first_once.value_or(ops.size())]));
+    }
+    added[*copies.first_routed].push_back(send_op(replicating, placement, experts, copies));
   }
-  ops.insert(place(*first_routed), send_op(replicating, placement, experts, replicas, tensors));
-  program.ops = std::move(ops);
+  for (std::size_t i = 0; i <= ops.size(); ++i) {
+    if (const auto here = added.find(i); here != added.end()) {
+      std::ranges::move(here->second, std::back_inserter(program.ops));
+    }
+    if (i < ops.size()) program.ops.push_back(std::move(ops[i]));
+  }
   raise_bounds(program, replicating.layer, slots);
   return program;
 }
@@ -264,6 +308,15 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
   // Schedules that were stored before there were routes name none, and keep their identity.
   if (replicating.placement.route != ExpertRoute::unicast) {
     object["route"] = kExpertRouteNames[static_cast<std::size_t>(replicating.placement.route)];
+  }
+  if (const LateCopies& late = replicating.placement.late; late.slots > 0) {
+    object["after_gate"] = {{"rule", kLateRules[static_cast<std::size_t>(late.rule)]},
+                            {"slots", late.slots}};
+    if (late.rule == LateRule::llep) {
+      object["after_gate"]["alpha"] = late.alpha;
+      object["after_gate"]["least_rows"] = late.least_rows;
+    }
+    return;
   }
   object["replicas"] = nlohmann::json::array();
   for (const ReplicatedExpert& replica : replicating.placement.replicas) {
@@ -284,6 +337,17 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
     replicating.placement.route =
         static_cast<ExpertRoute>(input.member("route", "the way of parameters and gradients")
                                      .one_of({kExpertRouteNames[0], kExpertRouteNames[1]}));
+  }
+  if (input.has("after_gate")) {
+    const InputObject object = input.object("after_gate", "a rule after the gate");
+    LateCopies& late = replicating.placement.late;
+    late.rule = static_cast<LateRule>(
+        object.member("rule", "a rule").one_of({kLateRules.begin(), kLateRules.end()}));
+    late.slots = static_cast<int>(object.integer("slots", 1, kMostSlots));
+    late.alpha = object.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
+    if (object.has("least_rows")) late.least_rows = object.integer("least_rows", 1, most);
+    replicating.placement.rows_of_others = RowsOfOthers::balanced;
+    return replicating;
   }
   for (const InputValue& entry : input.list("replicas", "a list of replicated experts")) {
     const InputObject object = entry.object("a replicated expert");

@@ -154,7 +154,20 @@ bool moves_experts(const Op& op) { return of_kind(op).moves_experts; }
 
 bool balances_rows(const Op& op) {
   const auto* sent = std::get_if<SendExperts>(&op.kind);
-  return sent != nullptr && sent->placement.rows_of_others == RowsOfOthers::balanced;
+  return sent != nullptr &&
+         (sent->placement.rows_of_others == RowsOfOthers::balanced || is_late(sent->placement));
+}
+
+bool depends_on_counts(const Op& op) {
+  return std::visit(
+      [](const auto& kind) {
+        if constexpr (std::is_base_of_v<PlacedExperts, std::decay_t<decltype(kind)>>) {
+          return is_late(kind.placement);
+        } else {
+          return false;
+        }
+      },
+      op.kind);
 }
 
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }

@@ -120,9 +120,9 @@ concept Communicates = requires(const Kind& kind, const OpSizes& sizes) {
 
 /// Kinds that send experts' parameters or gradients to other ranks.
 template <class Kind>
-concept MovesExperts = requires(const Kind& kind, std::int64_t rows, int members) {
-  { kind.moves(members) } -> std::same_as<std::vector<ExpertMove>>;
-  { kind.block_rows(rows, members) } -> std::same_as<std::int64_t>;
+concept MovesExperts = requires(const Kind& kind, std::int64_t rows, const ExpertSlots& slots) {
+  { kind.moves(slots) } -> std::same_as<std::vector<ExpertMove>>;
+  { kind.block_rows(rows, slots) } -> std::same_as<std::int64_t>;
   { kind.share } -> std::convertible_to<Slice>;
 };
 
@@ -195,6 +195,9 @@ bool exchanges_rows(const Op& op);
 /// True for the SendExperts of a layer in which several ranks share out the rows of an expert
 /// (RowsOfOthers::balanced).
 bool balances_rows(const Op& op);
+/// True for an op that moves or adds up replicas that are chosen after the gate: like an op on
+/// routed rows it waits for the exchange of counts.
+bool depends_on_counts(const Op& op);
 /// True for the exchange of counts, after which every rank knows how many routed rows of Op::layer
 /// it has. A layer whose rows are padded has none: its ranks know.
 bool binds_routing(const Op& op);

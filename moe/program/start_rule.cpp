@@ -21,12 +21,15 @@ std::vector<std::vector<int>> waits_for(const Program& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     if (binds_routing(op)) exchange_of[routed_layer(op)] = static_cast<int>(i);
+    const auto wait_for = [&](const RoutedLayer& layer) {
+      const auto exchange = exchange_of.find(layer);
+      if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);
+    };
+    if (depends_on_counts(op)) wait_for(routed_layer(op));
     for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[use.tensor];
-        if (tensor.rows_are == Rows::fixed) continue;
-        const auto exchange = exchange_of.find(routed_layer(tensor));
-        if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);
+        if (tensor.rows_are != Rows::fixed) wait_for(routed_layer(tensor));
       }
     }
   }

@@ -29,7 +29,7 @@ double deviation_of_tokens(std::span<const std::int64_t> values) {
 
 /// Whether an expert is replicated or moved.
 bool places_otherwise(const ExpertPlacement& placement) {
-  return !placement.replicas.empty() || !placement.homes.empty();
+  return has_replicas(placement) || !placement.homes.empty();
 }
 
 /// Sums over the source ranks; `rows` are the routing's, as they travelled or as asked for.
@@ -65,9 +65,8 @@ std::optional<double> worst_max_over_mean(const Routing& routing) {
 
 std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
                                       const ExpertPlacement& placement) {
-  const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);
   // All stages are divided alike, so the ranks of the first stage stand for those of any.
-  const auto rows = rows_between_ranks(slots, routing, groups);
+  const auto rows = rows_between_ranks(placement, routing, groups);
   std::vector<std::int64_t> tokens(rows.size());
   for (std::size_t source = 0; source < rows.size(); ++source) {
     const std::vector<int> group = members(groups, GroupKind::expert, static_cast<int>(source));

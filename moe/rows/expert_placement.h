@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "moe/rows/late_copies.h"
+
 /// The ranks that compute each expert of a MoE layer. Every expert has a **home**, the rank that
 /// keeps its parameters and its optimizer state; other ranks may compute **replicas** of it for an
 /// iteration. Ranks are counted as members of an expert group, and every expert group of a layout
@@ -52,7 +54,15 @@ struct ExpertPlacement {
   RowsOfOthers rows_of_others = RowsOfOthers::home;
   ExpertHomes homes = {};
   ExpertRoute route = ExpertRoute::unicast;
+  /// Replicas that are chosen after the gate, in place of `replicas`; rows are balanced.
+  LateCopies late = {};
   friend auto operator<=>(const ExpertPlacement&, const ExpertPlacement&) = default;
 };
+
+inline bool is_late(const ExpertPlacement& placement) { return placement.late.slots > 0; }
+/// Whether members compute experts that are not at home there.
+inline bool has_replicas(const ExpertPlacement& placement) {
+  return !placement.replicas.empty() || is_late(placement);
+}
 
 }  // namespace moe

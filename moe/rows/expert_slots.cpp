@@ -86,6 +86,7 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
       slots.owned[home_of(slots, expert)].push_back(expert);
     }
   }
+  slots.replica_slots = placement.late.slots;
   if (placement.replicas.empty()) return slots;
   const bool balanced = placement.rows_of_others == RowsOfOthers::balanced;
   slots.replicas_of.resize(static_cast<std::size_t>(members));
@@ -120,6 +121,7 @@ int expert_in(const ExpertSlots& slots, int member, int slot) {
     if (slot >= slots.in_order.held_by(member)) return -1;
     return slots.owned.empty() ? slots.in_order.first_of(member) + slot : slots.owned[i][slot];
   }
+  if (slots.replicas_of.empty()) return -1;  // none was chosen
   const auto& replicas = slots.replicas_of[i];
   const auto replica = static_cast<std::size_t>(slot - slots.own);
   return replica < replicas.size() ? replicas[replica] : -1;

@@ -246,11 +246,12 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   RowLayout layout;
   layout.ranks_per_group = ranks_per_group;
   layout.experts = routing.experts;
-  layout.slots = expert_slots(placement, routing.experts, groups.layout.expert);
+  const PlacedRows placed = place_rows(placement, routing, groups, rank);
+  layout.slots = placed.slots;
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = tokens_of(routing, groups, rank);
-  const RowShares shares(layout.slots, routing, groups, rank);
+  const RowShares shares(placed, routing, groups, rank);
   const int own_shard = index_in_group(groups, GroupKind::expert_sharded, rank);
   const GroupRows rows{shares, own_shard, static_cast<int>(group.size())};
   const int slots = slot_count(layout.slots);

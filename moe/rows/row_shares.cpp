@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "moe/rows/late_rules.h"
 
 namespace moe {
 namespace {
@@ -151,35 +154,86 @@ std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int
   return shares;
 }
 
-RowShares::RowShares(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
-                     int rank)
-    : slots_(slots) {
-  const std::vector<int> shards = members(groups, GroupKind::expert_sharded, rank);
-  shards_ = shards.size();
+namespace {
+
+/// [member of the copy's expert groups][shard]: what that rank sends.
+std::vector<const std::vector<std::int64_t>*> tokens_of_copy(const LayerRouting& routing,
+                                                             const Groups& groups, int rank) {
   std::vector<std::vector<int>> ranks;  // [shard][member]
-  for (const int shard : shards) ranks.push_back(members(groups, GroupKind::expert, shard));
+  for (const int shard : members(groups, GroupKind::expert_sharded, rank)) {
+    ranks.push_back(members(groups, GroupKind::expert, shard));
+  }
+  std::vector<const std::vector<std::int64_t>*> tokens;
   for (std::size_t member = 0; member < ranks.front().size(); ++member) {
     for (const auto& of_shard : ranks) {
-      tokens_.push_back(&tokens_from(routing, rank_in_stage(groups, of_shard[member])));
+      tokens.push_back(&tokens_from(routing, rank_in_stage(groups, of_shard[member])));
     }
   }
-  if (slots.rows_of_others != RowsOfOthers::balanced || slots.holders_of.empty()) return;
+  return tokens;
+}
 
+/// Chooses replicas by the counts.
+PlacedRows place_late(const ExpertPlacement& placement, std::span<const std::int64_t> rows,
+                      int members) {
+  const auto experts = static_cast<int>(rows.size());
+  const ExpertHomes homes =
+      placement.homes.empty() ? homes_in_order(experts, members) : placement.homes;
+  const LatePlan plan = late_plan(placement.late, rows, homes, members);
+  ExpertPlacement bound = placement;
+  bound.rows_of_others = RowsOfOthers::balanced;
+  for (int expert = 0; expert < experts; ++expert) {
+    ReplicatedExpert replica{expert, {}};
+    for (const MemberRows& one : std::span(plan[expert]).subspan(1)) {
+      replica.holders.push_back(one.member);
+    }
+    if (!replica.holders.empty()) bound.replicas.push_back(std::move(replica));
+  }
+  PlacedRows placed{expert_slots(bound, experts, members), {}, false};
+  placed.in_line = placement.late.rule != LateRule::ultraep;
+  for (int expert = 0; expert < experts; ++expert) {
+    auto& quotas = placed.quotas.emplace_back(plan[expert].size());
+    for (const MemberRows& one : plan[expert]) {
+      quotas[copy_at(placed.slots, expert, one.member)] = one.rows;
+    }
+  }
+  return placed;
+}
+
+}  // namespace
+
+PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& routing,
+                      const Groups& groups, int rank) {
+  const int members = groups.layout.expert;
+  const bool late = is_late(placement);
+  PlacedRows placed;
+  if (!late) placed.slots = expert_slots(placement, routing.experts, members);
+  if (!late && placed.slots.copies_before.empty()) return placed;
   std::vector<std::int64_t> total(static_cast<std::size_t>(routing.experts));
-  for (const auto* tokens : tokens_) {
+  for (const auto* tokens : tokens_of_copy(routing, groups, rank)) {
     for (std::size_t e = 0; e < total.size(); ++e) total[e] += (*tokens)[e];
   }
-  const RowQuotas quotas = balanced_quotas(slots, total);
-  split_.resize(total.size());
+  if (late) return place_late(placement, total, members);
+  placed.quotas = balanced_quotas(placed.slots, total);
+  return placed;
+}
+
+RowShares::RowShares(const PlacedRows& placed, const LayerRouting& routing, const Groups& groups,
+                     int rank)
+    : slots_(placed.slots),
+      shards_(static_cast<std::size_t>(groups.layout.expert_sharded)),
+      tokens_(tokens_of_copy(routing, groups, rank)) {
+  if (slots_.copies_before.empty()) return;
+  split_.resize(static_cast<std::size_t>(routing.experts));
   std::vector<std::int64_t> rows(tokens_.size());
-  std::vector<int> own(tokens_.size());
+  std::vector<int> own(tokens_.size(), -1);
   for (int expert = 0; expert < routing.experts; ++expert) {
-    if (slots.holders_of[expert].empty()) continue;
+    if (slots_.holders_of[expert].empty()) continue;
     for (std::size_t source = 0; source < rows.size(); ++source) {
       rows[source] = (*tokens_[source])[expert];
-      own[source] = copy_at(slots, expert, static_cast<int>(source / shards_));
+      if (placed.in_line) continue;
+      own[source] = copy_at(slots_, expert, static_cast<int>(source / shards_));
     }
-    split_[expert] = shares_near_home(rows, own, quotas[expert]);
+    split_[expert] = shares_near_home(rows, own, placed.quotas[expert]);
   }
 }
 
@@ -211,13 +265,14 @@ std::vector<std::int64_t> RowShares::rows_by_member(int shard, int source) const
   return rows;
 }
 
-std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertSlots& slots,
+std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertPlacement& placement,
                                                           const LayerRouting& routing,
                                                           const Groups& groups) {
   std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(stage_ranks(groups)));
   const int of_copy = groups.layout.expert * groups.layout.expert_sharded;
   for (int first = 0; first < stage_ranks(groups); first += of_copy) {
-    const RowShares shares(slots, routing, groups, first);
+    const PlacedRows placed = place_rows(placement, routing, groups, first);
+    const RowShares shares(placed, routing, groups, first);
     for (int rank = first; rank < first + of_copy; ++rank) {
       rows[rank] = shares.rows_by_member(index_in_group(groups, GroupKind::expert_sharded, rank),
                                          index_in_group(groups, GroupKind::expert, rank));

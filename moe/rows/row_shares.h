@@ -32,12 +32,24 @@ std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int
                                                         std::span<const int> own,
                                                         std::span<const std::int64_t> quotas);
 
+/// Where the experts of one routed layer are computed, and how many rows of each.
+struct PlacedRows {
+  ExpertSlots slots;
+  RowQuotas quotas;  ///< empty unless rows are balanced
+  /// All rows of an expert stand in one line, source by source, and copies take them in order;
+  /// otherwise a source's own copy takes of its rows first.
+  bool in_line = false;
+};
+/// Of the copy of the experts to which `rank` belongs. Throws as expert_slots.
+PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& routing,
+                      const Groups& groups, int rank);
+
 /// The rows of one routed layer that members of the expert groups of one copy of the experts send
 /// each other.
 class RowShares {
  public:
   /// For the copy to which `rank` belongs. The arguments must outlive it.
-  RowShares(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups, int rank);
+  RowShares(const PlacedRows& placed, const LayerRouting& routing, const Groups& groups, int rank);
 
   /// The rows of member `source` for `expert` that `member` computes, in the expert group of the
   /// ranks that hold the `shard`-th share of the experts.
@@ -56,7 +68,7 @@ class RowShares {
 
 /// [rank of the layer's pipeline stage][member of its expert group]: the rows of the rank that the
 /// member computes.
-std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertSlots& slots,
+std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertPlacement& placement,
                                                           const LayerRouting& routing,
                                                           const Groups& groups);
 

@@ -65,6 +65,9 @@ void make_arena(RunState& state) {
 
 /// A layer whose routing is missing to know the rows of the op; none where all are known.
 std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
+  if (depends_on_counts(op) && !state.binding.layouts.contains(routed_layer(op))) {
+    return routed_layer(op);
+  }
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
       const Tensor& tensor = state.program.tensors[use.tensor];
@@ -78,9 +81,10 @@ std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
 std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const BoundOp& bound) {
   if (const auto* add = std::get_if<AddReturned>(&op.kind)) {
     std::vector<RowRange> experts;
+    const ExpertSlots slots =
+        add->slots(state.groups.layout.expert, state.binding, routed_layer(op));
     for (const int expert :
-         add->blocks(state.groups.layout.expert,
-                     index_in_group(state.groups, GroupKind::expert, state.world.rank))) {
+         add->blocks(slots, index_in_group(state.groups, GroupKind::expert, state.world.rank))) {
       experts.push_back({expert, 1});
     }
     return experts;
@@ -123,9 +127,10 @@ void prepare_moves(const RunState& state, const Kind& kind, PreparedOp& prepared
     const std::int64_t before = static_cast<const std::byte*>(view.data) - state.arena;
     return {peer, before / bytes_of(view.dtype) + part.begin, part.count};
   };
-  for (const ExpertMove& move : kind.moves(members)) {
+  const ExpertSlots slots = kind.slots(members, state.binding, routed_layer(*bound.op));
+  for (const ExpertMove& move : kind.moves(slots)) {
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
-      const std::int64_t rows = kind.block_rows(bound.reads[i].rows, members);
+      const std::int64_t rows = kind.block_rows(bound.reads[i].rows, slots);
       if (move.from == self) {
         prepared.send.push_back(segment(bound.reads[i], rows, move.block, move.to));
       }
@@ -145,11 +150,12 @@ void prepare_rings(const RunState& state, const Kind& kind, PreparedOp& prepared
   const int self = index_in_group(state.groups, kind.group, state.world.rank);
   const BoundOp& bound = prepared.bound;
   const std::size_t tensors = bound.writes.size();
-  const std::vector<ExpertMove> moves = kind.moves(members);
+  const ExpertSlots slots = kind.slots(members, state.binding, routed_layer(*bound.op));
+  const std::vector<ExpertMove> moves = kind.moves(slots);
   int ranks = 0, home = 0;  // of the ring
   const auto chain = [&](std::size_t tensor, bool root, int block) {
     const View& view = root == sends ? bound.reads[tensor] : bound.writes[tensor];
-    const std::int64_t rows = kind.block_rows(bound.reads[tensor].rows, members);
+    const std::int64_t rows = kind.block_rows(bound.reads[tensor].rows, slots);
     const ElementRange part = elements_of(rows, view.columns, block, kind.share);
     const std::int64_t before = static_cast<const std::byte*>(view.data) - state.arena;
     collective::Chain one;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
+#include "moe/rows/row_shares.h"
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/call_bytes.h"
 #include "tuner/costs/call_groups.h"
@@ -42,18 +44,24 @@ struct Rings {
   std::vector<moe::ExpertMove> moves;  ///< empty without rings
   std::int64_t fragment_bytes = 0;
 };
-Rings rings_of(const moe::Program& program, const moe::Op& op, const moe::Groups& groups) {
+/// `rank`: one of the group. Replicas that are chosen after the gate differ from group to group.
+Rings rings_of(const CallSituation& situation, int rank) {
+  const auto& [program, op, groups] = std::tie(situation.program, situation.op, situation.groups);
   Rings rings;
   std::visit(
       [&](const auto& kind) {
         if constexpr (moe::MovesExperts<std::decay_t<decltype(kind)>>) {
           if (!kind.on_rings()) return;
           const int members = groups.layout.expert;
-          rings.moves = kind.moves(members);
+          const moe::ExpertSlots slots =
+              moe::is_late(kind.placement)
+                  ? moe::place_rows(kind.placement, *situation.layer->counts, groups, rank).slots
+                  : kind.slots(members, {}, {});
+          rings.moves = kind.moves(slots);
           for (std::size_t i = 0; i < op.writes.size(); ++i) {
             const moe::Tensor& tensor = program.tensors[op.reads[i].tensor];
-            const auto block = moe::elements_of(kind.block_rows(tensor.rows, members),
-                                                tensor.columns, 0, kind.share);
+            const auto block = moe::elements_of(kind.block_rows(tensor.rows, slots), tensor.columns,
+                                                0, kind.share);
             rings.fragment_bytes +=
                 moe::chain_fragment_bytes(block.count * moe::bytes_of(tensor.dtype));
           }
@@ -162,7 +170,7 @@ OpCost communication_cost(const CallSituation& situation, KnownCalls& known, con
     count_bytes(situation, group.members, folding, call);
   }
   const moe::Groups& groups = situation.groups;
-  const Rings rings = rings_of(situation.program, op, groups);
+  Rings rings = rings_of(situation, calls.groups.front().members.front());
   std::optional<CardShares> shares;
   if (moe::exchanges_rows(op)) shares = card_shares(cost.calls, situation.classes.groups);
   const BothLinks links =
@@ -173,14 +181,20 @@ OpCost communication_cost(const CallSituation& situation, KnownCalls& known, con
   for (std::size_t i = 0; i < cost.calls.size(); ++i) {
     const Crossed crossed = crossed_by_call(cost.calls[i]);
     check_links(op, crossed, links, cluster);
+    if (moe::depends_on_counts(op)) rings = rings_of(situation, calls.groups[i].members.front());
     start_on_link(calls.groups[i], groups, crossed, links, rings, cluster, cost.calls[i]);
   }
   return cost;
 }
 
+/// True for ops whose sizes depend on the routing of a layer.
+bool follows_counts(const moe::Program& program, const moe::Op& op) {
+  return moe::uses_routed_rows(program, op) || moe::depends_on_counts(op);
+}
+
 /// True for ops of which the time differs by rank.
 bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
-  return moe::uses_routed_rows(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
+  return follows_counts(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
 }
 
 /// The binding of one layer, for another layer with the same rows.
@@ -237,7 +251,7 @@ class LayerSizes {
 
  private:
   bool plain() const {
-    return layer_->handling->placement.replicas.empty() && layer_->handling->relays.empty() &&
+    return !moe::has_replicas(layer_->handling->placement) && layer_->handling->relays.empty() &&
            layer_->handling->ranks_per_group == 0;
   }
   int class_of(int rank) const { return in_layer_[moe::rank_in_stage(groups_, rank)]; }
@@ -325,7 +339,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   std::map<moe::RoutedLayer, std::vector<std::size_t>> ops_of;  // by the layer whose rows they use
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    const bool routed_rows = moe::uses_routed_rows(program, op);
+    const bool routed_rows = follows_counts(program, op);
     ops_of[routed_rows ? moe::routed_layer(op) : moe::RoutedLayer{}].push_back(i);
   }
   LayerSizes sizes(groups, classes);

@@ -212,7 +212,7 @@ namespace {
 bool sends_one_row(const moe::RoutedRows& layer, int ranks) {
   const moe::RowHandling& handling = *layer.handling;
   return layer.counts->alike == ranks && handling.ranks_per_group == 0 && handling.relays.empty() &&
-         handling.placement.replicas.empty();
+         !moe::has_replicas(handling.placement);
 }
 
 }  // namespace

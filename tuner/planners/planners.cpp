@@ -11,6 +11,7 @@
 #include "db/records.h"
 #include "moe/errors.h"
 #include "moe/model/named.h"
+#include "tuner/planners/after_gate/after_gate.h"
 #include "tuner/planners/eplb/eplb.h"
 #include "tuner/planners/fastermoe/fastermoe.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
@@ -187,6 +188,20 @@ const std::vector<Planner>& planners() {
        .parameters = placed_json,
        .remark = placement_remark,
        .options = {kSpareSlots}},
+      {.name = "ultraep",
+       .description = "experts sent after the gate to ranks with room, under the least threshold "
+                      "that a greedy plan reaches",
+       .candidates = ultraep_candidates,
+       .options = {kSlots}},
+      {.name = "moonep",
+       .description = "experts sent after the gate so that every rank computes as many rows",
+       .candidates = moonep_candidates,
+       .options = {kSlots}},
+      {.name = "llep",
+       .description = "experts sent after the gate to the least loaded ranks, in chunks of rows "
+                      "that are worth it",
+       .candidates = llep_candidates,
+       .options = {kSlots, kAlpha, kLeastRows}},
       {.name = "smartmoe_greedy",
        .description =
            "experts move to other ranks for good, with their optimizer state, where that "

@@ -115,6 +115,12 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
             placement.rows_of_others == RowsOfOthers::balanced) {
           placement.rows_of_others = RowsOfOthers::spread;
         }
+        if (model.exchange != ExchangedRows::padded && random() % 3 == 0) {
+          placement.replicas.clear();
+          placement.rows_of_others = RowsOfOthers::balanced;
+          placement.late = {static_cast<LateRule>(random() % 3), 1 + static_cast<int>(random() % 3),
+                            1.1, 1};
+        }
         schedule.decisions.push_back(ReplicateExperts{block, placement});
       }
       const int ranks_per_group =

@@ -11,12 +11,10 @@ namespace tuner {
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
-  const moe::ExpertSlots slots =
-      moe::expert_slots(placement, routing.experts, groups.layout.expert);
   PlacedLoads loads{{}, moe::rank_tokens(routing, groups, placement)};
   loads.received.assign(loads.computed.size(), 0);
   // All stages are divided alike: the ranks of the first count as those of any.
-  const auto rows = moe::rows_between_ranks(slots, routing, groups);
+  const auto rows = moe::rows_between_ranks(placement, routing, groups);
   for (int source = 0; source < moe::stage_ranks(groups); ++source) {
     const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
     for (std::size_t to = 0; to < group.size(); ++to) {

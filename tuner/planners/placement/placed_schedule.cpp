@@ -33,7 +33,7 @@ std::vector<moe::Decision> decisions_for(const PlacedLayer& layer, moe::ExpertPl
   if (!homes.empty() && homes != layer.rows.homes) {
     decisions.push_back(moe::PlaceExperts{layer.layer, std::move(homes)});
   }
-  if (!placement.replicas.empty()) {
+  if (moe::has_replicas(placement)) {
     decisions.push_back(moe::ReplicateExperts{layer.layer, std::move(placement)});
   }
   return decisions;

@@ -1,0 +1,73 @@
+#include "tuner/planners/after_gate/after_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tuner/planners/placement/placed_schedule.h"
+
+namespace tuner {
+namespace {
+
+Candidate with_rule(const Situation& situation, const char* planner, const moe::LateCopies& copies,
+                    std::string parameters) {
+  const moe::Schedule schedule = placed_schedule(situation, planner, [&](const PlacedLayer& layer) {
+    moe::ExpertPlacement placement;
+    placement.rows_of_others = moe::RowsOfOthers::balanced;
+    placement.homes = layer.rows.homes;
+    placement.late = copies;
+    return placement;
+  });
+  return {schedule, std::move(parameters)};
+}
+
+int experts_of_a_rank(const Situation& situation) {
+  int most = 1;
+  for (const PlacedLayer& layer : placed_layers(situation)) {
+    most = std::max(most, (layer.rows.experts + layer.rows.members - 1) / layer.rows.members);
+  }
+  return most;
+}
+
+std::string slots_json(int slots) { return fmt::format(R"({{"slots": {}}})", slots); }
+
+}  // namespace
+
+std::vector<Candidate> ultraep_candidates(const Situation& situation,
+                                          const PlannerOptions& options) {
+  std::vector<int> tried{1, 2};
+  if (asked_for(options, kSlots)) tried = {whole_value_of(options, kSlots, 1)};
+  std::vector<Candidate> candidates;
+  for (const int slots : tried) {
+    candidates.push_back(
+        with_rule(situation, "ultraep", {moe::LateRule::ultraep, slots}, slots_json(slots)));
+  }
+  return candidates;
+}
+
+std::vector<Candidate> moonep_candidates(const Situation& situation,
+                                         const PlannerOptions& options) {
+  const int slots = whole_value_of(options, kSlots, experts_of_a_rank(situation));
+  return {with_rule(situation, "moonep", {moe::LateRule::moonep, slots}, slots_json(slots))};
+}
+
+std::vector<Candidate> llep_candidates(const Situation& situation, const PlannerOptions& options) {
+  moe::LateCopies copies{moe::LateRule::llep};
+  copies.slots = whole_value_of(options, kSlots, std::max(4, experts_of_a_rank(situation)));
+  copies.alpha = value_of(options, kAlpha, copies.alpha);
+  std::vector<std::int64_t> tried{copies.least_rows, 128, 16};
+  if (asked_for(options, kLeastRows)) {
+    tried = {whole_value_of(options, kLeastRows, static_cast<int>(copies.least_rows))};
+  }
+  std::vector<Candidate> candidates;
+  for (const std::int64_t rows : tried) {
+    copies.least_rows = rows;
+    candidates.push_back(with_rule(situation, "llep", copies,
+                                   fmt::format(R"({{"slots": {}, "alpha": {}, "rows": {}}})",
+                                               copies.slots, copies.alpha, rows)));
+  }
+  return candidates;
+}
+
+}  // namespace tuner

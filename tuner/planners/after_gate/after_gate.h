@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tuner/planners/situation/planner.h"
+
+/// Planners that leave replicas to a rule after the gate (moe/rows/late_copies.h): the schedule
+/// names the rule and its slots, and every routed layer gets the replicas that its own counts ask
+/// for. Nothing is planned from the past, so nothing can be stale. Parameters are sent in every
+/// micro-batch, between the gate and the experts.
+namespace tuner {
+
+inline constexpr PlannerOption kSlots{"slots", 1, 64, "replicas that a rank may hold"};
+inline constexpr PlannerOption kAlpha{"alpha", 1, 4, "rows of a rank over the mean, at most [1.1]",
+                                      false};
+inline constexpr PlannerOption kLeastRows{"rows", 1, 1e9,
+                                          "rows that are worth sending an expert for"};
+
+/// UltraEP, with 1 and 2 slots, or as many as were asked for.
+std::vector<Candidate> ultraep_candidates(const Situation& situation,
+                                          const PlannerOptions& options);
+/// MoonEP, with as many slots as a rank has experts, or as were asked for.
+std::vector<Candidate> moonep_candidates(const Situation& situation, const PlannerOptions& options);
+/// LLEP, with 1,024 rows as its authors have, and fewer, or those that were asked for. [ours] A
+/// rank has slots for as many replicas as it has experts, at least 4: LLEP has no bound.
+std::vector<Candidate> llep_candidates(const Situation& situation, const PlannerOptions& options);
+
+}  // namespace tuner
