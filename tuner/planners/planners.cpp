@@ -47,6 +47,7 @@ const std::vector<Planner>& planners() {
              return moe::Schedule{db::kSequential, {}};
            },
        .paper_seconds = sum_of_ops_s,
+       .passes = Passes::one_after_other,
        .keeps_to_memory = true},
       {.name = "tutel",
        .description = "a fixed degree, 2 unless asked: all-to-all beside experts, in equal chunks "
@@ -203,18 +204,21 @@ const std::vector<Planner>& planners() {
        .description = "micro-batches through pipeline stages: all forward, then all backward",
        .plan = plan_gpipe,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = if_any<plan_gpipe>},
+       .candidates = if_any<plan_gpipe>,
+       .passes = Passes::filled_and_drained},
       {.name = "one_f_one_b",
        .description = "micro-batches through pipeline stages: one forward, one backward (1F1B)",
        .plan = plan_one_f_one_b,
        .paper_seconds = micro_batch_order_paper_seconds,
-       .candidates = if_any<plan_one_f_one_b>},
+       .candidates = if_any<plan_one_f_one_b>,
+       .passes = Passes::filled_and_drained},
       {.name = "two_batch",
        .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
                       "computes while rows of the other travel",
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
-       .candidates = if_any<plan_two_batch>},
+       .candidates = if_any<plan_two_batch>,
+       .passes = Passes::exchanges_hidden},
       {.name = kJoint,
        .description =
            "all decisions together, by a search that starts from the plans of all others "
