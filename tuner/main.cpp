@@ -21,6 +21,7 @@ namespace {
 const char* const kExamples =
     "moe-tune clusters\n"
     "moe-tune fit --db results.db\n"
+    "moe-tune search --model mixtral-7b --cluster fsmoe-testbed-a\n"
     "moe-tune plan --model box-small --cluster box --planner pipemoe -o s.json\n"
     "moe-tune simulate --model box-small --cluster box --schedule s.json\n"
     "moe-tune compare --model box-small --cluster box --routing zipf:1.2\n"
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
   tuner::Arguments arguments;
   tuner::Action action;
   tuner::declare_fit(app, arguments, action);
+  tuner::declare_search(app, arguments, action);
   tuner::declare_plan(app, arguments, action);
   tuner::declare_simulate(app, arguments, action);
   tuner::declare_compare(app, arguments, action);

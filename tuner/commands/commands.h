@@ -27,6 +27,15 @@ struct Arguments {
   bool memory = false;
   int most_chunks = 8;
   db::options::Output output;
+  // search
+  std::string ranks;  ///< numbers with commas between them; "": all of the cluster
+  std::string layouts = "all";
+  std::string micro_batches = "all";
+  std::string orders = "all";
+  std::string search_planners = "joint";
+  std::string best_file;  ///< the file to write the best schedule to; "": none
+  std::int64_t memory_bytes = 0;
+  int top = 8;
   // fit
   std::vector<std::int64_t> runs;    ///< only their measurements; all where it is empty
   std::string since;                 ///< since.h; any time where it is empty
@@ -42,6 +51,7 @@ int fit(const Arguments& arguments, int argc, char** argv);
 int judge(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int simulate_schedule(const Arguments& arguments, int argc, char** argv);
+int search(const Arguments& arguments);
 int compare(const Arguments& arguments);
 int clusters(const Arguments& arguments);
 int models(const Arguments& arguments);

@@ -12,6 +12,7 @@
 
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
+#include "tuner/commands/best_layout.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/compared_rows.h"
 #include "tuner/commands/printing.h"
@@ -39,6 +40,7 @@ ComparedRows compared(const Arguments& arguments, const std::vector<PlannerReque
                       const std::vector<std::string>& settings, std::set<std::string>& said) {
   ScenarioOptions options = arguments.scenario;
   options.settings = settings;
+  options = with_best_layout(std::move(options), requests, said);
   const Scenario scenario = load_said(options, said);
   const int plan_every = arguments.plan_every;
   std::vector<Given> given;

@@ -39,7 +39,7 @@ void add_most_chunks(CLI::App& command, int& most_chunks) {
       ->type_name("N");
 }
 
-void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database) {
+void add_model_on_cluster(CLI::App& command, Arguments& arguments, const std::string& database) {
   add_model(command, arguments);
   command.get_option("--set")->description(
       "another value for a key of the model, as in moe.experts=64, or of the cluster, as in "
@@ -55,13 +55,6 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   options::add_database(command, arguments.scenario.database, database);
   command.get_option("--db")->group("Scenario");
   command
-      .add_option("--ranks", arguments.scenario.ranks,
-                  "how many ranks train [default: all of the cluster]")
-      ->check(options::whole_number(1, kMostPredictedRanks))
-      ->type_name("N")
-      ->group("Scenario");
-  add_layout(command, arguments);
-  command
       .add_option("--routing", arguments.scenario.routing,
                   "how tokens spread over experts: uniform, zipf:EXPONENT, a JSON file, as moe-db "
                   "export routing writes it or a list of counts for each layer, or several "
@@ -69,6 +62,17 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
       ->capture_default_str()
       ->type_name("ROUTING")
       ->group("Scenario");
+}
+
+void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database) {
+  add_model_on_cluster(command, arguments, database);
+  command
+      .add_option("--ranks", arguments.scenario.ranks,
+                  "how many ranks train [default: all of the cluster]")
+      ->check(options::whole_number(1, kMostPredictedRanks))
+      ->type_name("N")
+      ->group("Scenario");
+  add_layout(command, arguments);
 }
 
 void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what) {

@@ -20,13 +20,16 @@ using Action = std::function<int(int argc, char** argv)>;
 void declare_fit(CLI::App& app, Arguments& arguments, Action& action);
 void declare_plan(CLI::App& app, Arguments& arguments, Action& action);
 void declare_simulate(CLI::App& app, Arguments& arguments, Action& action);
+void declare_search(CLI::App& app, Arguments& arguments, Action& action);
 void declare_compare(CLI::App& app, Arguments& arguments, Action& action);
 void declare_shipped_files(CLI::App& app, Arguments& arguments, Action& action);
 void declare_study(CLI::App& app, Arguments& arguments, Action& action);
 
 // --- options of several subcommands --------------------------------------------------------------
 
-/// Model, cluster, database (whose text is `database`), ranks, layout and routing.
+/// Model, cluster, database (whose text is `database`) and routing.
+void add_model_on_cluster(CLI::App& command, Arguments& arguments, const std::string& database);
+/// These, ranks and layout.
 void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database);
 /// `--model`, and `--set` for its keys.
 void add_model(CLI::App& command, Arguments& arguments);

@@ -50,6 +50,7 @@ const std::vector<Planner>& planners() {
              return moe::Schedule{db::kSequential, {}};
            },
        .paper_seconds = sum_of_ops_s,
+       .passes = Passes::one_after_other,
        .keeps_to_memory = true},
       {.name = "tutel",
        .description = "a fixed degree, 2 unless asked: all-to-all beside experts, in equal chunks "
@@ -237,13 +238,15 @@ const std::vector<Planner>& planners() {
        .plan = plan_gpipe,
        .paper_seconds = micro_batch_order_paper_seconds,
        .candidates = gpipe_candidates,
-       .parameters = stages_json},
+       .parameters = stages_json,
+       .passes = Passes::filled_and_drained},
       {.name = "one_f_one_b",
        .description = "micro-batches through pipeline stages: one forward, one backward (1F1B)",
        .plan = plan_one_f_one_b,
        .paper_seconds = micro_batch_order_paper_seconds,
        .candidates = one_f_one_b_candidates,
-       .parameters = stages_json},
+       .parameters = stages_json,
+       .passes = Passes::filled_and_drained},
       {.name = "zero_bubble",
        .description = "micro-batches through pipeline stages: as 1F1B, with gradients of weights "
                       "where a stage would wait",
@@ -251,13 +254,15 @@ const std::vector<Planner>& planners() {
        .paper_seconds = zero_bubble_paper_seconds,
        .candidates = zero_bubble_candidates,
        .parameters = zero_bubble_parameters,
-       .options = {kZeroBubbleMemory}},
+       .options = {kZeroBubbleMemory},
+       .passes = Passes::bubbles_filled},
       {.name = "two_batch",
        .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
                       "computes while rows of the other travel",
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
-       .candidates = if_any<plan_two_batch>},
+       .candidates = if_any<plan_two_batch>,
+       .passes = Passes::exchanges_hidden},
       {.name = kJoint,
        .description =
            "all decisions together, by a search that starts from the plans of all others "

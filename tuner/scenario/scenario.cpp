@@ -36,11 +36,6 @@ std::vector<std::string> settings_of(const ScenarioOptions& options, bool cluste
   return found;
 }
 
-moe::Model named_model(const ScenarioOptions& options) {
-  const auto models = moe::source_tree() / "experiments" / "models";
-  return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
-}
-
 constexpr std::string_view kCardsKey = "cluster.inter_node.cards_per_node";
 
 /// Of a measured cluster no other key can be set.
@@ -78,31 +73,6 @@ void take_cards(const std::vector<std::string>& settings, MeasuredCosts& measure
                   cluster.ranks_per_node, kCardsKey));
 }
 
-MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
-  const std::vector<std::string> settings = settings_of(options, true);
-  if (!is_measured_cluster(options.cluster)) {
-    const auto clusters = moe::source_tree() / "experiments" / "clusters";
-    return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
-  }
-  check_is_of_cards(settings);
-  if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
-  std::string place;
-  if (options.cluster != kMeasuredCluster) {
-    place = options.cluster.substr(sizeof(kMeasuredCluster));
-    if (place.find_first_not_of(" \t") == std::string::npos) {
-      throw moe::InputError(fmt::format(
-          "--cluster \"{}\": expected a part of a machine's or network's name after the colon, or "
-          "{} alone",
-          options.cluster, kMeasuredCluster));
-    }
-  }
-  MeasuredCosts measured = measured_costs(
-      options.database,
-      {moe::to_json(model), options.ranks, options.layout, place, options.model, options.network});
-  take_cards(settings, measured);
-  return measured;
-}
-
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
                          const Cluster& cluster) {
   const int ranks = options.ranks.value_or(cluster.nodes * cluster.ranks_per_node);
@@ -130,9 +100,39 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
 
 }  // namespace
 
+moe::Model load_named_model(const ScenarioOptions& options) {
+  const auto models = moe::source_tree() / "experiments" / "models";
+  return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
+}
+
+MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model) {
+  const std::vector<std::string> settings = settings_of(options, true);
+  if (!is_measured_cluster(options.cluster)) {
+    const auto clusters = moe::source_tree() / "experiments" / "clusters";
+    return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
+  }
+  check_is_of_cards(settings);
+  if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
+  std::string place;
+  if (options.cluster != kMeasuredCluster) {
+    place = options.cluster.substr(sizeof(kMeasuredCluster));
+    if (place.find_first_not_of(" \t") == std::string::npos) {
+      throw moe::InputError(fmt::format(
+          "--cluster \"{}\": expected a part of a machine's or network's name after the colon, or "
+          "{} alone",
+          options.cluster, kMeasuredCluster));
+    }
+  }
+  MeasuredCosts measured = measured_costs(
+      options.database,
+      {moe::to_json(model), options.ranks, options.layout, place, options.model, options.network});
+  take_cards(settings, measured);
+  return measured;
+}
+
 Scenario load_scenario(const ScenarioOptions& options) {
-  moe::Model model = named_model(options);
-  MeasuredCosts costs = named_costs(options, model);
+  moe::Model model = load_named_model(options);
+  MeasuredCosts costs = load_named_costs(options, model);
   return scenario_of(options, std::move(model), std::move(costs));
 }
 

@@ -50,12 +50,17 @@ struct Scenario {
   }
 };
 
+struct MeasuredCosts;
+/// The model that they name. Throws moe::InputError.
+moe::Model load_named_model(const ScenarioOptions& options);
+/// The costs that they name, for the model. Throws moe::InputError, db::Error.
+MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model);
+
 /// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the
 /// layout's groups, the Program and its routing. Throws moe::InputError, moe::Refusal where they do
 /// not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
-struct MeasuredCosts;
 /// The same of a model and costs that are there. Throws moe::InputError, moe::Refusal.
 Scenario scenario_of(const ScenarioOptions& options, moe::Model model, MeasuredCosts costs);
 

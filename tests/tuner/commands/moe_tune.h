@@ -14,8 +14,8 @@ inline moe::ChildResult moe_tune(std::vector<std::string> arguments) {
 }
 
 /// A small model on four ranks.
-inline const std::vector<std::string> kScenario{"--model", "micro",   "--cluster",
-                                                "box",     "--ranks", "4"};
+inline const std::vector<std::string> kScenario{"--model", "micro", "--cluster", "box",
+                                                "--ranks", "4",     "--layout",  "ep=4"};
 
 /// `first`, kScenario, and `more`.
 inline std::vector<std::string> with(std::vector<std::string> first,

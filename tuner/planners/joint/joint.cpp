@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -27,6 +28,9 @@ namespace {
 /// The most spans that a search simulates, so that it ends within about ten seconds. It has
 /// kFewestTried tries in any case.
 constexpr std::int64_t kMostSpans = 800'000;
+/// plan_joint_from tries at most so many schedules, unless told.
+constexpr int kMostTriedFrom = 24;
+using Neighbours = std::function<std::vector<moe::Schedule>(const moe::Schedule&)>;
 constexpr int kFewestTried = 40, kUsualMostTried = 600;
 
 int most_tried(const Situation& situation, const PlannerOptions& options) {
@@ -180,18 +184,50 @@ moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe:
   return leanest;
 }
 
-JointResult searched(const Situation& situation, const PlannerOptions& options,
-                     std::span<const Planner> others) {
+/// The schedule with all MoE layers cut alike, 2 chunks or 4, and exchanges on a stream of their
+/// own; and with shard_optimizer.
+std::vector<moe::Schedule> cut_or_sharded(const Situation& situation, const moe::Schedule& schedule,
+                                          int most) {
+  std::vector<moe::Schedule> result;
+  const auto streams = moe::decisions_of<moe::StreamAssignment>(schedule);
+  for (int chunks = 2; chunks <= std::min(most, 4); chunks *= 2) {
+    moe::Schedule cut = without(schedule, {Aspect::cuts});
+    for (moe::Decision& decision :
+         pipeline_schedule(situation.program, "", {chunks, chunks}).decisions) {
+      const auto* stream = std::get_if<moe::StreamAssignment>(&decision);
+      const bool is_there =
+          stream != nullptr &&
+          std::ranges::find(streams, stream->kind, &moe::StreamAssignment::kind) != streams.end();
+      if (!is_there) cut.decisions.push_back(std::move(decision));
+    }
+    result.push_back(std::move(cut));
+  }
+  if (auto sharded = with_sharded_optimizer(situation.program, schedule)) {
+    result.push_back(std::move(*sharded));
+  }
+  return result;
+}
+
+/// Judges as `situation` does, and plans gradients anew beside `more` neighbours.
+JointProblem problem_of(const Situation& situation, const PlannerOptions& options,
+                        std::vector<moe::Schedule> seeds, Neighbours more) {
   JointProblem problem;
-  problem.seeds = seeds(situation, options, others);
+  problem.seeds = std::move(seeds);
   problem.judge = [&](const moe::Schedule& schedule, const Judgement& to_beat) {
     return judged(situation, options, schedule, to_beat);
   };
-  problem.neighbours = {
-      [&](const moe::Schedule& schedule) {
+  problem.neighbours = {std::move(more), [&](const moe::Schedule& schedule) {
+                          return gradients_anew(situation, schedule);
+                        }};
+  return problem;
+}
+
+JointResult searched(const Situation& situation, const PlannerOptions& options,
+                     std::span<const Planner> others) {
+  JointProblem problem = problem_of(
+      situation, options, seeds(situation, options, others), [&](const moe::Schedule& schedule) {
         return other_chunks(situation, schedule, most_chunks(options));
-      },
-      [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
+      });
   problem.most_tried = most_tried(situation, options);
   if (situation.progress != nullptr) {  // each is planned and simulated
     situation.progress->expect(
@@ -211,6 +247,19 @@ moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& optio
   Situation remembering = situation;
   if (remembering.memory == nullptr) remembering.memory = &memory;
   moe::Schedule schedule = searched(remembering, options, others).schedule;
+  schedule.planner = kJoint;
+  return schedule;
+}
+
+moe::Schedule plan_joint_from(const Situation& situation, const PlannerOptions& options,
+                              const moe::Schedule& start) {
+  JointProblem problem =
+      problem_of(situation, options, {start}, [&](const moe::Schedule& schedule) {
+        return cut_or_sharded(situation, schedule, most_chunks(options));
+      });
+  problem.most_tried = whole_value_of(options, kMostTried, kMostTriedFrom);
+  const auto found = search_jointly(problem);
+  moe::Schedule schedule = found ? found->schedule : start;
   schedule.planner = kJoint;
   return schedule;
 }

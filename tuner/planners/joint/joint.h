@@ -23,6 +23,12 @@ inline constexpr PlannerOption kMostTried{
 moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
                          std::span<const Planner> others);
 
+/// The same from one schedule alone, for large Programs: with all MoE layers cut alike, gradients
+/// planned anew, and shard_optimizer; of the order of micro-batches and the stages it changes
+/// nothing. It tries 24 schedules unless asked for another number. [ours]
+moe::Schedule plan_joint_from(const Situation& situation, const PlannerOptions& options,
+                              const moe::Schedule& start);
+
 /// Says how far the schedule is from its lower bound, and how long it would take without each of
 /// its aspects; or that nothing fits the memory of a rank.
 std::string joint_remark(const Situation& situation, const PlannerOptions& options,

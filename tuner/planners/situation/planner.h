@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -58,6 +59,15 @@ struct Candidate {
   std::string planner{};  ///< a planner leaves it empty: the schedule's
 };
 
+/// How micro-batches pass the stages under the schedules of a planner of their order.
+enum class Passes : std::uint8_t {
+  undecided,           ///< the planner is not about that
+  one_after_other,     ///< one is through all stages before the next begins
+  filled_and_drained,  ///< stages wait at the begin for the first, at the end for the last
+  bubbles_filled,      ///< stages may have other blocks, or work that waits for such times
+  exchanges_hidden,    ///< rows of one travel while another computes
+};
+
 /// A planner decides and never edits a Program: moe::apply does that.
 struct Planner {
   std::string_view name;
@@ -78,6 +88,9 @@ struct Planner {
   bool cuts_batch = false;  ///< may cut ops along the batch, so that costs of small ones matter
   bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
   bool measures = false;    ///< chooses by Situation::measure where it can
+  /// Of a planner that decides the order of micro-batches, and of `sequential`: `moe-tune search`
+  /// tries each of these with every layout, and prunes by what it says.
+  Passes passes = Passes::undecided;
   /// Deals with the memory of a rank in its own way, or decides nothing at all. A plan of any other
   /// planner that exceeds it is replaced by a lighter one with the same decisions, where that fits
   /// (within_memory.h).

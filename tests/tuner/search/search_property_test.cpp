@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "moe/errors.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/planners/situation/within_memory.h"
+#include "tuner/scenario/measured_costs.h"
+#include "tuner/search/search.h"
+#include "tuner/search/setup_bound.h"
+
+/// The search beside one that simulates every layout with every number of micro-batches and every
+/// order, over random models, clusters, routings and memory limits: pruning loses nothing, and no
+/// bound lies above a time.
+namespace tuner::search_property_test {
+namespace {
+
+struct DrawnCase {
+  moe::Model model;
+  MeasuredCosts costs;
+  ScenarioOptions scenario;
+  int ranks = 0;
+};
+
+DrawnCase drawn_case(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() + random() % from.size());
+  };
+  const auto log_between = [&](double low, double high) {
+    return std::exp(std::uniform_real_distribution<double>(std::log(low), std::log(high))(random));
+  };
+  DrawnCase c;
+  c.ranks = pick({2, 3, 4, 4, 6});
+  c.model.name = "drawn";
+  c.model.sequence_length = 16;
+  c.model.vocabulary = pick({64, 1024});
+  c.model.d_model = 32;
+  c.model.d_hidden = 96;
+  c.model.heads = 4;
+  c.model.blocks = pick({1, 2, 3, 4});
+  c.model.dense_blocks = c.model.blocks > 1 ? pick({0, 0, 1}) : 0;
+  c.model.moe_every = pick({1, 1, 2});
+  c.model.experts = pick({4, 6, 8});
+  c.model.choices = pick({1, 2});
+  if (pick({0, 1}) == 1) c.model.capacity_factor = 1.25;
+  c.model.global_batch = pick({4, 6, 8});
+  c.model.seed = static_cast<std::int64_t>(seed);
+  Cluster& cluster = c.costs.costed.cluster;
+  cluster.name = "drawn";
+  cluster.ranks_per_node = pick({1, 2, 4});
+  cluster.nodes = (c.ranks + cluster.ranks_per_node - 1) / cluster.ranks_per_node;
+  cluster.inter_node = {log_between(1e7, 1e10), log_between(1e-6, 1e-4)};
+  cluster.intra_node = {log_between(1e8, 1e11), log_between(1e-6, 1e-5)};
+  for (const char* unit : {"gemm", "memory"}) {
+    LinearFit& fit = c.costs.costed.costs.fits[unit];
+    fit.alpha_s = log_between(1e-7, 1e-5);
+    fit.beta_s_per_unit = log_between(1e-12, 1e-10);
+  }
+  c.scenario.routing = pick({0, 1, 1}) == 0 ? "uniform" : "zipf:1.1";
+  c.scenario.ranks = c.ranks;
+  return c;
+}
+
+Scenario scenario_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
+  ScenarioOptions options = c.scenario;
+  options.layout = moe::to_text(setup.layout);
+  return scenario_of(options, with_setup(c.model, setup), c.costs);
+}
+
+/// The time of the order in the setup, restored where memory asks for it; none where it does not fit
+/// or decides nothing of its own.
+std::optional<double> time_of(const Situation& situation, const Planner& order, bool sharded) {
+  moe::Schedule schedule = order.plan(situation, {});  // whatever memory it needs
+  if (schedule.decisions.empty() && order.passes != Passes::one_after_other) return std::nullopt;
+  if (sharded) {
+    auto shared_out = with_sharded_optimizer(situation.program, schedule);
+    if (!shared_out) return std::nullopt;
+    schedule = std::move(*shared_out);
+  }
+  if (auto lighter = lighter_schedule(situation, schedule)) {
+    if (!lighter->fits) return std::nullopt;
+    schedule = std::move(lighter->schedule);
+  }
+  return simulated_s(situation, schedule);
+}
+
+struct Tried {
+  TrainingSetup setup;
+  double seconds = 0;
+};
+
+/// Each setup's time under its best order, ascending; checks the bounds on the way.
+std::vector<Tried> tried_one_by_one(const DrawnCase& c, const SetupSpace& space) {
+  std::vector<Tried> all;
+  for (const TrainingSetup& setup : space.setups) {
+    const Scenario scenario = scenario_of_setup(c, setup);
+    const SetupCosts costs = setup_costs(c.model, setup, c.costs.costed, c.scenario.routing);
+    std::optional<double> best;
+    for (const Planner* const order : search_orders()) {
+      for (const bool sharded : {false, true}) {
+        if (sharded && costs.sharded.empty()) continue;
+        const auto seconds = time_of(scenario.situation(), *order, sharded);
+        if (!seconds) continue;
+        best = std::min(best.value_or(*seconds), *seconds);
+        const SetupPieces& pieces = sharded ? costs.sharded.front() : costs.whole;
+        const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
+        EXPECT_LE(rounding * bound_s(pieces, c.model, setup, order->passes), *seconds * (1 + 1e-9))
+            << order->name << " " << moe::to_text(setup.layout) << " " << setup.micro_batches;
+      }
+    }
+    if (best) all.push_back({setup, *best});
+  }
+  std::ranges::stable_sort(all, {}, &Tried::seconds);
+  return all;
+}
+
+/// The times that a search should give: the first half the fastest, then one of each further pair
+/// of tp and pp.
+std::vector<double> expected_times(const std::vector<Tried>& all, std::size_t top) {
+  std::vector<double> times;
+  std::set<std::pair<int, int>> kinds;
+  for (const Tried& one : all) {
+    const std::pair<int, int> kind{one.setup.layout.tensor, one.setup.layout.pipeline};
+    if (times.size() >= top) break;
+    if (times.size() >= (top + 1) / 2 && kinds.contains(kind)) continue;
+    kinds.insert(kind);
+    times.push_back(one.seconds);
+  }
+  return times;
+}
+
+TEST(SearchProperty, PruningLosesNothing) {
+  int simulated = 0, candidates = 0, limited = 0;
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    DrawnCase c = drawn_case(seed);
+    const SetupSpace space = setups_of(c.model, c.ranks, {}, std::nullopt);
+    if (space.setups.empty()) continue;
+    SearchOptions options;
+    options.orders = search_orders();
+    options.top = 4;
+    if (seed % 2 == 0) {  // a limit that about half of what was found does not keep
+      options.top = 8;
+      std::vector<std::int64_t> peaks;
+      for (const FoundSetup& one :
+           search_setups(c.scenario, c.model, c.costs, c.ranks, options).found) {
+        peaks.push_back(one.peak.all());
+      }
+      std::ranges::sort(peaks);
+      c.costs.costed.cluster.memory_bytes = peaks[peaks.size() / 2];
+      options.top = 4;
+      ++limited;
+    }
+    const std::vector<Tried> all = tried_one_by_one(c, space);
+    ASSERT_FALSE(all.empty());
+    const SearchResult result = search_setups(c.scenario, c.model, c.costs, c.ranks, options);
+    const std::vector<double> expected = expected_times(all, static_cast<std::size_t>(options.top));
+    ASSERT_EQ(result.found.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(result.found[i].predicted_s, expected[i], 1e-9 * expected[i]) << i;
+      if (c.costs.costed.cluster.memory_bytes > 0) {
+        EXPECT_LE(result.found[i].peak.all(), c.costs.costed.cluster.memory_bytes);
+      }
+    }
+    simulated += static_cast<int>(result.simulated);
+    candidates += static_cast<int>(result.candidates);
+  }
+  EXPECT_GT(limited, 20);
+  // It prunes at all: less than half of the candidates were simulated.
+  EXPECT_LT(2 * simulated, candidates);
+}
+
+}  // namespace
+}  // namespace tuner::search_property_test

@@ -1,0 +1,276 @@
+#include "tuner/search/search.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/console/format_rows.h"
+#include "db/console/output_file.h"
+#include "db/output_place.h"
+#include "moe/errors.h"
+#include "moe/input/sizes.h"
+#include "moe/model/model_figures.h"
+#include "tuner/commands/commands.h"
+#include "tuner/commands/printing.h"
+#include "tuner/costs/cost_model.h"
+#include "tuner/scenario/measured_costs.h"
+#include "tuner/scenario/sweep.h"
+
+namespace tuner {
+namespace {
+
+constexpr const char* kFoundFigures[]{
+    "place",           "predicted_s",      "tokens_per_s",    "peak_share",
+    "layout",          "micro_batches",    "order",           "planner",
+    "shard_optimizer", "restored_blocks",  "parameter_bytes", "gradient_bytes",
+    "optimizer_bytes", "activation_bytes", "buffer_bytes",    "predicted_peak_bytes",
+    "lower_bound_s",   "bounded_by"};
+
+/// What was found for one combination of settings and number of ranks.
+struct FoundRow {
+  std::vector<std::string> settings;
+  int ranks = 0;
+  FoundSetup found;
+  std::vector<db::Cell> figures;
+  double tokens_per_s = 0;
+};
+
+/// FLOP/s of a rank: the fastest rate that the fit of products of this type ever gives.
+double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
+  const auto fit = costs.fits.find(gemm_fit(moe::name_of(dtype)));
+  if (fit == costs.fits.end()) return 0;
+  double most = 0;
+  for (double flops = 1e6; flops < 1e15; flops *= 2) {
+    most = std::max(most, flops / seconds_of(fit->second, 1, flops));
+  }
+  return most;
+}
+
+/// "one_f_one_b"; "sequential" where the schedule has no order of micro-batches.
+std::string order_of(const FoundSetup& found) {
+  nlohmann::json order{{"order", db::kSequential}};
+  for (const auto& one : moe::decisions_of<moe::OrderMicroBatches>(found.schedule)) {
+    write(order, one);
+  }
+  return order.at("order");
+}
+
+std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
+  if (arguments.ranks.empty()) return {cluster.nodes * cluster.ranks_per_node};
+  std::vector<int> ranks;
+  for (const std::string_view part : moe::split(arguments.ranks, ',')) {
+    const std::int64_t number = moe::parse_size(part);
+    if (number < 1 || number > kMostPredictedRanks) {
+      throw moe::InputError(fmt::format("--ranks {}: \"{}\": expected a number from 1 to {}",
+                                        arguments.ranks, part, kMostPredictedRanks));
+    }
+    ranks.push_back(static_cast<int>(number));
+  }
+  return ranks;
+}
+
+std::string in_words(const Reasons& reasons) {
+  std::vector<std::pair<std::string, int>> ordered(reasons.begin(), reasons.end());
+  std::ranges::stable_sort(ordered, std::ranges::greater{}, &std::pair<std::string, int>::second);
+  std::vector<std::string> texts;
+  for (const auto& [reason, count] : ordered) texts.push_back(fmt::format("{} {}", count, reason));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+void say(const SearchResult& result, int ranks, bool knows_memory) {
+  spdlog::info(
+      "search: {} ranks: the model takes {} layouts, {} setups with their micro-batches, {} "
+      "candidates with their orders and with and without shard_optimizer; {} were simulated",
+      ranks, result.layouts, result.setups, result.candidates, result.simulated);
+  if (!result.pruned.empty()) {
+    spdlog::info("search: candidates left out: {}", in_words(result.pruned));
+  }
+  if (!result.refused.empty()) {
+    spdlog::info("search: layouts refused: {}", in_words(result.refused));
+  }
+  if (!knows_memory) {
+    spdlog::info(
+        "search: the cluster does not say how much memory a rank has: --memory-limit does");
+  }
+}
+
+FoundRow row_of(FoundSetup found, std::vector<std::string> settings, int ranks, std::size_t place,
+                double token_flops, double peak_flops) {
+  FoundRow row;
+  row.tokens_per_s = static_cast<double>(found.tokens) / found.predicted_s;
+  const double share = row.tokens_per_s * token_flops / (peak_flops * ranks);
+  const auto restored = moe::decisions_of<moe::RestoreBlock>(found.schedule).size();
+  const bool sharded = !moe::decisions_of<moe::ShardOptimizer>(found.schedule).empty();
+  row.figures = {static_cast<std::int64_t>(place),
+                 found.predicted_s,
+                 row.tokens_per_s,
+                 peak_flops > 0 ? db::Cell(share) : db::Cell{},
+                 moe::short_text(found.setup.layout),
+                 std::int64_t{found.setup.micro_batches},
+                 order_of(found),
+                 found.schedule.planner,
+                 sharded ? "yes" : "no",
+                 static_cast<std::int64_t>(restored),
+                 found.peak.parameters,
+                 found.peak.gradients,
+                 found.peak.optimizer,
+                 found.peak.activations,
+                 found.peak.buffers,
+                 found.peak.all(),
+                 found.lower_bound_s,
+                 found.bounded_by};
+  row.settings = std::move(settings);
+  row.ranks = ranks;
+  row.found = std::move(found);
+  return row;
+}
+
+/// A search of one combination of settings.
+class OneSearch {
+ public:
+  OneSearch(const Arguments& arguments, const std::vector<std::string>& settings)
+      : settings_(settings), scenario_(arguments.scenario) {
+    scenario_.settings = settings;
+    model_ = load_named_model(scenario_);
+    costs_ = load_named_costs(scenario_, model_);
+    options_.layouts = parse_layout_range(arguments.layouts);
+    options_.micro_batches = parse_micro_batches(arguments.micro_batches);
+    options_.orders = parse_orders(arguments.orders);
+    if (arguments.search_planners != "none") {
+      options_.planners = parse_planners(arguments.search_planners);
+      for (PlannerRequest& request : options_.planners) {
+        request.options.most_chunks = arguments.most_chunks;
+      }
+    }
+    options_.memory_bytes = arguments.memory_bytes;
+    options_.top = arguments.top;
+    token_flops_ = moe::figures_of(model_).token_flops;
+    peak_flops_ = peak_flops_per_s(costs_.costed.costs, model_.dtype);
+  }
+
+  const Cluster& cluster() const { return costs_.costed.cluster; }
+  const moe::Model& model() const { return model_; }
+
+  std::vector<FoundRow> rows(int ranks, std::set<std::string>& said) const {
+    SearchResult result = search_setups(scenario_, model_, costs_, ranks, options_);
+    for (const std::string& remark : result.remarks) {
+      if (said.insert(remark).second) spdlog::info(remark);
+    }
+    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0);
+    std::vector<FoundRow> rows;
+    for (FoundSetup& found : result.found) {
+      rows.push_back(
+          row_of(std::move(found), settings_, ranks, rows.size() + 1, token_flops_, peak_flops_));
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<std::string> settings_;
+  ScenarioOptions scenario_;
+  moe::Model model_;
+  MeasuredCosts costs_;
+  SearchOptions options_;
+  double token_flops_ = 0, peak_flops_ = 0;
+};
+
+void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows, bool several_ranks,
+           const Arguments& arguments) {
+  std::vector<std::string> columns;
+  for (const SweptKey& key : keys) columns.push_back(key.key);
+  if (several_ranks) columns.insert(columns.end(), {"ranks", "scaling_share"});
+  columns.insert(columns.end(), std::begin(kFoundFigures), std::end(kFoundFigures));
+  const bool shows_batch =
+      shows_column(arguments, std::ranges::any_of(rows, [](const FoundRow& row) {
+                     return row.found.setup.batch_per == moe::BatchPer::tp_group;
+                   }));
+  if (shows_batch) columns.emplace_back("batch_per");
+  db::RowWriter writer(stdout, style_of(arguments), columns);
+  for (const FoundRow& row : rows) {
+    std::vector<db::Cell> cells;
+    for (const std::string& setting : row.settings) cells.push_back(setting_cell(setting));
+    if (several_ranks) {
+      const FoundRow& first = *std::ranges::find(rows, row.settings, &FoundRow::settings);
+      cells.insert(cells.end(), {std::int64_t{row.ranks}, row.tokens_per_s / row.ranks /
+                                                              (first.tokens_per_s / first.ranks)});
+    }
+    cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+    if (shows_batch) {
+      cells.emplace_back(std::string(name_of(row.found.setup.batch_per)));
+    }
+    writer.row(cells);
+  }
+  writer.finish();
+}
+
+/// Writes the best schedule, and says how to train with it.
+void give_best(const Arguments& arguments, const FoundRow& best, const moe::Model& model) {
+  std::string settings;
+  for (const std::string& setting : best.settings) {
+    if (!setting.starts_with("cluster.")) settings += fmt::format(" --set {}", setting);
+  }
+  const std::string& file = arguments.best_file;
+  if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
+  spdlog::info("the best: moe-train --model {}{} --ranks {} {} --schedule {}",
+               arguments.scenario.model, settings, best.ranks, options_of(model, best.found.setup),
+               file.empty() ? "FILE, as -o FILE writes it" : file);
+}
+
+}  // namespace
+
+int search(const Arguments& arguments) {
+  db::refuse_database_as_output(arguments.best_file, arguments.scenario.database);
+  if (!arguments.best_file.empty()) db::expect_output(arguments.best_file);
+  const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
+  const auto all_settings = combinations(keys);
+  std::set<std::string> said;
+  std::vector<FoundRow> rows;
+  std::exception_ptr first_refusal;
+  const FoundRow* best = nullptr;
+  bool several_ranks = false;
+  std::optional<moe::Model> model;
+  for (const std::vector<std::string>& settings : all_settings) {
+    const auto refused = [&](const char* reason) {
+      if (!first_refusal) first_refusal = std::current_exception();
+      spdlog::warn("search: {}: {}", fmt::join(settings, " "), reason);
+    };
+    try {
+      const OneSearch one(arguments, settings);
+      if (!model) model = one.model();
+      const std::vector<int> ranks = asked_ranks(arguments, one.cluster());
+      several_ranks = ranks.size() > 1;
+      for (const int count : ranks) {
+        try {
+          std::vector<FoundRow> found = one.rows(count, said);
+          if (several_ranks || all_settings.size() > 1) found.resize(1);
+          std::ranges::move(found, std::back_inserter(rows));
+        } catch (const moe::Refusal& refusal) {
+          if (!several_ranks && all_settings.size() == 1) throw;
+          refused(refusal.what());
+        }
+      }
+    } catch (const moe::InputError& error) {
+      if (all_settings.size() == 1) throw;
+      refused(error.what());
+    }
+  }
+  if (rows.empty()) std::rethrow_exception(first_refusal);
+  print(keys, rows, several_ranks, arguments);
+  for (const FoundRow& row : rows) {
+    if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
+  }
+  give_best(arguments, *best, *model);
+  return 0;
+}
+
+}  // namespace tuner

@@ -1,0 +1,432 @@
+#include "tuner/search/search.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "db/console/progress.h"
+#include "moe/errors.h"
+#include "moe/input/sizes.h"
+#include "tuner/planners/joint/joint.h"
+#include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/planning_progress.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/planners/situation/within_memory.h"
+#include "tuner/scenario/measured_costs.h"
+#include "tuner/search/in_parallel.h"
+#include "tuner/search/setup_bound.h"
+#include "tuner/simulate/lower_bound.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+/// What the bound of uneven loads may lose by rounding rows to whole ones.
+constexpr double kRounding = 0.98;
+/// Candidates that are looked at together: a constant, so that results do not depend on cores.
+constexpr std::size_t kAtOnce = 4;
+/// From so many on, it saves time to look first whether one of them fits.
+constexpr int kManyMicroBatches = 4;
+/// A planner says nothing of its own: the search does.
+constexpr double kSilent_s = std::numeric_limits<double>::infinity();
+
+/// Of a larger Program joint goes on from the order of micro-batches alone, and of one still larger
+/// nothing is planned: 8 setups would take minutes.
+constexpr std::size_t kMostOpsFromAllPlanners = 2000;
+constexpr std::size_t kMostPlannedOps = 60'000;
+
+constexpr const char* kStates = "parameters, gradients and optimizer exceed the memory of a rank";
+constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
+constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
+constexpr const char* kByPieces = "cannot be faster, by the work of its stages";
+constexpr const char* kByProgram = "cannot be faster, by the lower bound of its schedule";
+constexpr const char* kSlower = "simulated, slower";
+constexpr const char* kSameSetup = "another order of the same setup is faster";
+constexpr const char* kSameKind = "another setup with its tp and pp is faster";
+
+enum class Known { pieces, program, time };
+
+struct SearchCandidate {
+  std::size_t setup = 0;
+  const Planner* order = nullptr;
+  bool sharded = false;
+  Known known = Known::pieces;
+  double least_s = 0;  ///< no schedule of the candidate takes less; once known, its time
+  moe::Schedule schedule{};
+  std::string out{};  ///< why it is left out
+};
+
+/// Whether the order can differ from that of another planner on such a setup.
+bool is_apart(Passes passes, const TrainingSetup& setup) {
+  if (passes == Passes::one_after_other) return true;
+  const bool on_one_stage = passes == Passes::exchanges_hidden;
+  return setup.micro_batches > 1 && on_one_stage == (setup.layout.pipeline == 1);
+}
+
+class SetupSearch {
+ public:
+  SetupSearch(const ScenarioOptions& scenario, const moe::Model& model, const MeasuredCosts& costs,
+              int ranks, const SearchOptions& options)
+      : scenario_(scenario), model_(model), costs_(costs), options_(options) {
+    scenario_.ranks = ranks;
+    if (options.memory_bytes > 0) costs_.costed.cluster.memory_bytes = options.memory_bytes;
+    space_ = setups_of(model, ranks, options.layouts, options.micro_batches);
+    result_.layouts = space_.layouts;
+    result_.setups = space_.setups.size();
+    result_.refused = space_.refused;
+  }
+
+  SearchResult run() {
+    add_candidates();
+    take_best();
+    for (const SearchCandidate& one : candidates_) {
+      if (!one.out.empty()) ++result_.pruned[one.out];
+      if (one.known == Known::time) ++result_.simulated;
+    }
+    result_.candidates = candidates_.size();
+    refuse_nothing_left();
+    plan_found();
+    return std::move(result_);
+  }
+
+ private:
+  std::int64_t memory_bytes() const { return costs_.costed.cluster.memory_bytes; }
+
+  Scenario scenario_of_setup(const TrainingSetup& setup, const moe::Model& model) const {
+    ScenarioOptions options = scenario_;
+    options.layout = moe::to_text(setup.layout);
+    return scenario_of(options, model, costs_);
+  }
+
+  /// The factor by which ranks may be faster than costs say.
+  double fastest() const {
+    double least = scenario_.routing == "uniform" ? 1 : kRounding;
+    for (const Slowdowns& slowdowns : costs_.costed.costs.slowdowns) {
+      if (!slowdowns.empty()) least = std::min(least, kRounding * std::ranges::min(slowdowns));
+    }
+    return least;
+  }
+
+  void add_candidates() {
+    std::vector<std::vector<SearchCandidate>> of_setup(space_.setups.size());
+    any_s_.resize(space_.setups.size());
+    one_fits_.assign(space_.setups.size(), kNotKnown);
+    db::Progress progress(fmt::format("search: bounds of {} setups", of_setup.size()),
+                          static_cast<double>(of_setup.size()));
+    in_parallel(
+        of_setup.size(), [&](std::size_t i) { of_setup[i] = candidates_of_setup(i); },
+        [&](std::size_t ended) { progress.at(static_cast<double>(ended)); });
+    for (auto& some : of_setup) std::ranges::move(some, std::back_inserter(candidates_));
+  }
+
+  std::vector<SearchCandidate> candidates_of_setup(std::size_t i) {
+    const TrainingSetup& setup = space_.setups[i];
+    std::vector<SearchCandidate> found;
+    const auto add = [&](const SetupPieces& pieces, bool sharded) {
+      const bool too_large =
+          memory_bytes() > 0 && state_bytes(pieces, model_, setup) > memory_bytes();
+      for (const Planner* const order : options_.orders) {
+        if (!is_apart(order->passes, setup)) continue;
+        SearchCandidate& one = found.emplace_back(SearchCandidate{i, order, sharded});
+        one.least_s = fastest() * bound_s(pieces, model_, setup, order->passes);
+        if (too_large) one.out = kStates;
+      }
+    };
+    try {
+      const SetupCosts costs = setup_costs(model_, setup, costs_.costed, scenario_.routing);
+      any_s_[i] = fastest() * bound_s(costs.whole, model_, setup, Passes::undecided);
+      add(costs.whole, false);
+      for (const SetupPieces& pieces : costs.sharded) add(pieces, true);
+    } catch (const moe::Refusal& refusal) {
+      found.assign(1, SearchCandidate{.setup = i, .out = without_numbers(refusal.what())});
+    } catch (const moe::InputError& error) {
+      found.assign(1, SearchCandidate{.setup = i, .out = without_numbers(error.what())});
+    }
+    return found;
+  }
+
+  /// Whether one micro-batch of the setup fits with all that lightens it. Asked once a setup.
+  bool one_micro_batch_fits(std::size_t i) {
+    if (memory_bytes() == 0) return true;
+    if (one_fits_[i] == kNotKnown) {
+      const TrainingSetup& setup = space_.setups[i];
+      const Scenario one = scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, 1));
+      Situation situation = one.situation();
+      PlanMemory memory;
+      situation.memory = &memory;
+      const auto lighter = lighter_schedule(situation, {});
+      one_fits_[i] = !lighter || lighter->fits;
+    }
+    return one_fits_[i] == 1;
+  }
+
+  /// Learns more of a candidate: the bound of its Program, and, where no other can be faster than
+  /// that, its time. `next_s`: what others cannot beat.
+  void look_closer(SearchCandidate& one, double next_s) {
+    try {
+      const TrainingSetup& setup = space_.setups[one.setup];
+      if (one.known == Known::pieces && setup.micro_batches >= kManyMicroBatches &&
+          !one_micro_batch_fits(one.setup)) {
+        one.out = kOneMicroBatch;
+        return;
+      }
+      const Scenario scenario = scenario_of_setup(setup, with_setup(model_, setup));
+      Situation situation = scenario.situation();
+      PlanMemory memory;
+      situation.memory = &memory;
+      PlanningProgress silent("search", {}, kSilent_s);
+      situation.progress = &silent;
+      if (one.known == Known::pieces) {
+        one.schedule = one.order->plan != nullptr ? one.order->plan(situation, {})
+                                                  : plan_with(*one.order, situation, {});
+        if (one.sharded) {
+          auto sharded = with_sharded_optimizer(scenario.program, one.schedule);
+          if (!sharded) {
+            one.out = "the order is not legal with shard_optimizer";
+            return;
+          }
+          one.schedule = std::move(*sharded);
+        }
+      }
+      moe::Program program = moe::apply(scenario.program, one.schedule);
+      std::vector<ProgramCosts> costs = judged_costs(situation, program);
+      if (one.known == Known::pieces) {
+        one.least_s = std::max(one.least_s, median_s(costs, [&](const ProgramCosts& of) {
+                                 return lower_bound(program, of, situation.cluster).seconds();
+                               }));
+        one.known = Known::program;
+        if (one.least_s > next_s) return;
+      }
+      if (!fits_memory(situation, one.schedule, &program)) {
+        auto lighter = restored(situation, one);
+        if (!lighter) {
+          one.out = kPlan;
+          return;
+        }
+        one.schedule = std::move(*lighter);
+        program = moe::apply(scenario.program, one.schedule);
+        costs = judged_costs(situation, program);
+      }
+      one.least_s = median_s(costs, [&](const ProgramCosts& of) {
+        return simulate(program, of, situation.costs, situation.cluster).duration_s;
+      });
+      one.known = Known::time;
+    } catch (const moe::Refusal& refusal) {
+      one.out = without_numbers(refusal.what());
+    }
+  }
+
+  /// The candidate's schedule with blocks restored so that it fits; none where none of them is
+  /// enough, or where it is the candidate with shard_optimizer that comes next. How many blocks is
+  /// found with as few micro-batches as stages have under way, and then tried with all of them.
+  std::optional<moe::Schedule> restored(const Situation& situation, const SearchCandidate& one) {
+    if (!one.sharded && with_sharded_optimizer(situation.program, one.schedule)) {
+      return std::nullopt;
+    }
+    const TrainingSetup& setup = space_.setups[one.setup];
+    const int under_way = 2 * setup.layout.pipeline;
+    if (setup.micro_batches > under_way) {
+      const Scenario few =
+          scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, under_way));
+      auto lighter = lighter_schedule(few.situation(), one.schedule);
+      if (lighter && !lighter->fits) return std::nullopt;
+      if (lighter && fits_memory(situation, lighter->schedule)) return lighter->schedule;
+    }
+    auto lighter = lighter_schedule(situation, one.schedule);
+    if (!lighter || !lighter->fits) return std::nullopt;
+    return std::move(lighter->schedule);
+  }
+
+  template <class Seconds>
+  static double median_s(const std::vector<ProgramCosts>& costs, const Seconds& seconds_of) {
+    std::vector<double> seconds;
+    for (const ProgramCosts& of_iteration : costs) seconds.push_back(seconds_of(of_iteration));
+    return seconds[median_place(seconds)];
+  }
+
+  using Kind = std::pair<int, int>;
+  Kind kind_of(std::size_t setup) const {
+    const moe::Layout& layout = space_.setups[setup].layout;
+    return {layout.tensor, layout.pipeline};
+  }
+
+  void take_best() {
+    std::set<std::pair<double, std::size_t>> queue;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].out.empty()) queue.emplace(candidates_[i].least_s, i);
+    }
+    const auto top = static_cast<std::size_t>(options_.top);
+    db::Progress progress("search: simulations", static_cast<double>(top));
+    std::set<std::size_t> setups;
+    std::set<Kind> kinds;
+    while (!queue.empty() && result_.found.size() < top) {
+      std::vector<std::size_t> together;
+      std::set<std::size_t> setups_together;
+      double next_s = std::numeric_limits<double>::infinity();
+      for (auto at = queue.begin(); at != queue.end();) {
+        SearchCandidate& one = candidates_[at->second];
+        if (setups.contains(one.setup)) {
+          one.out = kSameSetup;
+        } else if (result_.found.size() >= (top + 1) / 2 && kinds.contains(kind_of(one.setup))) {
+          one.out = kSameKind;
+        }
+        if (!one.out.empty()) {
+          at = queue.erase(at);
+          continue;
+        }
+        if (one.known == Known::time) {
+          if (!together.empty()) {
+            next_s = one.least_s;
+            break;
+          }
+          take(one);
+          setups.insert(one.setup);
+          kinds.insert(kind_of(one.setup));
+          at = queue.erase(at);
+          if (result_.found.size() >= top) break;
+          continue;
+        }
+        if (together.size() == kAtOnce || !setups_together.insert(one.setup).second) {
+          next_s = one.least_s;
+          break;
+        }
+        together.push_back(at->second);
+        ++at;
+      }
+      for (const std::size_t i : together) queue.erase({candidates_[i].least_s, i});
+      in_parallel(together.size(),
+                  [&](std::size_t i) { look_closer(candidates_[together[i]], next_s); });
+      for (const std::size_t i : together) {
+        if (candidates_[i].out.empty()) queue.emplace(candidates_[i].least_s, i);
+      }
+      progress.at(static_cast<double>(result_.found.size()));
+    }
+    for (const auto& [least_s, i] : queue) {
+      SearchCandidate& one = candidates_[i];
+      one.out = one.known == Known::pieces    ? kByPieces
+                : one.known == Known::program ? kByProgram
+                                              : kSlower;
+    }
+  }
+
+  void take(const SearchCandidate& one) {
+    FoundSetup& found = result_.found.emplace_back();
+    found.setup = space_.setups[one.setup];
+    found.schedule = one.schedule;
+    found.order = one.order->name;
+    found.ordered_s = found.predicted_s = one.least_s;
+    taken_.push_back(one.setup);
+  }
+
+  void refuse_nothing_left() const {
+    if (!result_.found.empty()) return;
+    std::vector<std::string> reasons;
+    for (const Reasons* const some : {&result_.refused, &result_.pruned}) {
+      for (const auto& [reason, count] : *some) {
+        reasons.push_back(fmt::format("{} ({})", reason, count));
+      }
+    }
+    throw moe::Refusal(fmt::format("search: model {} on {} ranks", model_.name, *scenario_.ranks),
+                       reasons.empty()
+                           ? "no layout is within --layouts"
+                           : fmt::format("no setup is left: {}", fmt::join(reasons, "; ")),
+                       "");
+  }
+
+  void plan_found() {
+    const double best_s = result_.found.front().predicted_s;
+    db::Progress progress(fmt::format("search: planners of {} setups", result_.found.size()),
+                          static_cast<double>(result_.found.size()));
+    in_parallel(
+        result_.found.size(), [&](std::size_t i) { plan_one(i, best_s); },
+        [&](std::size_t ended) { progress.at(static_cast<double>(ended)); });
+    std::ranges::stable_sort(result_.found, {}, &FoundSetup::predicted_s);
+  }
+
+  void plan_one(std::size_t i, double best_s) {
+    FoundSetup& found = result_.found[i];
+    Scenario scenario = scenario_of_setup(found.setup, with_setup(model_, found.setup));
+    Situation situation = scenario.situation();
+    PlanMemory memory;
+    situation.memory = &memory;
+    PlanningProgress silent("search", {}, kSilent_s);
+    situation.progress = &silent;
+    const auto ops = scenario.program.ops.size();
+    found.was_planned = ops <= kMostPlannedOps && any_s_[taken_[i]] <= best_s;
+    for (const PlannerRequest& request : options_.planners) {
+      if (!found.was_planned) break;
+      try {
+        const bool goes_on = request.planner->name == kJoint && ops > kMostOpsFromAllPlanners;
+        moe::Schedule schedule = goes_on
+                                     ? plan_joint_from(situation, request.options, found.schedule)
+                                     : plan_with(*request.planner, situation, request.options);
+        if (!fits_memory(situation, schedule)) continue;
+        const double seconds = simulated_s(situation, schedule);
+        if (seconds >= found.predicted_s) continue;
+        found.predicted_s = seconds;
+        found.schedule = std::move(schedule);
+      } catch (const moe::Refusal&) {  // the planner has nothing for this setup
+      }
+    }
+    const moe::Program program = moe::apply(scenario.program, found.schedule);
+    const std::vector<double> seconds = simulated_iterations_s(situation, found.schedule, &program);
+    const LowerBound bound = lower_bound(
+        program, judged_costs(situation, program)[median_place(seconds)], scenario.cluster);
+    found.lower_bound_s = bound.seconds();
+    found.bounded_by = bound.where;
+    found.peak = peak_parts(program, scenario.groups, routings_of(situation));
+    found.tokens = scenario.model.global_batch * scenario.model.sequence_length;
+    if (i == 0) result_.remarks = std::move(scenario.remarks);
+  }
+
+  static constexpr signed char kNotKnown = -1;
+
+  ScenarioOptions scenario_;
+  const moe::Model& model_;
+  MeasuredCosts costs_;
+  const SearchOptions& options_;
+  SetupSpace space_;
+  SearchResult result_;
+  std::vector<SearchCandidate> candidates_;
+  std::vector<double> any_s_;          ///< [setup]: what no planner can beat
+  std::vector<signed char> one_fits_;  ///< [setup]
+  std::vector<std::size_t> taken_;     ///< [found]: its setup
+};
+
+}  // namespace
+
+std::vector<const Planner*> search_orders() {
+  std::vector<const Planner*> orders;
+  for (const Planner& planner : planners()) {
+    if (planner.passes != Passes::undecided) orders.push_back(&planner);
+  }
+  return orders;
+}
+
+std::vector<const Planner*> parse_orders(std::string_view text) {
+  const std::vector<const Planner*> all = search_orders();
+  if (text == "all") return all;
+  std::vector<const Planner*> orders;
+  for (const std::string_view name : moe::split(text, ',')) {
+    const auto found = std::ranges::find(all, name, &Planner::name);
+    if (found == all.end()) {
+      std::vector<std::string_view> names;
+      for (const Planner* const planner : all) names.push_back(planner->name);
+      throw moe::InputError(fmt::format("--orders {}: \"{}\": expected all, or some of {}", text,
+                                        name, fmt::join(names, ", ")));
+    }
+    orders.push_back(*found);
+  }
+  return orders;
+}
+
+SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& model,
+                           const MeasuredCosts& costs, int ranks, const SearchOptions& options) {
+  return SetupSearch(scenario, model, costs, ranks, options).run();
+}
+
+}  // namespace tuner

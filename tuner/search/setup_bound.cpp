@@ -1,0 +1,248 @@
+#include "tuner/search/setup_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "moe/errors.h"
+#include "moe/model/attention_keys.h"
+#include "moe/model/iteration.h"
+#include "moe/model/layout_refusal.h"
+#include "moe/passes/schedule.h"
+#include "moe/rows/binding.h"
+#include "tuner/costs/call_buffers.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/machine/slowdown.h"
+#include "tuner/scenario/routing_spec.h"
+
+namespace tuner {
+namespace {
+
+BlockKind kind_of(const moe::Model& model, int block) {
+  return {moe::has_experts(model, block), moe::attention_window(model, block),
+          moe::rotary_base(model, block)};
+}
+
+/// Whether every layer has the same loads but for the places of experts.
+bool layers_are_alike(const std::string& routing) {
+  return routing == "uniform" || routing.starts_with("zipf:") || routing.starts_with("drift:");
+}
+
+/// The number of first blocks that have one of each kind.
+int blocks_of_all_kinds(const moe::Model& model) {
+  std::set<BlockKind> seen;
+  int needed = 1;
+  for (int block = 0; block < model.blocks; ++block) {
+    if (seen.insert(kind_of(model, block)).second) needed = block + 1;
+  }
+  return needed;
+}
+
+/// One micro-batch of the setup with few blocks, in two stages where there are several.
+struct SmallModel {
+  moe::Model model;
+  moe::Layout layout;
+};
+
+SmallModel small_model(const moe::Model& model, const TrainingSetup& setup,
+                       const std::string& routing) {
+  SmallModel small{with_so_many_micro_batches(model, setup, 1), setup.layout};
+  small.layout.pipeline = std::min(setup.layout.pipeline, 2);
+  const moe::Model with_all = small.model;
+  if (layers_are_alike(routing)) {
+    small.model.blocks =
+        std::min(model.blocks, std::max(blocks_of_all_kinds(model), small.layout.pipeline));
+  }
+  if (moe::layout_refusal(small.model, small.layout)) small.model = with_all;
+  return small;
+}
+
+/// The seconds of an op by rank, or class of ranks, where nothing else runs; 0 in other stages.
+std::vector<double> seconds_by_rank(const OpCost& cost, const moe::Op& op,
+                                    const moe::Groups& groups, const Cluster& cluster) {
+  std::vector<double> seconds(static_cast<std::size_t>(groups.ranks));
+  if (cost.activity == moe::Activity::communication) {
+    for (const GroupCall& call : cost.calls) {
+      const std::vector<double> own = least_member_seconds(cost, call, cluster);
+      for (std::size_t member = 0; member < call.ranks.size(); ++member) {
+        seconds[static_cast<std::size_t>(call.ranks[member])] = own[member];
+      }
+    }
+    return seconds;
+  }
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    if (moe::runs_in(op, moe::stage_of(groups, rank))) {
+      seconds[static_cast<std::size_t>(rank)] = seconds_on(cost, rank);
+    }
+  }
+  return seconds;
+}
+
+void add(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
+}
+
+/// The weighted mean, as the only value.
+std::vector<double> mean_of(const std::vector<double>& seconds, const std::vector<int>& counts) {
+  double sum = 0, ranks = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    sum += seconds[i] * counts[i];
+    ranks += counts[i];
+  }
+  return {sum / ranks};
+}
+
+SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
+                      const moe::Groups& groups, const moe::Routing& routing,
+                      const CostedCluster& costed, bool loads_are_even) {
+  const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
+                                           {.most_pairs = 16 * 16});
+  const moe::Groups& ranks = costs.classes.groups;
+  const auto in_stage = static_cast<std::size_t>(moe::stage_ranks(ranks));
+  SetupPieces pieces;
+  std::map<BlockKind, int> block_of;  // that stands for the kind
+  for (int block = 0; block < model.blocks; ++block)
+    block_of.try_emplace(kind_of(model, block), block);
+  const auto piece_of = [&](int block, int stage) -> PieceCost* {
+    if (block < 0) return stage == 0 ? &pieces.first : &pieces.last;
+    const BlockKind kind = kind_of(model, block);
+    return block_of.at(kind) == block ? &pieces.blocks[kind] : nullptr;
+  };
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (op.stream != moe::Stream::compute || std::holds_alternative<moe::PassOn>(op.kind)) continue;
+    PieceCost* const piece = piece_of(op.layer, op.stage);
+    if (piece == nullptr) continue;
+    const std::vector<double> all = seconds_by_rank(costs.ops[i], op, ranks, costed.cluster);
+    const auto begin = static_cast<std::size_t>(op.stage) * in_stage;
+    std::vector<double> own(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                            all.begin() + static_cast<std::ptrdiff_t>(begin + in_stage));
+    if (!loads_are_even) {
+      const auto& counts = costs.classes.count;
+      own = mean_of(own, {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(in_stage)});
+    }
+    if (moe::comes_once(op)) {
+      add(piece->once_s, own);
+      continue;
+    }
+    add(piece->pass_s, own);
+    if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
+    if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
+  }
+  for (const moe::Parameter& parameter : program.parameters) {
+    PieceCost* const piece = piece_of(parameter.layer, parameter.stage);
+    if (piece == nullptr) continue;
+    const auto add_bytes = [&](moe::TensorId tensor) {
+      if (tensor < 0) return;
+      piece->state_bytes +=
+          moe::allocated_bytes(program.tensors[static_cast<std::size_t>(tensor)], {});
+    };
+    add_bytes(parameter.value);
+    add_bytes(parameter.gradient);
+    std::ranges::for_each(parameter.optimizer_state, add_bytes);
+  }
+  return pieces;
+}
+
+/// Calls visit(piece) for each piece of the stage.
+template <class Visit>
+void each_piece(const SetupPieces& pieces, const moe::Model& model, int stages, int stage,
+                const Visit& visit) {
+  if (stage == 0) visit(pieces.first);
+  if (stage == stages - 1) visit(pieces.last);
+  for (int block = 0; block < model.blocks; ++block) {
+    if (moe::stage_of_block(block, model.blocks, stages) == stage) {
+      visit(pieces.blocks.at(kind_of(model, block)));
+    }
+  }
+}
+
+double largest(const std::vector<double>& seconds) {
+  return seconds.empty() ? 0 : std::ranges::max(seconds);
+}
+
+}  // namespace
+
+SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
+                       const CostedCluster& costed, const std::string& routing_text) {
+  const SmallModel small = small_model(model, setup, routing_text);
+  const moe::Groups groups = groups_of(costed.cluster, small.layout);
+  const moe::Program program = moe::build_iteration(small.model, groups, 0);
+  const moe::Routing routing =
+      make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
+  const bool even = routing_text == "uniform";
+  SetupCosts costs{pieces_of(program, small.model, groups, routing, costed, even), {}};
+  const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
+  try {
+    const moe::Program sharded = moe::apply(program, sharding);
+    costs.sharded.push_back(pieces_of(sharded, small.model, groups, routing, costed, even));
+  } catch (const moe::Refusal&) {  // no two ranks hold copies
+  }
+  return costs;
+}
+
+double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
+               Passes passes) {
+  const int stages = setup.layout.pipeline;
+  const double m = setup.micro_batches;
+  std::vector<PieceCost> of_stage(static_cast<std::size_t>(stages));
+  PieceCost all;
+  for (int stage = 0; stage < stages; ++stage) {
+    PieceCost& sum = of_stage[static_cast<std::size_t>(stage)];
+    each_piece(pieces, model, stages, stage, [&](const PieceCost& piece) {
+      for (PieceCost* const to : {&sum, &all}) {
+        add(to->forward_s, piece.forward_s);
+        add(to->pass_s, piece.pass_s);
+        add(to->computing_s, piece.computing_s);
+        add(to->once_s, piece.once_s);
+      }
+    });
+  }
+  double bound = 0;
+  switch (passes) {
+    case Passes::one_after_other: {
+      add(all.pass_s, all.pass_s, m - 1);
+      return largest(all.pass_s);
+    }
+    case Passes::filled_and_drained: {
+      // A stage s waits for a pass of all before it, then has m of its own. With stages cut so that
+      // this is the same for all, the first s have 1 - (1 - 1/m)^s of the whole.
+      const double least = largest(all.pass_s) / (1 - std::pow(1 - 1 / m, stages));
+      return std::max(least, bound_s(pieces, model, setup, Passes::bubbles_filled));
+    }
+    case Passes::exchanges_hidden: {
+      for (const PieceCost& stage : of_stage) {
+        std::vector<double> computing = stage.computing_s, moving = stage.pass_s;
+        add(moving, stage.computing_s, -1);
+        bound = std::max({bound, m * largest(computing), m * largest(moving)});
+      }
+      return bound;
+    }
+    case Passes::bubbles_filled: {
+      add(all.once_s, all.pass_s, m);
+      return largest(all.once_s) / stages;
+    }
+    case Passes::undecided:
+      return m * largest(all.computing_s) / stages;
+  }
+  return 0;
+}
+
+std::int64_t state_bytes(const SetupPieces& pieces, const moe::Model& model,
+                         const TrainingSetup& setup) {
+  std::int64_t most = 0;
+  for (int stage = 0; stage < setup.layout.pipeline; ++stage) {
+    std::int64_t bytes = 0;
+    each_piece(pieces, model, setup.layout.pipeline, stage,
+               [&](const PieceCost& piece) { bytes += piece.state_bytes; });
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+}  // namespace tuner

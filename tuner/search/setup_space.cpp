@@ -1,0 +1,161 @@
+#include "tuner/search/setup_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include "moe/errors.h"
+#include "moe/input/sizes.h"
+#include "moe/model/layout_refusal.h"
+#include "moe/model/limits.h"
+
+namespace tuner {
+namespace {
+
+struct RangedDegree {
+  std::string_view key;
+  int moe::Layout::*member;
+};
+constexpr std::array kRangedDegrees{
+    RangedDegree{"dp", &moe::Layout::data}, RangedDegree{"ep", &moe::Layout::expert},
+    RangedDegree{"esp", &moe::Layout::expert_sharded}, RangedDegree{"tp", &moe::Layout::tensor},
+    RangedDegree{"pp", &moe::Layout::pipeline}};
+
+std::optional<int> number_of(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) return std::nullopt;
+  return number;
+}
+
+bool is_within(const moe::Layout& layout, const LayoutRange& range) {
+  return std::ranges::all_of(kRangedDegrees, [&](const RangedDegree& degree) {
+    const int value = layout.*degree.member;
+    return value >= range.least.*degree.member && value <= range.most.*degree.member;
+  });
+}
+
+std::vector<moe::Layout> all_layouts(int ranks, const LayoutRange& range) {
+  std::vector<moe::Layout> layouts;
+  for (const int stages : moe::divisors(ranks)) {
+    for (const int tensor : moe::divisors(ranks / stages)) {
+      for (const int shards : moe::divisors(ranks / stages)) {
+        for (const int experts : moe::divisors(ranks / stages / shards)) {
+          const moe::Layout layout{ranks / stages / shards / experts, experts, shards, tensor,
+                                   stages};
+          if (is_within(layout, range)) layouts.push_back(layout);
+        }
+      }
+    }
+  }
+  return layouts;
+}
+
+/// Why the model refuses the setup with its own batch_per; none where it takes it, with the other
+/// one too.
+std::optional<std::string> refusal_of(const moe::Model& model, TrainingSetup& setup) {
+  auto refusal = moe::layout_refusal(with_setup(model, setup), setup.layout);
+  if (!refusal) return std::nullopt;
+  if (setup.layout.tensor > 1) {
+    setup.batch_per =
+        model.batch_per == moe::BatchPer::rank ? moe::BatchPer::tp_group : moe::BatchPer::rank;
+    if (!moe::layout_refusal(with_setup(model, setup), setup.layout)) return std::nullopt;
+  }
+  return std::move(refusal->message);
+}
+
+std::vector<int> divisors_of_batch(const moe::Model& model) {
+  std::vector<int> counts;
+  for (int count = 1; count <= std::min<std::int64_t>(model.global_batch, moe::kMostMicroBatches);
+       ++count) {
+    if (model.global_batch % count == 0) counts.push_back(count);
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string without_numbers(std::string_view message) {
+  std::string text;
+  for (const char c : message) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit) {
+      text += c;
+    } else if (text.empty() || text.back() != 'N') {
+      text += 'N';
+    }
+  }
+  return text;
+}
+
+LayoutRange parse_layout_range(std::string_view text) {
+  LayoutRange range;
+  if (text == "all") return range;
+  for (const std::string_view part : moe::split(text, ',')) {
+    const auto refuse = [&] {
+      throw moe::InputError(fmt::format(
+          "--layouts {}: \"{}\": expected all, or degrees of dp, ep, esp, tp, pp, as in "
+          "tp=1..8,ep=4",
+          text, part));
+    };
+    const auto equals = part.find('=');
+    const auto degree =
+        std::ranges::find(kRangedDegrees, part.substr(0, equals), &RangedDegree::key);
+    if (equals == std::string_view::npos || degree == kRangedDegrees.end()) refuse();
+    const std::string_view values = part.substr(equals + 1);
+    const auto dots = values.find("..");
+    const auto least = number_of(values.substr(0, dots));
+    const auto most = dots == std::string_view::npos ? least : number_of(values.substr(dots + 2));
+    if (!least || !most || *least > *most) refuse();
+    range.least.*degree->member = *least;
+    range.most.*degree->member = *most;
+  }
+  return range;
+}
+
+std::optional<std::vector<int>> parse_micro_batches(std::string_view text) {
+  if (text == "all") return std::nullopt;
+  std::vector<int> counts;
+  for (const std::string_view part : moe::split(text, ',')) {
+    const auto count = number_of(part);
+    if (!count || *count > moe::kMostMicroBatches) {
+      throw moe::InputError(fmt::format(
+          "--micro-batches {}: \"{}\": expected all, or numbers from 1 to {} with commas between "
+          "them",
+          text, part, moe::kMostMicroBatches));
+    }
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
+SetupSpace setups_of(const moe::Model& model, int ranks, const LayoutRange& range,
+                     const std::optional<std::vector<int>>& micro_batches) {
+  const std::vector<int> counts = micro_batches ? *micro_batches : divisors_of_batch(model);
+  SetupSpace space;
+  for (const moe::Layout& layout : all_layouts(ranks, range)) {
+    std::optional<std::string> first_refusal;
+    const std::size_t before = space.setups.size();
+    for (const int count : counts) {
+      TrainingSetup setup{layout, model.batch_per, count};
+      if (auto refusal = refusal_of(model, setup)) {
+        if (!first_refusal) first_refusal = std::move(refusal);
+      } else {
+        space.setups.push_back(setup);
+      }
+    }
+    if (space.setups.size() > before) {
+      ++space.layouts;
+    } else if (first_refusal) {
+      ++space.refused[without_numbers(*first_refusal)];
+    }
+  }
+  return space;
+}
+
+}  // namespace tuner
