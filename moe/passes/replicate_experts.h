@@ -38,14 +38,18 @@ std::string subject(const ReplicateExperts& replicating);
 /// rank computes its own rows for an expert that it holds. Parameters, optimizer states and updates
 /// stay at home.
 ///
+/// Where replicas are chosen after the gate (ExpertPlacement::late), there is one of each of these
+/// ops for every micro-batch, with replicas of its own, and they wait for its exchange of counts.
+/// Gradients come home on rings, so a home gets one for each of its experts.
+///
 /// Each row is computed as before; the gradient of a replicated expert is a sum over the same rows
 /// in another order. With a capacity, every rank sets aside memory for the rows that its replicas
 /// may receive.
 ///
 /// Throws Refusal where the layer has no experts, or replicas already, where an
 /// expert group is one rank, where nothing is replicated, where an expert does not exist or they do
-/// not ascend, where its holders are not other members of the group in ascending order, and where
-/// the placement has homes.
+/// not ascend, where its holders are not other members of the group in ascending order, where the
+/// placement has homes, and where rows that are padded are to be balanced.
 Program apply(Program program, const ReplicateExperts& replicating);
 
 }  // namespace moe
