@@ -10,6 +10,7 @@
 #include "db/timeline/summary.h"
 #include "moe/errors.h"
 #include "moe/program/timeline_rows.h"
+#include "tuner/commands/balance_figures.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
@@ -34,6 +35,8 @@ std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction
           prediction.bound.seconds(),
           sequential_s / predicted_s,
           db::summarize(timeline, timeline.extent).mean.exposed_s,
+          max_over_mean(situation, schedule, prediction),
+          force_balanced_share(situation, schedule, prediction),
           prediction.peak_bytes,
           fits_memory(prediction.peak_bytes, situation.cluster),
           planning_s};

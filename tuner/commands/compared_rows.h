@@ -12,10 +12,19 @@
 namespace tuner {
 
 /// The columns of Compared::figures.
-inline constexpr const char* kComparedFigures[]{
-    "forward_chunks",        "backward_chunks", "paper_s",           "predicted_s",
-    "predicted_deviation_s", "lower_bound_s",   "predicted_speedup", "exposed_s",
-    "predicted_peak_bytes",  "fits_memory",     "planning_s"};
+inline constexpr const char* kComparedFigures[]{"forward_chunks",
+                                                "backward_chunks",
+                                                "paper_s",
+                                                "predicted_s",
+                                                "predicted_deviation_s",
+                                                "lower_bound_s",
+                                                "predicted_speedup",
+                                                "exposed_s",
+                                                "max_over_mean",
+                                                "force_balanced_share",
+                                                "predicted_peak_bytes",
+                                                "fits_memory",
+                                                "planning_s"};
 
 /// A row of a comparison: a planner's schedule and its prediction, or the reason for none.
 struct Compared {
