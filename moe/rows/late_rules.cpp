@@ -10,46 +10,52 @@ namespace {
 /// LLEP's, below which it leaves everything at home.
 constexpr double kUneven = 1.3;
 
-/// A plan in the making.
-struct Planning {
+struct Transfer {
+  int expert = 0, to = 0;
+  std::int64_t rows = 0;
+};
+
+/// What no plan changes.
+struct Home {
   std::span<const std::int64_t> rows;
   std::span<const int> homes;
-  int slots = 1;
-  LatePlan plan;                     ///< all at home at first
-  std::vector<std::int64_t> load;    ///< [member]: rows that it computes
-  std::vector<int> free_slots;       ///< [member]
   std::vector<std::vector<int>> at;  ///< [member]: experts at home there, most rows first
 
-  Planning(std::span<const std::int64_t> of, std::span<const int> at_home, int members, int most)
-      : rows(of),
-        homes(at_home),
-        slots(most),
-        load(static_cast<std::size_t>(members)),
-        free_slots(static_cast<std::size_t>(members), most),
-        at(static_cast<std::size_t>(members)) {
+  Home(std::span<const std::int64_t> of, std::span<const int> at_home, int members)
+      : rows(of), homes(at_home), at(static_cast<std::size_t>(members)) {
     for (std::size_t expert = 0; expert < rows.size(); ++expert) {
-      plan.push_back({{homes[expert], rows[expert]}});
-      load[homes[expert]] += rows[expert];
       at[homes[expert]].push_back(static_cast<int>(expert));
     }
     for (auto& experts : at) {
       std::ranges::stable_sort(experts, [&](int a, int b) { return rows[a] > rows[b]; });
     }
   }
+};
 
-  bool holds(int expert, int member) const {
-    return std::ranges::any_of(plan[expert],
-                               [&](const MemberRows& one) { return one.member == member; });
+/// A plan in the making. Experts are given away one after the other.
+struct Planning {
+  const Home* home;
+  std::vector<Transfer> transfers;  ///< away from home
+  std::vector<std::int64_t> load;   ///< [member]: rows that it computes
+  std::vector<int> free_slots;      ///< [member]
+  std::vector<int> last;            ///< [member]: the expert that it was given last
+
+  Planning(const Home& of, int slots)
+      : home(&of), load(of.at.size()), free_slots(of.at.size(), slots), last(of.at.size(), -1) {
+    for (std::size_t expert = 0; expert < of.rows.size(); ++expert) {
+      load[of.homes[expert]] += of.rows[expert];
+    }
   }
+
   bool may_take(int expert, int member) const {
-    return free_slots[member] > 0 && !holds(expert, member);
+    return free_slots[member] > 0 && last[member] != expert && home->homes[expert] != member;
   }
   void give(int expert, int member, std::int64_t count) {
-    plan[expert].front().rows -= count;
-    plan[expert].push_back({member, count});
-    load[homes[expert]] -= count;
+    transfers.push_back({expert, member, count});
+    load[home->homes[expert]] -= count;
     load[member] += count;
     --free_slots[member];
+    last[member] = expert;
   }
   std::int64_t total() const { return std::accumulate(load.begin(), load.end(), std::int64_t{0}); }
   std::int64_t most() const { return *std::ranges::max_element(load); }
@@ -65,6 +71,7 @@ std::vector<int> members_by(const std::vector<std::int64_t>& key, bool descendin
 
 /// Whether every member comes down to the threshold.
 bool lower_to(Planning& planning, std::int64_t threshold) {
+  const Home& home = *planning.home;
   const std::vector<int> sources = members_by(planning.load, true);
   std::vector<std::int64_t> slack;
   for (const std::int64_t load : planning.load) {
@@ -72,8 +79,8 @@ bool lower_to(Planning& planning, std::int64_t threshold) {
   }
   for (const int source : sources) {
     std::int64_t need = planning.load[source] - threshold;
-    for (const int expert : planning.at[source]) {
-      std::int64_t available = planning.rows[expert] - 1;
+    for (const int expert : home.at[source]) {
+      std::int64_t available = home.rows[expert] - 1;
       while (need > 0 && available > 0) {
         int to = -1;
         for (int member = 0; member < static_cast<int>(slack.size()); ++member) {
@@ -94,13 +101,13 @@ bool lower_to(Planning& planning, std::int64_t threshold) {
   return true;
 }
 
-Planning ultraep(const Planning& home) {
-  const auto members = static_cast<std::int64_t>(home.load.size());
-  std::int64_t low = (home.total() + members - 1) / members, high = home.most();
-  Planning best = home;
+Planning ultraep(const Planning& at_home) {
+  const auto members = static_cast<std::int64_t>(at_home.load.size());
+  std::int64_t low = (at_home.total() + members - 1) / members, high = at_home.most();
+  Planning best = at_home;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    Planning tried = home;
+    Planning tried = at_home;
     if (lower_to(tried, middle)) {
       best = std::move(tried);
       high = middle;
@@ -119,11 +126,11 @@ Planning moonep(Planning planning) {
     const std::int64_t share = total / members + (member < total % members ? 1 : 0);
     over.push_back(planning.load[member] - share);
   }
-  struct Transfer {
-    int to;
-    std::int64_t rows;
+  struct Quota {
+    int to = 0;
+    std::int64_t rows = 0;
   };
-  std::vector<std::vector<Transfer>> from(static_cast<std::size_t>(members));
+  std::vector<std::vector<Quota>> from(static_cast<std::size_t>(members));
   while (*std::ranges::max_element(over) > 0) {
     const auto home = static_cast<int>(std::ranges::max_element(over) - over.begin());
     const auto to = static_cast<int>(std::ranges::min_element(over) - over.begin());
@@ -133,14 +140,15 @@ Planning moonep(Planning planning) {
   }
   for (int home = 0; home < members; ++home) {
     std::vector<std::int64_t> rest;
-    for (const int expert : planning.at[home]) rest.push_back(planning.rows[expert]);
-    auto& transfers = from[home];
-    std::ranges::sort(transfers, {}, &Transfer::to);
+    const std::vector<int>& experts = planning.home->at[home];
+    for (const int expert : experts) rest.push_back(planning.home->rows[expert]);
+    auto& quotas = from[home];
+    std::ranges::sort(quotas, {}, &Quota::to);
     for (;;) {
-      const auto quota = std::ranges::max_element(transfers, {}, &Transfer::rows);
-      if (quota == transfers.end() || quota->rows == 0) break;
+      const auto quota = std::ranges::max_element(quotas, {}, &Quota::rows);
+      if (quota == quotas.end() || quota->rows == 0) break;
       const auto largest = std::ranges::max_element(rest);
-      const int expert = planning.at[home][static_cast<std::size_t>(largest - rest.begin())];
+      const int expert = experts[static_cast<std::size_t>(largest - rest.begin())];
       if (*largest == 0 || planning.free_slots[quota->to] == 0) {
         quota->rows = 0;  // [ours] the member stays below its share
         continue;
@@ -164,10 +172,10 @@ Planning llep(Planning planning, const LateCopies& copies) {
   const auto cap = static_cast<std::int64_t>(std::floor(copies.alpha * static_cast<double>(mean)));
   std::vector<std::int64_t> pending = planning.load;
   std::vector<std::int64_t> assigned(pending.size());
-  std::vector<int> order(planning.rows.size());
+  const Home& at_home = *planning.home;
+  std::vector<int> order(at_home.rows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order,
-                           [&](int a, int b) { return planning.rows[a] > planning.rows[b]; });
+  std::ranges::stable_sort(order, [&](int a, int b) { return at_home.rows[a] > at_home.rows[b]; });
   const auto others = [&](int expert) {
     std::vector<std::int64_t> busy(pending.size());
     for (std::size_t i = 0; i < busy.size(); ++i) busy[i] = assigned[i] + pending[i];
@@ -176,8 +184,8 @@ Planning llep(Planning planning, const LateCopies& copies) {
     return by_load;
   };
   for (const int expert : order) {
-    const int home = planning.homes[expert];
-    const std::int64_t all = planning.rows[expert];
+    const int home = at_home.homes[expert];
+    const std::int64_t all = at_home.rows[expert];
     pending[home] -= all;
     const std::int64_t room = cap - assigned[home] - pending[home];
     const std::int64_t own = std::clamp<std::int64_t>(room, 0, all);
@@ -223,22 +231,27 @@ Planning llep(Planning planning, const LateCopies& copies) {
 
 LatePlan late_plan(const LateCopies& copies, std::span<const std::int64_t> rows,
                    std::span<const int> homes, int members) {
-  const Planning home(rows, homes, members, copies.slots);
-  LatePlan plan;
+  const Home at_home(rows, homes, members);
+  Planning planning(at_home, copies.slots);
   switch (copies.rule) {
     case LateRule::ultraep:
-      plan = ultraep(home).plan;
+      planning = ultraep(planning);
       break;
     case LateRule::moonep:
-      plan = moonep(home).plan;
+      planning = moonep(std::move(planning));
       break;
     case LateRule::llep:
-      plan = llep(home, copies).plan;
+      planning = llep(std::move(planning), copies);
       break;
   }
-  for (auto& of_expert : plan) {
-    std::sort(of_expert.begin() + 1, of_expert.end(),
-              [](const MemberRows& a, const MemberRows& b) { return a.member < b.member; });
+  LatePlan plan;
+  for (std::size_t expert = 0; expert < rows.size(); ++expert) {
+    plan.push_back({{homes[expert], rows[expert]}});
+  }
+  std::ranges::sort(planning.transfers, {}, &Transfer::to);
+  for (const Transfer& transfer : planning.transfers) {
+    plan[transfer.expert].front().rows -= transfer.rows;
+    plan[transfer.expert].push_back({transfer.to, transfer.rows});
   }
   return plan;
 }
