@@ -1,6 +1,7 @@
 #include "tuner/scenario/scenario.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
+#include "moe/model/published/read_config.h"
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
 #include "tuner/costs/measured_cards.h"
@@ -38,7 +40,12 @@ std::vector<std::string> settings_of(const ScenarioOptions& options, bool cluste
 
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
-  return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
+  const auto path = moe::find_input(options.model, models);
+  moe::Model model = moe::load_model(path, settings_of(options, false));
+  if (const std::string said = moe::assumed_training(path, model); !said.empty()) {
+    spdlog::info(said);
+  }
+  return model;
 }
 
 constexpr std::string_view kCardsKey = "cluster.inter_node.cards_per_node";
