@@ -60,7 +60,7 @@ void read_choice(const Config& config, const PublishedClass&, Model& model) {
 void write_choice(const Model& model, const PublishedClass&, Json& config) {
   config["n_group"] = model.expert_groups;
   config["topk_group"] = best_groups(model);
-  config["topk_method"] = best_groups(model) == model.expert_groups ? kGreedy : kLimited;
+  config["topk_method"] = model.expert_groups == 1 ? kGreedy : kLimited;
   config["norm_topk_prob"] = false;
 }
 

@@ -3,6 +3,7 @@
 #include "moe/model/published/classes.h"
 #include "moe/model/published/common_sizes.h"
 #include "moe/model/published/tensor_names.h"
+#include "moe/model/rotary_keys.h"
 
 /// Classes whose blocks turn queries and keys where they have the window, and nowhere else.
 namespace moe {
@@ -46,7 +47,14 @@ void read_exaone_blocks(const Config& config, const PublishedClass& of, Model& m
   if (config.given("mlp_layer_types")) parts::kinds_of_blocks.read(config, of, model);
 }
 
-const std::array kExaoneParts{ConfigPart{read_exaone_blocks, parts::kinds_of_blocks.write},
+void write_exaone_blocks(const Model& model, const PublishedClass& of, Json& config) {
+  parts::kinds_of_blocks.write(model, of, config);
+  // Nothing turns where a file has a window, and no block has it.
+  Json& window = config["sliding_window"];
+  if (window.is_null() && !turns(model, 0)) window = of.window;
+}
+
+const std::array kExaoneParts{ConfigPart{read_exaone_blocks, write_exaone_blocks},
                               parts::best_of_groups};
 constexpr TensorNames kExaoneTensors{.shared = "shared_experts.",
                                      .router_bias = "e_score_correction_bias"};

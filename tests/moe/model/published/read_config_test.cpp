@@ -226,6 +226,7 @@ TEST(ReadConfig, ReadsWhichBlocksTurnAndByWhatAngles) {
   EXPECT_EQ(turned(read("exaone_moe", types).model), "tnnt");
   EXPECT_EQ(turned(read("exaone_moe", full).model), "nnnn");
   EXPECT_EQ(turned(read("exaone_moe", R"(, "sliding_window": null)").model), "tttt");
+  EXPECT_FALSE(unmatched_key(read("exaone_moe", full).model, *read("exaone_moe").of));
   EXPECT_EQ(turned(read("flint").model), "nntn");
   EXPECT_EQ(turned(read("flint", R"(, "sliding_window": null)").model), "nnnn");
 
@@ -255,6 +256,13 @@ TEST(ReadConfig, ReadsWhichBlocksTurnAndByWhatAngles) {
       HasSubstr("rope_parameters.sliding_attention: missing"));
   EXPECT_THAT(refused("mellum", R"(, "rope_theta": 40)"),
               HasSubstr("rope_theta: expected no such"));
+}
+
+TEST(ReadConfig, GroupsOfWhichAllAreTheBestAreWrittenAsTheyAre) {
+  const ConfiguredModel all = read("deepseek_v2", R"(, "n_routed_experts": 8, "n_group": 4,
+      "topk_group": 4, "topk_method": "group_limited_greedy")");
+  EXPECT_EQ(all.model.expert_groups, 4);
+  EXPECT_FALSE(unmatched_key(all.model, *all.of));
 }
 
 TEST(ReadConfig, RefusesNoScalingThatVersionsOfTransformersTakeForDifferentThings) {
