@@ -227,8 +227,30 @@ def mellum(draw):
         "mlp_layer_types": [draw.choice(("dense", "sparse", "sparse")) for _ in range(layers - 1)] + ["sparse"]}
 
 
+def exaone_moe(draw):
+    keys = sizes(draw) | networks(draw)
+    router = deepseek_router(draw, keys["num_hidden_layers"])
+    router |= {"num_experts": router.pop("n_routed_experts"), "num_shared_experts": router.pop("n_shared_experts")}
+    return keys | router | kinds_of_layers(draw, keys["num_hidden_layers"]) | {"sliding_window": draw.choice((4, 9))}
+
+
+def flint(draw):
+    keys = sizes(draw, wide_heads=True, biases="attention_bias") | mixture(draw) | networks(draw) | normalized(draw)
+    keys["shared_expert_intermediate_size"] = keys["moe_intermediate_size"] * draw.choice((1, 2))
+    layers = keys["num_hidden_layers"]
+    return keys | sparse_layers(draw, layers) | kinds_of_layers(draw, layers) | {"sliding_window": draw.choice((4, 9))}
+
+
+def granitemoe_swa(draw):
+    keys = granitemoeshared(draw) | {"sliding_window": draw.choice((4, 9))}
+    keys |= kinds_of_layers(draw, keys["num_hidden_layers"])
+    bases = {kind: draw.choice((0, 100.0, 1e4)) for kind in ("full_attention", "sliding_attention")}
+    return keys | {"layer_rope_theta": [bases[kind] for kind in keys["layer_types"]]}
+
+
 CLASSES = (mixtral, qwen2_moe, qwen3_moe, glm4_moe, gpt_oss, deepseek_v2, deepseek_v3, olmoe, granitemoe, granitemoeshared, dots1,
-           ernie4_5_moe, aria_text, phimoe, hunyuan_v1_moe, flex_olmo, minimax_m2, glm4_moe_lite, solar_open, hy_v3, mellum)
+           ernie4_5_moe, aria_text, phimoe, hunyuan_v1_moe, flex_olmo, minimax_m2, glm4_moe_lite, solar_open, hy_v3, mellum,
+           exaone_moe, flint, granitemoe_swa)
 
 
 def drawn_model(kind, seed, eager):

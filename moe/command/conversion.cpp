@@ -1,7 +1,6 @@
 #include "moe/command/conversion.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -69,16 +68,6 @@ Model base_model(const Arguments& arguments) {
   return load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
 }
 
-/// Says all that was read of a config.json, and what nothing of it says.
-void say_what_was_read(const ConfiguredModel& configured) {
-  spdlog::info("{}: read: {}", kConfigFile, fmt::join(configured.read, ", "));
-  const std::string aside = left_aside_text(configured);
-  if (!aside.empty()) spdlog::info(aside);
-  for (const std::string& remark : configured.remarks) {
-    spdlog::info("{}: {}", kConfigFile, remark);
-  }
-}
-
 /// Only the model file.
 int do_import_model(const Arguments& arguments) {
   std::error_code none;
@@ -90,7 +79,7 @@ int do_import_model(const Arguments& arguments) {
   if (!arguments.model.empty()) base = base_model(arguments);
   const ConfiguredModel configured = read_config(arguments.folder, base);
   const Model model = load_model(configured.model, arguments.folder.string(), arguments.settings);
-  say_what_was_read(configured);
+  for (const std::string& line : said_of(configured)) spdlog::info(line);
   spdlog::info("{}: {}: {}", arguments.output.string(),
                base ? "of --model and --set" : "chosen here, unless --model or --set say otherwise",
                training_text(model));

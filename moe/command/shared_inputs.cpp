@@ -1,6 +1,7 @@
 #include "moe/command/shared_inputs.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -117,6 +118,9 @@ SharedInputs read_shared_inputs(const TrainArguments& arguments, const TrainingP
                       .remark = "",
                       .costs = "",
                       .cluster = checksum_of_cluster(arguments)};
+  if (const std::string said = assumed_training(arguments.model, inputs.model); !said.empty()) {
+    spdlog::info(said);
+  }
   if (!arguments.planner.empty()) {
     FirstPlan plan = planner.first(settings_in_force(arguments, inputs.model));
     add_schedule(inputs, std::move(plan.schedule), "");

@@ -103,6 +103,7 @@ bool InputValue::boolean() const {
 }
 
 bool InputValue::is_null() const { return std::holds_alternative<std::monostate>(node_->value); }
+bool InputValue::is_list() const { return std::holds_alternative<InputNode::List>(node_->value); }
 
 std::size_t InputValue::one_of(const std::vector<std::string_view>& choices) const {
   const auto* value = std::get_if<std::string>(&node_->value);

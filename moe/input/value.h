@@ -52,6 +52,7 @@ class InputValue {
   bool boolean() const;
   /// True of JSON's null.
   bool is_null() const;
+  bool is_list() const;
   /// The index of the value among `choices`.
   std::size_t one_of(const std::vector<std::string_view>& choices) const;
   /// Bytes: a whole number, or a text such as "48G".

@@ -6,6 +6,13 @@
 
 namespace moe {
 
+template <class Stored>
+struct ScaleBody {
+  Wide<Stored> factor;
+
+  MOE_BODY Wide<Stored> operator()(Stored x) const { return x * factor; }
+};
+
 /// A team per row.
 template <class Stored>
 struct ScaleRowsBody {
@@ -45,6 +52,16 @@ struct ScaleRowsGradientBody {
     if (team.leader()) d_factors[row] = sum;
   }
 };
+
+template <class Stored, class Exec>
+void launch(Exec& exec, const Scale& kind, const BoundOp& bound) {
+  const Stored* x = data_of<Stored>(bound.reads[0]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
+  const ScaleBody<Stored> body{static_cast<Wide<Stored>>(kind.factor)};
+  for_each_run(bound, bound.writes[0].columns, [&](std::int64_t begin, std::int64_t count) {
+    exec.map(count, y + begin, body, x + begin);
+  });
+}
 
 template <class Stored, class Exec>
 void launch(Exec& exec, const ScaleRows&, const BoundOp& bound) {

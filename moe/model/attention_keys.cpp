@@ -4,11 +4,17 @@
 
 #include <string>
 
+#include "moe/model/rotary_keys.h"
+
 namespace moe {
 namespace {
 
 KeyValue value_of(std::string_view name, const Model& model) {
   return own_value(key_named(attention_keys::kKeys, name), model);
+}
+
+bool has_window(const Model& model, int block) {
+  return block >= 0 && attention_window(model, block) > 0;
 }
 
 }  // namespace
@@ -30,6 +36,14 @@ std::string refuse_base_without_window(const Model& model, const KeyValue&) {
   return "there is no window with positions = \"rotary\": expected both beside it, or no such key";
 }
 
+std::string refuse_scaling_without_window(const Model& model, const KeyValue& scaled) {
+  if (scaled == KeyValue(true)) return "";
+  if (const std::string refusal = refuse_base_without_window(model, scaled); !refusal.empty()) {
+    return refusal;
+  }
+  return rotary_keys::refuse_without_scaling(model, scaled);
+}
+
 }  // namespace attention_keys
 
 std::int64_t attention_window(const Model& model, int block) {
@@ -49,10 +63,13 @@ double attention_scale(const Model& model) {
   return number == nullptr ? 0 : *number;
 }
 
+bool scales_angles(const Model& model, int block) {
+  return !has_window(model, block) || std::get<bool>(value_of("window_rotary_scaling", model));
+}
+
 double rotary_base(const Model& model, int block) {
-  return attention_window(model, block) > 0
-             ? std::get<double>(value_of("window_rotary_base", model))
-             : model.rotary_base;
+  return has_window(model, block) ? std::get<double>(value_of("window_rotary_base", model))
+                                  : model.rotary_base;
 }
 
 }  // namespace moe

@@ -17,6 +17,7 @@
 #include "moe/model/limits.h"
 #include "moe/model/model_key.h"
 #include "moe/model/orders/orders.h"
+#include "moe/model/residual_keys.h"
 #include "moe/model/rotary_keys.h"
 
 namespace moe {
@@ -366,8 +367,8 @@ constexpr std::array kOtherKeys{
                              "Seed of parameters, batches and draws.", kOptional, {}, kSeedOfGate),
 };
 
-constexpr auto kKeys =
-    joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys, latent_keys::kKeys, kOtherKeys);
+constexpr auto kKeys = joined(kFirstKeys, rotary_keys::kKeys, attention_keys::kKeys,
+                              latent_keys::kKeys, residual_keys::kKeys, kOtherKeys);
 
 }  // namespace
 

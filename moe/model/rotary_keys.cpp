@@ -41,6 +41,19 @@ std::string refuse_without_rotary(const Model& model, const KeyValue&) {
   return "positions = \"learned\" turn nothing: expected no such key, or positions = \"rotary\"";
 }
 
+std::string refuse_pattern(const Model& model, const KeyValue& value) {
+  const auto& pattern = std::get<std::string>(value);
+  if (pattern.find_first_not_of("tn") != std::string::npos) {
+    return fmt::format("expected letters t (turns) and n (has no positions), got \"{}\"", pattern);
+  }
+  return refuse_without_rotary(model, value);
+}
+
+std::string refuse_without_norms(const Model& model, const KeyValue& value) {
+  if (model.query_key_norm != QueryKeyNorms::none || value == KeyValue(false)) return "";
+  return "query_key_norm = \"none\" norms nothing: expected another beside it, or no such key";
+}
+
 std::string refuse_columns(const Model& model, const KeyValue& value) {
   const auto columns = std::get<std::int64_t>(value);
   if (columns % 2 == 0 && columns <= head_width(model)) return "";
@@ -63,6 +76,16 @@ std::string refuse_without_yarn(const Model& model, const KeyValue&) {
 }
 
 }  // namespace rotary_keys
+
+bool turns(const Model& model, int block) {
+  if (model.positions != Positions::rotary) return false;
+  const auto pattern = std::get<std::string>(own_value(rotary_key("rotary_pattern"), model));
+  return pattern[static_cast<std::size_t>(block) % pattern.size()] == 't';
+}
+
+bool turns_before_norms(const Model& model) {
+  return std::get<bool>(own_value(rotary_key("query_key_norm_turned"), model));
+}
 
 std::string rotary_refusal(const Model& model) {
   if (model.positions != Positions::rotary) return "";
@@ -87,7 +110,7 @@ RotaryAngles rotary_angles(const Model& model, int block) {
   RotaryAngles angles;
   angles.base = rotary_base(model, block);
   angles.columns = own_integer(rotary_key("rotary_columns"), model);
-  angles.scaling = scaling_of(model);
+  angles.scaling = scales_angles(model, block) ? scaling_of(model) : AngleScaling::none;
   if (angles.scaling == AngleScaling::none) return angles;
   angles.factor = own_number(rotary_key("rotary_factor"), model);
   angles.trained_length =

@@ -7,8 +7,13 @@
 
 namespace moe {
 
-/// The angles of a block of a model with rotary positions: what its keys say.
-RotaryAngles rotary_angles(const Model& model, int block = 0);
+/// The angles of a block of a model with rotary positions: what its keys say. Without a block:
+/// those of blocks without the window.
+RotaryAngles rotary_angles(const Model& model, int block = -1);
+/// Whether the block turns queries and keys.
+bool turns(const Model& model, int block);
+/// Whether queries and keys are turned before they are normed.
+bool turns_before_norms(const Model& model);
 /// Why these keys do not go together; "" where they do.
 std::string rotary_refusal(const Model& model);
 
@@ -18,6 +23,8 @@ namespace rotary_keys {
 
 /// Why a model has no use for a key of rotary positions; "" where it has.
 std::string refuse_without_rotary(const Model& model, const KeyValue& value);
+std::string refuse_pattern(const Model& model, const KeyValue& value);
+std::string refuse_without_norms(const Model& model, const KeyValue& value);
 std::string refuse_columns(const Model& model, const KeyValue& value);
 std::string refuse_without_scaling(const Model& model, const KeyValue& value);
 std::string refuse_without_turns(const Model& model, const KeyValue& value);
@@ -30,6 +37,11 @@ inline constexpr std::array kOfLatents{KindWhere{KeyKind::tensors, "a latent_ran
 
 inline constexpr std::array kWithRotaryAlone{
     KeyCondition{"positions", "positions = \"rotary\"", refuse_without_rotary}};
+inline constexpr std::array kPatternOfBlocks{
+    KeyCondition{"positions", "positions = \"rotary\", letters t and n", refuse_pattern}};
+inline constexpr std::array kWithNorms{
+    KeyCondition{"positions", "positions = \"rotary\"", refuse_without_rotary},
+    KeyCondition{"query_key_norm", "a query_key_norm", refuse_without_norms}};
 inline constexpr std::array kColumnsOfAHead{
     KeyCondition{"positions", "positions = \"rotary\"", refuse_without_rotary},
     KeyCondition{"head_width", "heads that are as wide", refuse_columns}};
@@ -41,6 +53,16 @@ inline constexpr std::array kWithYarn{
     KeyCondition{"rotary_scaling", "rotary_scaling = \"yarn\"", refuse_without_yarn}};
 
 inline constexpr std::array kKeys{
+    own_model_key(
+        KeyKind::function, "rotary_pattern", AnyText{},
+        [](const Model&) -> KeyValue { return std::string("t"); },
+        "Which blocks turn queries and keys (t) and which have no positions (n), a letter a block, "
+        "repeated.",
+        {}, kPatternOfBlocks),
+    own_model_key(
+        KeyKind::function, "query_key_norm_turned", TrueOrFalse{},
+        [](const Model&) -> KeyValue { return false; },
+        "Whether queries and keys are turned before they are normed.", {}, kWithNorms),
     own_model_key(
         KeyKind::function, "rotary_columns", IntegerRange{1, 1 << 24},
         [](const Model& model) -> KeyValue { return head_width(model); },

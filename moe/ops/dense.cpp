@@ -32,6 +32,7 @@ Work ClampedSwiglu::work(const OpSizes& s) const { return s.element_wise(s.out(0
 Work ClampedSwigluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 22); }
 Work Sigmoid::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work SigmoidGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 11); }
+Work Scale::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work ScaleRows::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work ScaleRowsGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 3); }
 

@@ -133,6 +133,12 @@ struct SigmoidGradient {
                                              {wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
+/// x[n,c] -> y[n,c] = factor x; n may be received rows of one slice
+struct Scale {
+  static constexpr OpFacts facts = kernel_op("scale", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  double factor = 1;
+  Work work(const OpSizes& sizes) const;
+};
 /// x[n,c], factor[n,1] -> y[n,c] = factor x
 struct ScaleRows {
   static constexpr OpFacts facts =

@@ -28,9 +28,10 @@ template <class Kind>
 inline constexpr bool is_dense_kind =
     std::is_same_v<Kind, LayerNorm> || std::is_same_v<Kind, RmsNorm> ||
     std::is_same_v<Kind, QueryKeyNorm> || std::is_same_v<Kind, JoinHeads> ||
-    std::is_same_v<Kind, ScaleRows> || std::is_same_v<Kind, Linear> ||
-    std::is_same_v<Kind, Rotary> || std::is_same_v<Kind, Attention> || std::is_same_v<Kind, Add> ||
-    std::is_same_v<Kind, Gelu> || std::is_same_v<Kind, Relu> || std::is_same_v<Kind, GatedSilu> ||
+    std::is_same_v<Kind, Scale> || std::is_same_v<Kind, ScaleRows> ||
+    std::is_same_v<Kind, Linear> || std::is_same_v<Kind, Rotary> ||
+    std::is_same_v<Kind, Attention> || std::is_same_v<Kind, Add> || std::is_same_v<Kind, Gelu> ||
+    std::is_same_v<Kind, Relu> || std::is_same_v<Kind, GatedSilu> ||
     std::is_same_v<Kind, ClampedSwiglu>;
 
 bool is_dense(const Op& op) {

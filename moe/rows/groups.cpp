@@ -76,7 +76,12 @@ std::vector<int> members_at_boundary(const Layout& layout, const Place& place, i
 }  // namespace
 
 Groups make_groups(const Layout& layout, std::vector<int> node_of) {
-  const int ranks = rank_count(layout);
+  const int ranks = rank_count(layout), in_stage = stage_ranks(layout);
+  // A group with ranks that are not there would wait for them for ever.
+  if (layout.tensor < 1 || in_stage % layout.tensor != 0) {
+    throw std::invalid_argument(fmt::format("groups: layout {}: tp = {} does not divide {} ranks",
+                                            to_text(layout), layout.tensor, in_stage));
+  }
   if (node_of.empty()) node_of.assign(static_cast<std::size_t>(ranks), 0);
   if (static_cast<int>(node_of.size()) != ranks) {
     throw std::invalid_argument(fmt::format("groups: nodes of {} ranks, but layout {} has {} ranks",

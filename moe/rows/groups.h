@@ -76,7 +76,7 @@ int sending_rank(const Groups& groups, std::span<const int> members, int from, i
 int levels_crossed(const Groups& groups, int by, int to);
 
 /// An empty node_of means one node. Throws std::invalid_argument where node_of and the layout
-/// differ in the number of ranks.
+/// differ in the number of ranks, or tp does not divide the ranks of a stage.
 Groups make_groups(const Layout& layout, std::vector<int> node_of = {});
 /// Expert groups of `expert_ranks` ranks, each with a copy of all experts. Throws
 /// std::invalid_argument unless expert_ranks divides ranks.

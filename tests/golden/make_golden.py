@@ -44,16 +44,24 @@ class Model:
     positions: str = "learned"
     rotary_base: float = 10000.0
     rotary_columns: int = 0  # 0: all of a head
+    rotary_pattern: str = "t"
     rotary_scaling: str = "none"
     rotary_factor: float = 1.0
     rotary_trained_length: int = 4096
     head_width: int = 0  # 0: d_model / heads
     query_key_norm: str = "none"
+    query_key_norm_turned: bool = False
+    norm_place: str = "before"
+    embedding_factor: float = 1.0
+    residual_factor: float = 1.0
+    logits_divisor: float = 1.0
     normalize_weights: bool = True
     gate_bias: bool = False
     shared_expert_gate: bool = False
     window: int = 0
     window_pattern: str = "s"
+    window_rotary_base: float = 0.0  # 0: rotary_base
+    window_rotary_scaling: bool = True
     attention_sinks: bool = False
     attention_scale: float = 0.0
     value_width: int = 0  # 0: head_width
@@ -77,6 +85,12 @@ class Model:
         self.head_width = self.head_width or self.d_model // self.heads
         self.rotary_columns = self.rotary_columns or self.head_width
         self.value_width = self.value_width or self.head_width
+
+    def has_window(self, block):
+        return self.window > 0 and self.window_pattern[block % len(self.window_pattern)] == "s"
+
+    def turns(self, block):
+        return self.positions == "rotary" and self.rotary_pattern[block % len(self.rotary_pattern)] == "t"
 
     def has_experts(self, block):
         if self.block_pattern != "moe_every":
@@ -173,24 +187,28 @@ def linear(x, p, name, copy=None, copies=1):
     return y if bias is None else y + bias
 
 
-def yarn_rates(model, rates):
+def yarn_rates(model, rates, base):
     """Those of pairs that turn less than once in a sequence of the training are divided by the factor, those of pairs
     that turn 32 times are not, and between them the share rises by the pair [YaRN; DeepSeek-V3 has these 32 and 1]."""
-    pairs, base = len(rates), model.rotary_base
+    pairs = len(rates)
     pair_of = [pairs * math.log(model.rotary_trained_length / (turns * 2 * math.pi)) / math.log(base) for turns in (32, 1)]
     first, last = max(math.floor(pair_of[0]), 0), min(math.ceil(pair_of[1]), 2 * pairs - 1)
     share = ((torch.arange(pairs) - first) / (last - first or 0.001)).clamp(0, 1)
     return rates * (1 - share + share / model.rotary_factor)
 
 
-def turned(model, x):
-    """x [B, heads, L, W]: of the first R columns c and c + R/2 as a complex number, times e^(i position base^(-2c/R))."""
+def turned(model, x, block):
+    """x [B, L, heads, W]: of the first R columns c and c + R/2 as a complex number, times e^(i position base^(-2c/R))."""
+    if not model.turns(block):
+        return x
+    windowed = model.has_window(block)
     x, rest = x[..., :model.rotary_columns], x[..., model.rotary_columns:]
     half = model.rotary_columns // 2
-    rates = model.rotary_base ** (-torch.arange(half) / half)
-    if model.rotary_scaling == "yarn":
-        rates = yarn_rates(model, rates)
-    angles = torch.arange(L)[:, None] * rates
+    base = model.window_rotary_base if windowed and model.window_rotary_base else model.rotary_base
+    rates = base ** (-torch.arange(half) / half)
+    if model.rotary_scaling == "yarn" and (model.window_rotary_scaling or not windowed):
+        rates = yarn_rates(model, rates, base)
+    angles = torch.arange(L)[:, None, None] * rates
     z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous())
     z = z * torch.polar(torch.ones_like(angles), angles)
     return torch.cat([z.real, z.imag, rest], -1)
@@ -225,6 +243,8 @@ def attention(model, x, p, b, block):
         q = F.rms_norm(q, (query_width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
         k = F.rms_norm(k, (key_width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
     q, k, v = (t.view(B, L, -1, columns) for t, columns in ((q, width), (k, width), (v, model.value_width)))
+    if model.query_key_norm_turned:
+        q, k = turned(model, q, block), turned(model, k, block)
     if model.query_key_norm == "head":
         q = F.rms_norm(q, (width,), p[b + "attention.query_norm.scale"][0], eps=1e-5)
         k = F.rms_norm(k, (width,), p[b + "attention.key_norm.scale"][0], eps=1e-5)
@@ -232,13 +252,13 @@ def attention(model, x, p, b, block):
 
 
 def attended(model, q, k, v, p, b, block):
+    if not model.query_key_norm_turned:
+        q, k = turned(model, q, block), turned(model, k, block)
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
-    if model.positions == "rotary":
-        q, k = turned(model, q), turned(model, k)
     k, v = (t.repeat_interleave(model.heads // model.key_value_heads, 1) for t in (k, v))
     scores = q @ k.transpose(-1, -2) * (model.attention_scale or 1 / math.sqrt(model.head_width))
     hidden = torch.ones(L, L, dtype=torch.bool).triu(1)
-    if model.window and model.window_pattern[block % len(model.window_pattern)] == "s":
+    if model.has_window(block):
         hidden |= torch.ones(L, L, dtype=torch.bool).tril(-model.window)
     scores = scores.masked_fill(hidden, -math.inf)
     if model.attention_sinks:
@@ -375,21 +395,26 @@ def forward(model, p, tokens, targets, choices, capacity, seen):
     x = p["token_table"][tokens]
     if model.positions == "learned":
         x = x + p["position_table"]
+    x = x * model.embedding_factor
     auxiliary = []
+
+    def feed_forward(x, b, block):
+        if not model.has_experts(block):
+            return network(model, x, p, b + "ffn")
+        y, loss = mixture(model, x.reshape(B * L, model.d_model), p, b, choices, capacity, seen)
+        auxiliary.append(loss)
+        return y.view(B, L, model.d_model)
+
     for i in range(model.blocks):
         b = f"block{i}."
-        x = x + attention(model, norm(model, x, p, b + "norm1"), p, b, i)
-        normed = norm(model, x, p, b + "norm2")
-        if model.has_experts(i):
-            flat = normed.reshape(B * L, model.d_model)
-            y, loss = mixture(model, flat, p, b, choices, capacity, seen)
-            y = y.view(B, L, model.d_model)
-            auxiliary.append(loss)
+        if model.norm_place == "before":
+            x = x + model.residual_factor * attention(model, norm(model, x, p, b + "norm1"), p, b, i)
+            x = x + model.residual_factor * feed_forward(norm(model, x, p, b + "norm2"), b, i)
         else:
-            y = network(model, normed, p, b + "ffn")
-        x = x + y
+            x = x + model.residual_factor * norm(model, attention(model, x, p, b, i), p, b + "norm1")
+            x = x + model.residual_factor * norm(model, feed_forward(x, b, i), p, b + "norm2")
     head = p["head.weight"] if model.head == "untied" else p["token_table"].T
-    logits = norm(model, x, p, "final_norm") @ head
+    logits = norm(model, x, p, "final_norm") @ head / model.logits_divisor
     return F.cross_entropy(logits.view(B * L, V), targets.flatten()), auxiliary
 
 
@@ -513,11 +538,20 @@ def main():
         # Values that are narrower than keys, of heads that share them.
         ("narrow_values", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
                            "head_width": 6, "value_width": 5}, 1),
+        # Factors of rows and logits; blocks without angles, and others for blocks with a window.
+        ("factors", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary", "key_value_heads": 2,
+                     "head": "tied", "biases": False, "embedding_factor": 3.0, "residual_factor": 0.4,
+                     "logits_divisor": 2.5, "blocks": 3, "rotary_pattern": "ttn", "rotary_scaling": "yarn",
+                     "rotary_factor": 4.0, "rotary_trained_length": 64, "window": 3, "window_pattern": "sff",
+                     "window_rotary_base": 50.0, "window_rotary_scaling": False, "dense_blocks": 1}, 1),
+        # Norms behind attention and networks; heads that are turned before they are normed.
+        ("norms_behind", {"norm_place": "behind", "residual_factor": 0.5, "positions": "rotary", "key_value_heads": 2,
+                          "query_key_norm": "head", "query_key_norm_turned": True, "shared_experts": 1}, 2),
         # A gate of the shared expert; experts of the better half.
         ("gated_shared", {"expert": "mixtral", "shared_experts": 1, "shared_expert_gate": True, "expert_groups": 2,
                           "best_groups": 1}, 1),
     ]:
-        write(name, Model(**small, **keys, moe_every=moe_every), keys, 3,
+        write(name, Model(**(small | keys), moe_every=moe_every), keys, 3,
               [(2, 1.0, "sgd"), (2, None, None)])
 
 

@@ -23,6 +23,7 @@ ADJUSTED = dict(COMMON, intermediate_size=10, moe_intermediate_size=4, n_routed_
                 first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5)
 LATENT = dict(ADJUSTED, num_key_value_heads=2, kv_lora_rank=6, qk_rope_head_dim=4, qk_nope_head_dim=6, v_head_dim=5)
 YARN = dict(rope_theta=1e3, rope_type="yarn", factor=4.0, original_max_position_embeddings=8)
+KINDS = ["sliding_attention", "full_attention"]
 CASES = {
     "mixtral": transformers.MixtralConfig(**COMMON, intermediate_size=6, num_local_experts=3, rope_theta=1e3),
     "qwen2_moe": transformers.Qwen2MoeConfig(**COMMON, intermediate_size=10, moe_intermediate_size=4, num_experts=3,
@@ -38,13 +39,31 @@ CASES = {
     "dots1": transformers.Dots1Config(**ADJUSTED, head_dim=6, sliding_window=3, max_window_layers=1),
     "minimax_m2": transformers.MiniMaxM2Config(**COMMON, intermediate_size=6, num_local_experts=3, head_dim=8,
                                                partial_rotary_factor=0.5),
-    "granitemoe": transformers.GraniteMoeConfig(**COMMON, intermediate_size=6, num_local_experts=3, attention_multiplier=0.3),
+    "granitemoe": transformers.GraniteMoeConfig(**COMMON, intermediate_size=6, num_local_experts=3, attention_multiplier=0.3,
+                                                embedding_multiplier=3.0, residual_multiplier=0.4, logits_scaling=2.5),
     "ernie4_5_moe": transformers.Ernie4_5_MoeConfig(**{k: v for k, v in COMMON.items() if k != "num_experts_per_tok"},
                                                     intermediate_size=10, moe_intermediate_size=4, moe_num_experts=4,
                                                     moe_k=2, moe_num_shared_experts=1),
     "deepseek_v2": transformers.DeepseekV2Config(**LATENT, q_lora_rank=None, topk_method="group_limited_greedy"),
     "deepseek_v3": transformers.DeepseekV3Config(**LATENT, q_lora_rank=7, num_mtp_layers=0, rope_parameters=dict(
         YARN, mscale=1.0, mscale_all_dim=0.7)),
+    # Named apart from its class: what turns together is halves in the parameters.
+    "deepseek_v3_halves": transformers.DeepseekV3Config(**LATENT, q_lora_rank=7, num_mtp_layers=0, attention_bias=True,
+                                                        rope_interleave=False),
+    "exaone_moe": transformers.ExaoneMoeConfig(**COMMON, intermediate_size=10, moe_intermediate_size=4, num_experts=8,
+                                               first_k_dense_replace=1, n_group=4, topk_group=2, sliding_window=3,
+                                               layer_types=KINDS),
+    "flint": transformers.FlintConfig(**COMMON, intermediate_size=10, moe_intermediate_size=4, num_experts=4, head_dim=6,
+                                      shared_expert_intermediate_size=8, mlp_only_layers=[0], sliding_window=3,
+                                      layer_types=KINDS, attention_bias=True),
+    "mellum": transformers.MellumConfig(**COMMON, intermediate_size=10, moe_intermediate_size=4, num_experts=3, head_dim=6,
+                                        sliding_window=3, layer_types=KINDS, rope_parameters=dict(
+                                            full_attention=YARN,
+                                            sliding_attention=dict(rope_type="default", rope_theta=50.0))),
+    "flex_olmo": transformers.FlexOlmoConfig(**COMMON, intermediate_size=6, num_experts=3, pad_token_id=0),
+    "hunyuan_v1_moe": transformers.HunYuanMoEV1Config(
+        **{k: v for k, v in COMMON.items() if k != "num_experts_per_tok"}, intermediate_size=6, num_experts=3, moe_topk=2,
+        head_dim=6, tie_word_embeddings=True, rope_parameters=dict(rope_theta=1e3, rope_type="dynamic", alpha=20.0, factor=1.0)),
 }
 
 
@@ -58,7 +77,7 @@ def main():
             for parameter, value in model.named_parameters():
                 if "norm" in parameter:
                     value.uniform_(0.5, 1.5)
-                elif parameter.endswith("bias"):
+                elif parameter.endswith(("bias", "sinks")):
                     value.normal_(0, 0.3)
             for buffer, value in model.named_buffers():
                 if buffer.endswith("e_score_correction_bias"):

@@ -1,6 +1,7 @@
 #include "tuner/scenario/scenario.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
+#include "moe/model/published/read_config.h"
 #include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
 #include "tuner/costs/measured_cards.h"
@@ -102,7 +104,12 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
 
 moe::Model load_named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
-  return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
+  const auto path = moe::find_input(options.model, models);
+  moe::Model model = moe::load_model(path, settings_of(options, false));
+  if (const std::string said = moe::assumed_training(path, model); !said.empty()) {
+    spdlog::info(said);
+  }
+  return model;
 }
 
 MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model) {

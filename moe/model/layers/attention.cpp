@@ -86,13 +86,19 @@ Layer attention(LayerBuilder& build, TensorId x) {
   const std::int64_t tokens = build.tokens * parts;
   const Layer qkv = latent_attention(model).rank > 0 ? latent_queries_keys_values(build, x)
                                                      : queries_keys_values(build, x);
-  const Layer normed = query_key_norm(build, qkv.output, normed_groups(model, heads, key_heads));
-  const bool rotary = model.positions == Positions::rotary;
+  const bool rotary = turns(model, build.block), turns_first = turns_before_norms(model);
   const RotaryAngles angles = rotary ? rotary_angles(model, build.block) : RotaryAngles{};
-  if (rotary) {
-    build.op(Rotary{heads, length, key_heads, angles, of_value}, "attention rotary",
-             {normed.output}, {normed.output});
-  }
+  const auto turn = [&](TensorId rows) {
+    build.op(Rotary{heads, length, key_heads, angles, of_value}, "attention rotary", {rows},
+             {rows});
+  };
+  const auto turn_back = [=, &build](TensorId d_rows) {
+    build.op(RotaryGradient{heads, length, key_heads, angles, of_value},
+             "attention rotary gradient", {d_rows}, {d_rows});
+  };
+  if (rotary && turns_first) turn(qkv.output);
+  const Layer normed = query_key_norm(build, qkv.output, normed_groups(model, heads, key_heads));
+  if (rotary && !turns_first) turn(normed.output);
   const TensorId attended = build.activation("attended", tokens, attended_columns / parts);
   const TensorId log_sum_exp = build.wide("attention_log_sum_exp", tokens, heads);
   const auto scratch = [=, &build](const char* name, bool gradient) {
@@ -130,11 +136,10 @@ Layer attention(LayerBuilder& build, TensorId x) {
                {d_attended, attended, log_sum_exp, reads[1]},
                {build.gradient(reads[1]), build.wide("attention_sink_terms", tokens, heads)});
     }
-    if (rotary) {
-      build.op(RotaryGradient{heads, length, key_heads, angles, of_value},
-               "attention rotary gradient", {d_qkv}, {d_qkv});
-    }
-    return qkv.backward(normed.backward(d_qkv));
+    if (rotary && !turns_first) turn_back(d_qkv);
+    const TensorId d_turned = normed.backward(d_qkv);
+    if (rotary && turns_first) turn_back(d_turned);
+    return qkv.backward(d_turned);
   };
   return {y, backward};
 }

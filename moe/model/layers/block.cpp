@@ -5,6 +5,7 @@
 #include "moe/model/layers/linear.h"
 #include "moe/model/layers/mixture_of_experts.h"
 #include "moe/model/layers/norm.h"
+#include "moe/model/residual_keys.h"
 
 namespace moe {
 namespace {
@@ -67,20 +68,32 @@ Layer network(LayerBuilder& build, TensorId x) {
                                         : mixture_of_experts(build, x);
 }
 
+/// What a layer adds to the rows between blocks, with its norm. `part` names its ops.
+Layer added(LayerBuilder& build, TensorId x, const std::string& part, const std::string& parameter,
+            Layer (*layer)(LayerBuilder& build, TensorId x)) {
+  const bool is_before = norms_before(build.model);
+  const double factor = residual_factor(build.model);
+  const auto normed = [&](TensorId rows) { return norm(build, part + " norm", parameter, rows); };
+  const Layer first = is_before ? normed(x) : layer(build, x);
+  const Layer second = is_before ? layer(build, first.output) : normed(first.output);
+  const auto backward = [=, &build](TensorId dy) {
+    return first.backward(second.backward(scaled(build, part + " gradient", dy, factor)));
+  };
+  return {scaled(build, part, second.output, factor), backward};
+}
+
 }  // namespace
 
 Layer block(LayerBuilder& build, TensorId x) {
-  const Layer norm1 = norm(build, "attention norm", "norm1", x);
-  const Layer attended = attention(build, norm1.output);
+  const Layer attended = added(build, x, "attention", "norm1", attention);
   const TensorId middle = add(build, "attention residual", "middle", x, attended.output);
-  const Layer norm2 = norm(build, "ffn norm", "norm2", middle);
-  const Layer after = network(build, norm2.output);
+  const Layer after = added(build, middle, "ffn", "norm2", network);
   const TensorId y = add(build, "ffn residual", "output", middle, after.output);
 
   const auto backward = [=, &build](TensorId dy) {
-    const TensorId d_network = norm2.backward(after.backward(dy));
+    const TensorId d_network = after.backward(dy);
     const TensorId d_middle = add(build, "ffn residual gradient", "d_middle", dy, d_network);
-    const TensorId d_attended = norm1.backward(attended.backward(d_middle));
+    const TensorId d_attended = attended.backward(d_middle);
     return add(build, "attention residual gradient", "d_input", d_middle, d_attended);
   };
   return {y, backward};

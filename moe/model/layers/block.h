@@ -4,8 +4,9 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M], the block `build.block` of a transformer with pre-normalisation: z = x +
-/// attention(norm(x)), y = z + network(norm(z)). The network is dense or a mixture of experts; the
+/// x[T,M] -> y[T,M], the block `build.block` of a transformer: z = x + r attention(norm(x)),
+/// y = z + r network(norm(z)) with r = residual_factor; with norm_place = "behind" norm(attention(x))
+/// and norm(network(z)). The network is dense or a mixture of experts; the
 /// output of shared experts, which every token passes, is added to the latter.
 Layer block(LayerBuilder& build, TensorId x);
 

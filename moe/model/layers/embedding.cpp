@@ -1,6 +1,7 @@
 #include "moe/model/layers/embedding.h"
 
 #include "moe/model/layers/linear.h"
+#include "moe/model/residual_keys.h"
 
 namespace moe {
 
@@ -46,7 +47,9 @@ Layer embedding(LayerBuilder& build) {
   std::vector<TensorId> reads{tokens};
   reads.insert(reads.end(), tables.begin(), tables.end());
   build.op(EmbedTokens{of}, "embed", reads, {x});
-  const auto backward = [=, &build](TensorId dx) {
+  const double factor = embedding_factor(model);
+  const auto backward = [=, &build](TensorId d_output) {
+    const TensorId dx = scaled(build, "embedding gradient", d_output, factor);
     const TensorId d_all = shards ? gather_tokens(build, dx, "embedding gradient") : dx;
     std::vector<TensorId> from{tokens, d_all}, gradients;
     for (const TensorId parameter : tables) gradients.push_back(build.gradient(parameter));
@@ -56,7 +59,8 @@ Layer embedding(LayerBuilder& build) {
     build.op(EmbedTokensGradient{of}, "embed gradient", from, gradients);
     return -1;
   };
-  return {shards ? sum_tokens(build, x, "embedding") : x, backward};
+  const TensorId own = shards ? sum_tokens(build, x, "embedding") : x;
+  return {scaled(build, "embedding", own, factor), backward};
 }
 
 }  // namespace moe

@@ -5,7 +5,7 @@
 namespace moe {
 
 /// tokens i32[T] -> x[T,M]: the row of a token in a table, plus the row of its position in another
-/// table where positions are learned. Its backward returns -1, since token ids have no gradient.
+/// table where positions are learned; by embedding_factor. Its backward returns -1, since token ids have no gradient.
 Layer embedding(LayerBuilder& build);
 
 /// token_table[V,M], which a tied head uses too. The first call in a pipeline stage makes it; that

@@ -3,6 +3,7 @@
 #include "moe/model/layers/embedding.h"
 #include "moe/model/layers/linear.h"
 #include "moe/model/layers/norm.h"
+#include "moe/model/residual_keys.h"
 
 namespace moe {
 namespace {
@@ -64,8 +65,10 @@ TensorId cross_entropy(LayerBuilder& build, TensorId logits, TensorId targets) {
 Layer head(LayerBuilder& build, TensorId x) {
   const bool shards = build.shards_vocabulary();
   const Layer normed = norm(build, "final norm", "final_norm", x);
-  const Layer logits =
-      logits_of(build, shards ? gather_tokens(build, normed.output, "head input") : normed.output);
+  // Instead of the logits, which have more columns.
+  const double factor = logits_factor(build.model);
+  const TensorId rows = scaled(build, "head input", normed.output, factor);
+  const Layer logits = logits_of(build, shards ? gather_tokens(build, rows, "head input") : rows);
   const TensorId targets = gather_ids(build, build.program().targets.front(), "targets");
   const TensorId log_sum_exp = cross_entropy(build, logits.output, targets);
 
@@ -75,7 +78,8 @@ Layer head(LayerBuilder& build, TensorId x) {
     build.op(CrossEntropyGradient{build.batch_tokens, build.first_id()}, "cross entropy gradient",
              {logits.output, targets, log_sum_exp}, {d_logits});
     const TensorId dx = logits.backward(d_logits);
-    return normed.backward(shards ? sum_tokens(build, dx, "head input gradient") : dx);
+    const TensorId d_rows = shards ? sum_tokens(build, dx, "head input gradient") : dx;
+    return normed.backward(scaled(build, "head input gradient", d_rows, factor));
   };
   return {build.program().losses.front(), backward};
 }

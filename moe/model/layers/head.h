@@ -5,7 +5,7 @@
 namespace moe {
 
 /// x[T,M] -> the loss: final norm, logits by a matrix of its own or, where it is tied, by the token
-/// table, and cross-entropy with Program::targets. Its backward starts from the loss and takes no
+/// table, over logits_divisor, and cross-entropy with Program::targets. Its backward starts from the loss and takes no
 /// gradient.
 Layer head(LayerBuilder& build, TensorId x);
 

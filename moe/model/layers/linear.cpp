@@ -68,4 +68,11 @@ TensorId add(LayerBuilder& build, const std::string& op_name, const std::string&
   return sum;
 }
 
+TensorId scaled(LayerBuilder& build, const std::string& part, TensorId x, double factor) {
+  if (factor == 1) return x;
+  const TensorId y = build.like("scaled_" + part, x);
+  build.op(Scale{factor}, part + " factor", {x}, {y});
+  return y;
+}
+
 }  // namespace moe

@@ -36,5 +36,7 @@ TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& na
 /// a + b, rows of this rank's tokens.
 TensorId add(LayerBuilder& build, const std::string& op_name, const std::string& tensor_name,
              TensorId a, TensorId b);
+/// factor x; x itself where the factor is 1. `part` names what is scaled: "scaled_PART".
+TensorId scaled(LayerBuilder& build, const std::string& part, TensorId x, double factor);
 
 }  // namespace moe

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "moe/input/json.h"
+#include "moe/model/attention_keys.h"
 #include "moe/model/published/parts.h"
 #include "moe/model/rotary_keys.h"
 
@@ -101,9 +102,21 @@ void read_scaling(const Config& config, const PublishedClass& of, const InputObj
   set_declared(model, "rotary_whole_pairs", whole ? whole->boolean() : true);
 }
 
+/// base alpha^(W / (W - 2)) in place of other scalings, for heads of W columns, and whatever other
+/// keys there are  [HunYuan]
+bool stretched_base(const PublishedClass& of, const InputObject& rope, Model& model) {
+  const auto type = Config::given(rope, Config::given(rope, "rope_type") ? "rope_type" : "type"),
+             alpha = Config::given(rope, "alpha");
+  if (!of.stretches_base || !alpha || !type || !type->is("dynamic")) return false;
+  const auto width = static_cast<double>(head_width(model));
+  const double stretch = alpha->number(1, kLargestBase, "a number of at least 1");
+  model.rotary_base *= std::pow(stretch, width / (width - 2));
+  return true;
+}
+
 void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   const InputDocument of_class = parse_json(of.angles, std::string(of.name));
-  const auto given = parts::rope_of(config);
+  const auto given = parts::rope_of(config, of);
   if (!given && of.angles != "{}" && config.is_null("rope_scaling")) {
     config.root()
         .member("rope_scaling")
@@ -117,7 +130,7 @@ void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   }
   model.rotary_base = of.rotary_base;
   if (inner || outer) model.rotary_base = base_of(inner ? *inner : *outer);
-  read_scaling(config, of, rope, model);
+  if (!stretched_base(of, rope, model)) read_scaling(config, of, rope, model);
 
   double share = of.turned_share;
   const auto outer_share = config.given("partial_rotary_factor"),
@@ -172,15 +185,15 @@ double parts::yarn_magnitude(double factor, double weight) {
   return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
 }
 
-/// The object that says the angles; none where the file has none. It may be of kinds of layers, of
-/// which there is one here.
-std::optional<InputObject> parts::rope_of(const Config& config) {
+/// Most classes have one object, which may stand there as that of the one kind of layers.
+std::optional<InputObject> parts::rope_of(const Config& config, const PublishedClass& of) {
   const auto scaling = config.given("rope_scaling"), parameters = config.given("rope_parameters");
   if (scaling && parameters) {
     scaling->refuse("stands beside rope_parameters: expected one of them");
   }
   if (!scaling && !parameters) return std::nullopt;
   const InputObject all = (scaling ? scaling : parameters)->object();
+  if (of.angles_by_kind) return all.object(kKindOfLayer);
   if (!all.has(kKindOfLayer)) return all;
   for (const std::string& kind : all.keys()) {
     const auto other = Config::given(all, kind);
@@ -192,5 +205,60 @@ std::optional<InputObject> parts::rope_of(const Config& config) {
 }
 
 const ConfigPart parts::angles{read_angles, write_angles};
+
+namespace {
+
+constexpr const char* kKindWithWindow = "sliding_attention";
+constexpr double kBaseWithWindow = 10000;  // of Mellum, where the file has no angles
+
+bool has_windows(const Model& model) {
+  for (int block = 0; block < model.blocks; ++block) {
+    if (attention_window(model, block) > 0) return true;
+  }
+  return false;
+}
+
+void read_angles_by_kind(const Config& config, const PublishedClass&, Model& model) {
+  if (const auto outside = config.given("rope_theta")) {
+    outside->fail("no such key: rope_parameters has that of each kind of layer");
+  }
+  if (!has_windows(model)) return;
+  double base = kBaseWithWindow;
+  if (const auto given = config.given("rope_parameters")) {
+    const InputObject rope = given->object().object(kKindWithWindow);
+    for (const std::string& key : rope.keys()) {
+      const auto value = Config::given(rope, key);
+      if (key == "rope_type" && value && !value->is("default")) {
+        value->fail("\"default\": there is no key for scaled angles of blocks with the window");
+      }
+      if (key != "rope_type" && key != "rope_theta" && value) {
+        value->fail("no such key beside rope_type = \"default\"");
+      }
+    }
+    base = rope.number("rope_theta", 1, kLargestBase, "a number of at least 1");
+  }
+  if (base != model.rotary_base) set_declared(model, "window_rotary_base", base);
+  if (rotary_angles(model).scaling != AngleScaling::none) {
+    set_declared(model, "window_rotary_scaling", false);
+  }
+}
+
+void write_angles_by_kind(const Model& model, const PublishedClass&, Json& config) {
+  Json full = config["rope_scaling"].is_null() ? Json{{"rope_type", "default"}}
+                                               : Json(config["rope_scaling"]);
+  full["rope_theta"] = model.rotary_base;
+  double base = model.rotary_base;
+  for (int block = 0; block < model.blocks; ++block) {
+    if (attention_window(model, block) > 0) base = rotary_base(model, block);
+  }
+  config.erase("rope_scaling");
+  config.erase("rope_theta");
+  config["rope_parameters"] = {{kKindOfLayer, full},
+                               {kKindWithWindow, {{"rope_type", "default"}, {"rope_theta", base}}}};
+}
+
+}  // namespace
+
+const ConfigPart parts::angles_by_kind{read_angles_by_kind, write_angles_by_kind};
 
 }  // namespace moe

@@ -18,16 +18,14 @@ struct OtherClass {
   std::string_view name, needed;
 };
 constexpr std::array kOtherClasses{
-    OtherClass{"hunyuan_v1_moe", "norms of queries and keys after they are turned"},
     OtherClass{"phimoe", "sparsemixer, which chooses and weighs one expert after the other"},
     OtherClass{"minimax", "residuals of normed rows and lightning attention"},
     OtherClass{"llama4", "its text_config as a file, and what llama4_text needs"},
-    OtherClass{"llama4_text",
-               "experts whose inputs are weighted, attention in chunks, blocks without angles"},
+    OtherClass{"llama4_text", "experts whose inputs are weighted, attention in chunks"},
     OtherClass{"dbrx", "norms without biases beside learned means, limits of queries and keys"},
     OtherClass{"jetmoe", "attention that is a mixture of experts"},
-    OtherClass{"flex_olmo", "norms behind attention and networks"},
-    OtherClass{"afmoe", "norms behind attention and networks, a gate of attention's output"},
+    OtherClass{"afmoe",
+               "norms before and behind attention and networks, a gate of attention's output"},
     OtherClass{"axk1", "a norm behind the mixture of experts"},
     OtherClass{"axk2", "an indexer that chooses which tokens are seen"},
     OtherClass{"deepseek_v32", "an indexer that chooses which tokens are seen"},
@@ -38,10 +36,7 @@ constexpr std::array kOtherClasses{
     OtherClass{"beam", "a gate of attention's output, limits of logits"},
     OtherClass{"laguna", "a gate of attention's output"},
     OtherClass{"cohere2_moe", "attention and network beside each other"},
-    OtherClass{"exaone_moe", "blocks without angles"},
-    OtherClass{"kolibri1", "norms behind attention and networks, blocks without angles"},
-    OtherClass{"granitemoe_swa", "angles by block"},
-    OtherClass{"mellum", "an object of angles for each kind of block"},
+    OtherClass{"kolibri1", "norms before and behind attention and networks"},
     OtherClass{"longcat_flash", "two attentions in a block, experts without parameters"},
     OtherClass{"mimo_v2_flash", "key_value_heads by kind of block, a factor of values"},
     OtherClass{"qwen3_next", "gated linear attention"},
@@ -49,7 +44,6 @@ constexpr std::array kOtherClasses{
     OtherClass{"kimi_linear", "gated linear attention"},
     OtherClass{"bailing_hybrid", "gated linear attention"},
     OtherClass{"lara_mini", "gated linear attention"},
-    OtherClass{"flint", "blocks without angles"},
     OtherClass{"lfm2_moe", "short convolutions"},
     OtherClass{"nemotron_h", "state-space layers"},
     OtherClass{"granitemoehybrid", "state-space layers"},
@@ -59,14 +53,19 @@ constexpr std::array kOtherClasses{
 }  // namespace
 
 std::span<const PublishedClass> published_classes() {
-  static const std::array all{
-      classes::mixtral(),       classes::qwen2_moe(),       classes::qwen3_moe(),
-      classes::glm4_moe(),      classes::deepseek_v2(),     classes::deepseek_v3(),
-      classes::kimi_k2(),       classes::dots1(),           classes::gpt_oss(),
-      classes::olmoe(),         classes::minimax_m2(),      classes::ernie4_5_moe(),
-      classes::glm4_moe_lite(), classes::sarvam_mla(),      classes::solar_open(),
-      classes::sarvam_moe(),    classes::hy_v3(),           classes::aria_text(),
-      classes::granitemoe(),    classes::granitemoeshared()};
+  static const std::array all{classes::mixtral(),        classes::qwen2_moe(),
+                              classes::qwen3_moe(),      classes::glm4_moe(),
+                              classes::deepseek_v2(),    classes::deepseek_v3(),
+                              classes::kimi_k2(),        classes::dots1(),
+                              classes::gpt_oss(),        classes::olmoe(),
+                              classes::minimax_m2(),     classes::ernie4_5_moe(),
+                              classes::glm4_moe_lite(),  classes::sarvam_mla(),
+                              classes::solar_open(),     classes::sarvam_moe(),
+                              classes::hy_v3(),          classes::aria_text(),
+                              classes::granitemoe(),     classes::granitemoeshared(),
+                              classes::granitemoe_swa(), classes::exaone_moe(),
+                              classes::flint(),          classes::mellum(),
+                              classes::flex_olmo(),      classes::hunyuan_v1_moe()};
   return all;
 }
 

@@ -25,5 +25,11 @@ PublishedClass olmoe();
 PublishedClass minimax_m2();
 PublishedClass granitemoe();
 PublishedClass granitemoeshared();
+PublishedClass granitemoe_swa();
+PublishedClass exaone_moe();
+PublishedClass flint();
+PublishedClass mellum();
+PublishedClass flex_olmo();
+PublishedClass hunyuan_v1_moe();
 
 }  // namespace moe::classes

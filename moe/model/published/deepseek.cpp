@@ -27,9 +27,7 @@ constexpr auto kV3Keys =
 constexpr std::array kV3Expected{
     ExpectedKey{"scoring_func", "sigmoid", "another score of experts"},
     ExpectedKey{"topk_method", "noaux_tc", "another choice of experts"},
-    ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"},
-    ExpectedKey{"attention_bias", false, "biases of compressed rows"},
-    ExpectedKey{"rope_interleave", true, "columns that turn by halves in the parameters"}};
+    ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"}};
 const std::array kV3Parts{parts::latent_attention, parts::best_of_groups};
 
 /// transformers has no norm_topk_prob of this class: it never divides weights by their sum.
@@ -45,7 +43,6 @@ constexpr auto kV2Keys =
 constexpr std::array kV2Fixed{FixedKey{"normalize_weights", false}};
 constexpr std::array kV2Expected{
     ExpectedKey{"scoring_func", "softmax", "another score of experts"},
-    ExpectedKey{"attention_bias", false, "biases of compressed rows"},
     ExpectedKey{"mlp_bias", false, "networks of this kind with biases"},
     ExpectedKey{"norm_topk_prob", false, "what transformers computes then: it divides nothing"},
     ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"}};
@@ -63,7 +60,7 @@ void read_choice(const Config& config, const PublishedClass&, Model& model) {
 void write_choice(const Model& model, const PublishedClass&, Json& config) {
   config["n_group"] = model.expert_groups;
   config["topk_group"] = best_groups(model);
-  config["topk_method"] = best_groups(model) == model.expert_groups ? kGreedy : kLimited;
+  config["topk_method"] = model.expert_groups == 1 ? kGreedy : kLimited;
   config["norm_topk_prob"] = false;
 }
 
@@ -95,9 +92,10 @@ constexpr auto kSarvamKeys =
                            .normalize_weights = true,
                            .factor = 2.5}));
 
-constexpr TensorNames kV2Tensors{.shared = "shared_experts."};
+constexpr TensorNames kV2Tensors{.shared = "shared_experts.", .output_bias = true};
 constexpr TensorNames kV3Tensors{.shared = "shared_experts.",
-                                 .router_bias = "gate.e_score_correction_bias"};
+                                 .router_bias = "gate.e_score_correction_bias",
+                                 .output_bias = true};
 
 }  // namespace
 
@@ -108,6 +106,7 @@ PublishedClass classes::deepseek_v3() {
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,
           .expected = kV3Expected,
+          .says_interleave = true,
           .positions = 4096,
           .tensors = &kV3Tensors};
 }
@@ -127,6 +126,7 @@ PublishedClass classes::glm4_moe_lite() {
           .fixed = kAdjustedFixed,
           .parts = kLiteParts,
           .expected = kV3Expected,
+          .says_interleave = true,
           .latent = {.query_rank = 768, .unturned = 192, .value = 256},
           .dense_blocks = 1,
           .positions = 202752,
@@ -140,6 +140,7 @@ PublishedClass classes::sarvam_mla() {
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,
           .expected = kV3Expected,
+          .says_interleave = true,
           .latent = {.query_rank = 0},
           .positions = 4096,
           .tensors = &kV3Tensors};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "moe/model/published/parts.h"
@@ -8,7 +9,7 @@
 namespace moe {
 namespace {
 
-void read_listed(const Config& config, const PublishedClass&, Model& model) {
+void read_listed(const Config& config, const PublishedClass& of, Model& model) {
   const std::int64_t every = config.integer("decoder_sparse_step", 1, 1);
   std::vector<bool> dense(static_cast<std::size_t>(model.blocks));
   for (std::size_t i = 0; i < dense.size(); ++i) {
@@ -18,6 +19,8 @@ void read_listed(const Config& config, const PublishedClass&, Model& model) {
     for (const std::int64_t block : only->integers(0, model.blocks - 1)) {
       dense[static_cast<std::size_t>(block)] = true;
     }
+  } else {
+    std::fill_n(dense.begin(), std::min<std::int64_t>(model.blocks, of.dense_blocks), true);
   }
   parts::set_dense_blocks(model, dense);
 }

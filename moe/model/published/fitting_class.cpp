@@ -11,6 +11,7 @@
 #include "moe/model/published/config_text.h"
 #include "moe/model/published/read_config.h"
 #include "moe/model/published/tensor_names.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -25,6 +26,13 @@ Model in_usual_words(Model model) {
 bool has_same_blocks(const Model& a, const Model& b) {
   for (int block = 0; block < a.blocks; ++block) {
     if (has_experts(a, block) != has_experts(b, block)) return false;
+  }
+  return true;
+}
+
+bool turns_alike(const Model& a, const Model& b) {
+  for (int block = 0; block < a.blocks; ++block) {
+    if (turns(a, block) != turns(b, block)) return false;
   }
   return true;
 }
@@ -47,6 +55,7 @@ bool is_alike(const KeyDifference& difference, const Model& model, const Configu
   if (is_of_blocks(difference.key)) {
     return has_same_blocks(model, back.model);
   }
+  if (difference.key == "rotary_pattern") return turns_alike(model, back.model);
   if (difference.key == "attention_scale") return is_rounded(model, back.model);
   // The bias of attention's output must be zero: counterparts().
   if (difference.key == "attention_biases") {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "moe/model/published/adjusted_sizes.h"
 #include "moe/model/published/classes.h"
 #include "moe/model/published/common_sizes.h"
@@ -32,6 +34,12 @@ constexpr auto kGlmKeys =
                            .normalize_weights = true}),
            std::array<ConfigKey, 2>{{{"attention_bias", "attention_biases", false, {"none", "qkv"}},
                                      {"use_qk_norm", "query_key_norm", false, {"none", "head"}}}});
+
+std::string last_ones(const Config& config, std::int64_t blocks) {
+  const std::int64_t full = std::min(config.integer("max_window_layers", blocks), blocks);
+  return std::string(static_cast<std::size_t>(full), 'f') +
+         std::string(static_cast<std::size_t>(blocks - full), 's');
+}
 
 constexpr auto kDotsKeys = joined(
     common_sizes(
@@ -166,6 +174,7 @@ PublishedClass classes::dots1() {
           .expected = kAdjustedExpected,
           .windows = Windows::listed,
           .window = 4096,
+          .pattern = last_ones,
           .positions = 2048,
           .tensors = &kDotsTensors};
 }

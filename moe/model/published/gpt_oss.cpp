@@ -23,6 +23,12 @@ constexpr std::array kGptOssFixed{FixedKey{"biases", true}, FixedKey{"expert", "
 constexpr std::array kGptOssExpected{
     ExpectedKey{"swiglu_alpha", 1.702, "another rate of the sigmoid in experts"},
     ExpectedKey{"swiglu_limit", 7.0, "another limit of what experts multiply"}};
+std::string first_of_two(const Config&, std::int64_t blocks) {
+  std::string pattern;
+  for (std::int64_t block = 0; block < blocks; ++block) pattern += block % 2 == 0 ? 's' : 'f';
+  return pattern;
+}
+
 constexpr TensorNames kGptOssTensors{
     .router = "router.", .experts = ExpertTensors::interleaved, .output_bias = true};
 
@@ -37,8 +43,9 @@ PublishedClass classes::gpt_oss() {
           .rotary_base = 150000,
           .angles = R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
                         "truncate": false, "original_max_position_embeddings": 4096})",
-          .windows = Windows::alternating,
+          .windows = Windows::listed,
           .window = 128,
+          .pattern = first_of_two,
           .positions = 131072,
           .tensors = &kGptOssTensors};
 }

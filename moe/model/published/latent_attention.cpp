@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "moe/model/attention_biases.h"
 #include "moe/model/attention_keys.h"
 #include "moe/model/latent_keys.h"
 #include "moe/model/published/parts.h"
@@ -19,8 +20,8 @@ double root_of_width(const Model& model) {
 }
 
 /// YaRN with `mscale_all_dim` multiplies scores by the square of its magnitude.
-void read_scale(const Config& config, Model& model) {
-  const auto rope = parts::rope_of(config);
+void read_scale(const Config& config, const PublishedClass& of, Model& model) {
+  const auto rope = parts::rope_of(config, of);
   const RotaryAngles angles = rotary_angles(model);
   if (!rope || angles.scaling == AngleScaling::none) return;
   const auto weight = Config::given(*rope, "mscale_all_dim");
@@ -54,6 +55,7 @@ void read_latent_attention(const Config& config, const PublishedClass& of, Model
       heads->fail(fmt::format("num_attention_heads = {}", model.heads));
     }
   }
+  if (config.flag("attention_bias", false)) set_declared(model, "attention_biases", "all");
   model.head_width = unturned + turned;
   set_declared(model, "rotary_columns", turned);
   set_declared(model, "value_width", config.integer("v_head_dim", sizes.value, 1));
@@ -61,7 +63,7 @@ void read_latent_attention(const Config& config, const PublishedClass& of, Model
   const std::int64_t missing = config.is_null("q_lora_rank") ? 0 : sizes.query_rank;
   set_declared(model, "latent_query_rank", config.integer("q_lora_rank", missing));
   set_declared(model, "latent_norm_epsilon", kEpsilonOfLatent);
-  read_scale(config, model);
+  read_scale(config, of, model);
 }
 
 void write_latent_attention(const Model& model, const PublishedClass&, Json& config) {
@@ -69,7 +71,7 @@ void write_latent_attention(const Model& model, const PublishedClass&, Json& con
   const RotaryAngles angles = rotary_angles(model);
   config.erase("partial_rotary_factor");
   config["num_key_value_heads"] = key_value_heads(model);
-  config["attention_bias"] = false;
+  config["attention_bias"] = attention_biases(model).qkv;
   config["qk_rope_head_dim"] = angles.columns;
   config["qk_nope_head_dim"] = head_width(model) - angles.columns;
   config["v_head_dim"] = value_width(model);

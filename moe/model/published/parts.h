@@ -8,6 +8,8 @@ namespace moe::parts {
 /// The angles of rotary positions: `rope_parameters`, `rope_scaling`, `rope_theta`,
 /// `partial_rotary_factor`.
 extern const ConfigPart angles;
+/// The angles of blocks with the window, for classes with angles_by_kind: `rope_parameters`
+extern const ConfigPart angles_by_kind;
 /// `sliding_window`, `use_sliding_window`, `layer_types`
 extern const ConfigPart windows;
 /// Blocks without experts as Qwen has them: `decoder_sparse_step`, `mlp_only_layers`
@@ -35,8 +37,14 @@ void write_nothing(const Model& model, const PublishedClass& of, Json& config);
 /// a block_pattern.
 void set_dense_blocks(Model& model, const std::vector<bool>& dense);
 
-/// The object that says the angles; none where the file has none.
-std::optional<InputObject> rope_of(const Config& config);
+/// Says which blocks turn queries and keys, where not all do.
+void set_turned_blocks(Model& model, const std::vector<bool>& turned);
+/// The blocks with the window do, and no others.
+void turn_blocks_with_window(Model& model);
+
+/// The object that says the angles; none where the file has none. Where the class has one for each
+/// kind of block: that of blocks without the window.
+std::optional<InputObject> rope_of(const Config& config, const PublishedClass& of);
 /// What YaRN multiplies turned columns by, for angles that are `factor` times slower.
 double yarn_magnitude(double factor, double weight = 1);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -57,8 +58,7 @@ enum class Windows : std::uint8_t {
   all,             ///< of all, where it is given
   all_if_used,     ///< of all, where `use_sliding_window`
   listed_if_used,  ///< of those that `layer_types` lists, where `use_sliding_window`
-  listed,          ///< of those that `layer_types` lists: the last ones where it is missing
-  alternating,     ///< of those that `layer_types` lists: every second one where it is missing
+  listed,  ///< of those that `layer_types` lists: PublishedClass::pattern where it is missing
 };
 
 /// Of latent attention, where the file has none of them.
@@ -77,14 +77,20 @@ struct PublishedClass {
   std::span<const FixedKey> fixed{};
   std::span<const ConfigPart> parts{};
   std::span<const ExpectedKey> expected{};
+  bool says_interleave = false;  ///< `rope_interleave`: ConfiguredModel::turns_halves
   double rotary_base = 10000;
   double turned_share = 1;         ///< of a head's columns
   std::string_view angles = "{}";  ///< `rope_parameters` where the file has none
   LatentSizes latent{};
   Windows windows = Windows::none;
-  std::int64_t window = 0;     ///< `sliding_window` where the file has none
-  int dense_blocks = 0;        ///< the first ones, where no key lists them
-  std::int64_t positions = 0;  ///< `max_position_embeddings` where the file has none
+  std::int64_t window = 0;  ///< `sliding_window` where the file has none
+  /// With Windows::listed: a letter a block, s where it has the window and f where it has not.
+  std::string (*pattern)(const Config& config, std::int64_t blocks) = nullptr;
+  /// `rope_parameters` has an object for each kind of block: parts::angles_by_kind.
+  bool angles_by_kind = false;
+  bool stretches_base = false;  ///< by `alpha` of `rope_parameters`, without regard to the length
+  int dense_blocks = 0;         ///< the first ones, where no key lists them
+  std::int64_t positions = 0;   ///< `max_position_embeddings` where the file has none
   /// The library counts what is added to scores among parameters.
   bool counts_router_bias = false;
   std::string_view written_type{};       ///< `model_type` of what is written; "": the name

@@ -31,6 +31,26 @@ constexpr std::array kQwen3Fixed{FixedKey{"query_key_norm", "head"}};
 const std::array kQwen3Parts{parts::listed_dense_blocks};
 constexpr TensorNames kQwen3Tensors{.output_bias = true};
 
+/// Mellum: Qwen3's, with windows and angles by kind of block.
+constexpr auto kMellumKeys = joined(
+    common_sizes({.vocabulary = 98304,
+                  .width = 2304,
+                  .blocks = 28,
+                  .heads = 32,
+                  .key_value_heads = 4,
+                  .head_width = 128}),
+    std::array<ConfigKey, 6>{{{"intermediate_size", "d_hidden", 7168},
+                              {"moe_intermediate_size", "d_expert", 896},
+                              {"num_local_experts", "experts", 64, {}, "num_experts"},
+                              {"num_experts_per_tok", "choices", 8},
+                              {"norm_topk_prob", "normalize_weights", true},
+                              {"attention_bias", "attention_biases", false, {"none", "all"}}}});
+const std::array kMellumParts{parts::kinds_of_blocks, parts::angles_by_kind};
+
+std::string no_windows(const Config&, std::int64_t blocks) {
+  return std::string(static_cast<std::size_t>(blocks), 'f');
+}
+
 }  // namespace
 
 PublishedClass classes::qwen2_moe() {
@@ -53,6 +73,21 @@ PublishedClass classes::qwen3_moe() {
           .windows = Windows::all_if_used,
           .window = 4096,
           .positions = 32768,
+          .tensors = &kQwen3Tensors};
+}
+
+PublishedClass classes::mellum() {
+  return {.name = "mellum",
+          .architecture = "MellumForCausalLM",
+          .keys = kMellumKeys,
+          .fixed = kQwen3Fixed,
+          .parts = kMellumParts,
+          .rotary_base = 500000,
+          .windows = Windows::listed,
+          .window = 1024,
+          .pattern = no_windows,
+          .angles_by_kind = true,
+          .positions = 131072,
           .tensors = &kQwen3Tensors};
 }
 

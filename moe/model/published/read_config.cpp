@@ -163,6 +163,8 @@ ConfiguredModel read_config_text(std::string_view text, const std::string& name,
   expect_values(config, of.expected);
   expect_architecture(config, of);
 
+  configured.turns_halves = of.says_interleave && !config.flag("rope_interleave", true);
+
   const std::int64_t positions = config.integer("max_position_embeddings", of.positions, 1);
   take_training(base ? *base : default_training(config, positions), model);
   if (positions < model.sequence_length) {
@@ -196,10 +198,17 @@ ConfiguredModel read_config(const std::filesystem::path& path, const std::option
   return configured;
 }
 
-std::string left_aside_text(const ConfiguredModel& configured) {
-  if (configured.left_aside.empty()) return "";
-  return fmt::format("{}: change nothing of what is computed, and are left aside: {}", kConfigFile,
-                     fmt::join(configured.left_aside, ", "));
+std::vector<std::string> said_of(const ConfiguredModel& configured) {
+  std::vector<std::string> said{
+      fmt::format("{}: read: {}", kConfigFile, fmt::join(configured.read, ", "))};
+  if (!configured.left_aside.empty()) {
+    said.push_back(fmt::format("{}: change nothing of what is computed, and are left aside: {}",
+                               kConfigFile, fmt::join(configured.left_aside, ", ")));
+  }
+  for (const std::string& remark : configured.remarks) {
+    said.push_back(fmt::format("{}: {}", kConfigFile, remark));
+  }
+  return said;
 }
 
 std::string training_text(const Model& model) {
@@ -210,6 +219,12 @@ std::string training_text(const Model& model) {
     keys.push_back(fmt::format("{} = {}", name, value_text(key.get(key, model))));
   }
   return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+std::string assumed_training(const std::filesystem::path& path, const Model& model) {
+  if (!is_config(path)) return "";
+  return fmt::format("{}: says nothing of a training, which is {}; --set gives other values",
+                     path.string(), training_text(model));
 }
 
 }  // namespace moe

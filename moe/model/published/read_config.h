@@ -23,6 +23,9 @@ struct ConfiguredModel {
   std::vector<std::string> read{};        ///< keys that were read
   std::vector<std::string> left_aside{};  ///< keys that change nothing of what is computed
   std::vector<std::string> remarks{};     ///< what else is not as the file says it
+  /// In a class whose parameters have columns that turn together as neighbours: these have them in
+  /// two halves, as here.
+  bool turns_halves = false;
 };
 
 /// Reads a config.json, or that in a folder. Sequence length, batch, precision and optimizer are
@@ -35,10 +38,12 @@ ConfiguredModel read_config(const std::filesystem::path& path,
 ConfiguredModel read_config_text(std::string_view text, const std::string& name,
                                  const std::optional<Model>& base);
 
-/// What is said of the keys that are left aside; "" where there are none.
-std::string left_aside_text(const ConfiguredModel& configured);
+/// What is said of a config.json: the keys that were read, those that are left aside, remarks.
+std::vector<std::string> said_of(const ConfiguredModel& configured);
 
 /// "sequence_length = 4096, global_batch = ...": what no config.json says.
 std::string training_text(const Model& model);
+/// The same as a message of programs whose --model is `path`; "" where that is no config.json.
+std::string assumed_training(const std::filesystem::path& path, const Model& model);
 
 }  // namespace moe

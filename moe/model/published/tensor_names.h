@@ -15,6 +15,10 @@ enum class ExpertTensors : std::uint8_t {
 
 /// The names of a class's tensors where classes differ, after "model.layers.N.".
 struct TensorNames {
+  /// The norms of attention and of the network.
+  std::array<std::string_view, 2> norms{"input_layernorm", "post_attention_layernorm"};
+  std::array<std::string_view, 2> query_key_norms{"q_norm", "k_norm"};
+  std::string_view sinks = "sinks";
   std::string_view mixture = "mlp.";
   std::string_view router = "gate.";
   std::array<std::string_view, 3> network{"gate_proj", "up_proj", "down_proj"};  ///< of an expert

@@ -14,8 +14,7 @@ constexpr const char* kWindow = "sliding_window";
 constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
 
 bool is_listed(Windows windows) {
-  return windows == Windows::listed || windows == Windows::listed_if_used ||
-         windows == Windows::alternating;
+  return windows == Windows::listed || windows == Windows::listed_if_used;
 }
 bool has_switch(Windows windows) {
   return windows == Windows::all_if_used || windows == Windows::listed_if_used;
@@ -41,21 +40,11 @@ std::string listed_pattern(const Config& config, const Model& model) {
 
 /// The class's own where the file lists no layers.
 std::string pattern_of_class(const Config& config, const PublishedClass& of, const Model& model) {
-  const auto blocks = static_cast<std::size_t>(model.blocks);
-  std::string pattern(blocks, 's');
-  if (of.windows == Windows::alternating) {
-    for (std::size_t block = 1; block < blocks; block += 2) pattern[block] = 'f';
-  } else if (of.windows == Windows::listed) {
-    const std::int64_t full = config.integer("max_window_layers", model.blocks);
-    for (std::size_t block = 0; block < blocks; ++block) {
-      if (static_cast<std::int64_t>(block) < full) pattern[block] = 'f';
-    }
-  } else if (of.windows == Windows::listed_if_used) {  // versions 4 and 5 choose other blocks
-    config.root().refuse("layer_types",
-                         "is missing: with use_sliding_window = true expected the kind of each "
-                         "layer");
-  }
-  return pattern;
+  if (of.windows == Windows::listed) return of.pattern(config, model.blocks);
+  // Versions 4 and 5 choose other blocks.
+  config.root().refuse("layer_types",
+                       "is missing: with use_sliding_window = true expected the kind of each "
+                       "layer");
 }
 
 void read_windows(const Config& config, const PublishedClass& of, Model& model) {
@@ -99,5 +88,20 @@ void write_windows(const Model& model, const PublishedClass& of, Json& config) {
 }  // namespace
 
 const ConfigPart parts::windows{read_windows, write_windows};
+
+void parts::set_turned_blocks(Model& model, const std::vector<bool>& turned) {
+  std::string pattern;
+  for (const bool is_turned : turned) pattern += is_turned ? 't' : 'n';
+  pattern = repeated_part(pattern);
+  if (pattern != "t") set_declared(model, "rotary_pattern", std::string_view(pattern));
+}
+
+void parts::turn_blocks_with_window(Model& model) {
+  std::vector<bool> turned;
+  for (int block = 0; block < model.blocks; ++block) {
+    turned.push_back(attention_window(model, block) > 0);
+  }
+  set_turned_blocks(model, turned);
+}
 
 }  // namespace moe

@@ -22,7 +22,8 @@ constexpr NetworkNames kUsualNames{"gate_proj", "up_proj", "down_proj"};
 
 class List {
  public:
-  List(const Model& model, const TensorNames& names) : model_(model), names_(names) {}
+  List(const Model& model, const TensorNames& names, bool turns_halves)
+      : model_(model), names_(names), turns_halves_(turns_halves) {}
 
   Counterparts made() && {
     const std::int64_t width = model_.d_model, vocabulary = model_.vocabulary;
@@ -42,9 +43,12 @@ class List {
     const std::string theirs = fmt::format("model.layers.{}.", block),
                       ours = fmt::format("block{}.", block);
     const std::int64_t width = model_.d_model;
-    add({theirs + "input_layernorm.weight", {width}, ours + "norm1.scale"});
+    const auto norm_named = [&](std::size_t i) {
+      return fmt::format("{}{}.weight", theirs, names_.norms[i]);
+    };
+    add({norm_named(0), {width}, ours + "norm1.scale"});
     add_attention(theirs + "self_attn.", ours + "attention.");
-    add({theirs + "post_attention_layernorm.weight", {width}, ours + "norm2.scale"});
+    add({norm_named(1), {width}, ours + "norm2.scale"});
     if (has_experts(model_, block)) {
       add_mixture(theirs + std::string(names_.mixture), ours);
     } else {
@@ -59,7 +63,9 @@ class List {
     } else {
       add_queries_keys_values(theirs, ours);
     }
-    if (has_attention_sinks(model_)) add({theirs + "sinks", {model_.heads}, ours + "sinks"});
+    if (has_attention_sinks(model_)) {
+      add({theirs + std::string(names_.sinks), {model_.heads}, ours + "sinks"});
+    }
     add({theirs + "o_proj.weight", {width, value_columns}, ours + "output.weight", true});
     if (!attention_biases(model_).output) return;
     if (names_.output_bias) {
@@ -99,7 +105,8 @@ class List {
   }
 
   /// Where heads of so many columns there have each of ours: those that turn come first here. There
-  /// `before` others stand before them, and the two that turn together are neighbours.
+  /// `before` others stand before them, and the two that turn together are neighbours unless
+  /// `turns_halves_`.
   std::vector<std::int64_t> turned_rows(std::int64_t heads, std::int64_t of_head,
                                         std::int64_t before) const {
     const std::int64_t angles = rotary_angles(model_).columns,
@@ -110,7 +117,7 @@ class List {
         const std::int64_t half = turned / 2;
         std::int64_t there = column - turned;
         if (column < turned) {
-          there = before + 2 * (column % half) + column / half;
+          there = before + (turns_halves_ ? column : 2 * (column % half) + column / half);
         } else if (column >= turned + before) {
           there = column;
         }
@@ -133,6 +140,9 @@ class List {
       name = "q_b_proj.weight";
       inputs = latent.query_rank;
       add({theirs + "q_a_proj.weight", {inputs, width}, ours + "query_down.weight", true});
+      if (attention_biases(model_).qkv) {
+        add({theirs + "q_a_proj.bias", {inputs}, ours + "query_down.bias"});
+      }
       add({theirs + "q_a_layernorm.weight", {inputs}, ours + "query_down_norm.scale"});
     }
     add({.theirs = theirs + name,
@@ -142,20 +152,24 @@ class List {
          .part = {.rows = queries,
                   .columns = inputs,
                   .row_order = turned_rows(model_.heads, of_head, unturned)}});
-    const std::vector<std::int64_t> both{latent.rank + turned, width};
-    add({.theirs = theirs + "kv_a_proj_with_mqa.weight",
-         .shape = both,
-         .ours = ours + "latent_down.weight",
-         .transposed = true,
-         .part = {.rows = latent.rank, .columns = width}});
-    add({.theirs = theirs + "kv_a_proj_with_mqa.weight",
-         .shape = both,
-         .ours = ours + "shared_key.weight",
-         .transposed = true,
-         .part = {.first_row = latent.rank,
-                  .rows = turned,
-                  .columns = width,
-                  .row_order = turned_rows(1, turned, 0)}});
+    const auto add_both = [&](const std::string& part, std::vector<std::int64_t> shape,
+                              std::int64_t columns) {
+      add({.theirs = theirs + "kv_a_proj_with_mqa." + part,
+           .shape = shape,
+           .ours = ours + "latent_down." + part,
+           .transposed = true,
+           .part = {.rows = latent.rank, .columns = columns}});
+      add({.theirs = theirs + "kv_a_proj_with_mqa." + part,
+           .shape = std::move(shape),
+           .ours = ours + "shared_key." + part,
+           .transposed = true,
+           .part = {.first_row = latent.rank,
+                    .rows = turned,
+                    .columns = columns,
+                    .row_order = turned_rows(1, turned, 0)}});
+    };
+    add_both("weight", {latent.rank + turned, width}, width);
+    if (attention_biases(model_).qkv) add_both("bias", {latent.rank + turned}, 1);
     add({theirs + "kv_a_layernorm.weight", {latent.rank}, ours + "latent_down_norm.scale"});
     add({theirs + "kv_b_proj.weight",
          {(unturned + value_width(model_)) * key_value_heads(model_), latent.rank},
@@ -168,8 +182,13 @@ class List {
     if (model_.query_key_norm == QueryKeyNorms::none) return;
     const bool by_head = model_.query_key_norm == QueryKeyNorms::head;
     const std::int64_t of_head = head_width(model_);
-    add({theirs + "q_norm.weight", {by_head ? of_head : query_width}, ours + "query_norm.scale"});
-    add({theirs + "k_norm.weight", {by_head ? of_head : key_width}, ours + "key_norm.scale"});
+    const auto [query, key] = names_.query_key_norms;
+    add({fmt::format("{}{}.weight", theirs, query),
+         {by_head ? of_head : query_width},
+         ours + "query_norm.scale"});
+    add({fmt::format("{}{}.weight", theirs, key),
+         {by_head ? of_head : key_width},
+         ours + "key_norm.scale"});
   }
 
   /// `suffix`: after the names of ours, the number of an expert.
@@ -284,6 +303,7 @@ class List {
 
   const Model& model_;
   const TensorNames& names_;
+  bool turns_halves_;
   Counterparts list_;
 };
 
@@ -297,13 +317,13 @@ TheirPart Counterpart::region() const {
   return whole;
 }
 
-Counterparts counterparts(const Model& model, const PublishedClass& of) {
+Counterparts counterparts(const Model& model, const PublishedClass& of, bool turns_halves) {
   if (of.tensors == nullptr) {
     throw Refusal(fmt::format("class {}", of.name),
                   "its tensors are not read or written here, its config.json alone is",
                   "moe-train import CONFIG.json -o MODEL.toml");
   }
-  return List(model, *of.tensors).made();
+  return List(model, *of.tensors, turns_halves).made();
 }
 
 }  // namespace moe

@@ -37,6 +37,8 @@ struct Counterpart {
 
   /// All of theirs, or its part.
   TheirPart region() const;
+  /// Elements of a row of theirs. A vector with a part is a column.
+  std::int64_t of_row() const { return shape.size() == 1 && part.rows > 0 ? 1 : shape.back(); }
   /// Where ours has row r and column c of the region, in a matrix of so many columns.
   std::int64_t place(std::int64_t r, std::int64_t c, std::int64_t columns) const {
     return transposed ? c * columns + first_column + r : r * columns + first_column + c;
@@ -51,7 +53,7 @@ struct Counterparts {
 
 /// All of a model that fits the class. In qwen2_moe shared experts without a gate are written
 /// beside one of zeros, whose sigmoid is 1/2, with a `down` of twice their own. Throws Refusal for
-/// a class whose tensors nothing here names.
-Counterparts counterparts(const Model& model, const PublishedClass& of);
+/// a class whose tensors nothing here names. `turns_halves`: ConfiguredModel::turns_halves.
+Counterparts counterparts(const Model& model, const PublishedClass& of, bool turns_halves = false);
 
 }  // namespace moe

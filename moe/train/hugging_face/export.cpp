@@ -102,7 +102,7 @@ void put_part(const Counterpart& one, OurTensors& files, std::vector<double>& th
   const std::vector<double> from = elements_of(ours, files.path_of(one.ours));
   for (std::int64_t r = 0; r < region.rows; ++r) {
     for (std::int64_t c = 0; c < region.columns; ++c) {
-      theirs[static_cast<std::size_t>(region.place(r, c, one.shape.back()))] =
+      theirs[static_cast<std::size_t>(region.place(r, c, one.of_row()))] =
           one.factor * from[static_cast<std::size_t>(one.place(r, c, ours.shape.back()))];
     }
   }

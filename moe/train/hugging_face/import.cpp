@@ -37,20 +37,17 @@ namespace {
 
 constexpr const char* kModelFile = "model.toml";
 
-/// Throws where the experts alone have more matrices than there are tensors. A list of all that a
-/// wrong config.json speaks of could be longer than memory.
-void expect_enough(const ConfiguredModel& configured, const Pretrained& from,
-                   const std::filesystem::path& folder) {
+/// Throws where the first router has another number of experts than config.json. A list of all
+/// experts that a wrong one speaks of could be longer than memory.
+void expect_experts(const ConfiguredModel& configured, Pretrained& from) {
   const Model& model = configured.model;
   const TensorNames* names = configured.of->tensors;
-  if (names == nullptr || names->experts != ExpertTensors::each) return;
-  constexpr std::int64_t kMatricesOfExpert = 3;
-  const std::int64_t blocks = blocks_with_experts(model);
-  const std::int64_t matrices = blocks * model.experts * kMatricesOfExpert;
-  if (matrices <= static_cast<std::int64_t>(from.size())) return;
-  throw InputError(fmt::format("{}: {} experts in each of {} blocks are {} tensors: {} has {}",
-                               (folder / kConfigFile).string(), model.experts, blocks, matrices,
-                               folder.string(), from.size()));
+  if (names == nullptr || blocks_with_experts(model) == 0) return;
+  int block = 0;
+  while (!has_experts(model, block)) ++block;
+  from.expect({fmt::format("model.layers.{}.{}{}weight", block, names->mixture, names->router),
+               {model.experts, model.d_model},
+               "gate.weight"});
 }
 
 /// The parts of each matrix of ours.
@@ -280,8 +277,8 @@ ImportReport import_parameters(const ImportOptions& options) {
   }
   const ConfiguredModel configured = configured_model(options);
   Pretrained from(options.from);
-  expect_enough(configured, from, options.from);
-  const Counterparts list = counterparts(configured.model, *configured.of);
+  expect_experts(configured, from);
+  const Counterparts list = counterparts(configured.model, *configured.of, configured.turns_halves);
   Parts parts;
   for (const Counterpart& one : list.tensors) {
     if (one.ours.empty()) {
@@ -292,9 +289,7 @@ ImportReport import_parameters(const ImportOptions& options) {
     }
   }
   ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks(), {}};
-  for (const std::string& remark : configured.remarks) report.remarks.push_back(remark);
-  std::string aside = left_aside_text(configured);
-  if (!aside.empty()) report.remarks.push_back(std::move(aside));
+  for (std::string& line : said_of(configured)) report.remarks.push_back(std::move(line));
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);

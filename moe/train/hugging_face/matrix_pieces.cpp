@@ -125,7 +125,7 @@ class PartOfPiece {
   std::string dtype_;
   std::int64_t stride_, width_;
   TheirPart part_ = one_.region();
-  std::int64_t rows_ = part_.rows, columns_ = part_.columns, of_row_ = one_.shape.back();
+  std::int64_t rows_ = part_.rows, columns_ = part_.columns, of_row_ = one_.of_row();
   std::int64_t element_ = element_bytes(theirs_.dtype, path_);
   std::int64_t read_from_ = 0, read_to_ = 0;  ///< elements that are not forgotten
   std::array<double, kTile * kTile> tile_{};

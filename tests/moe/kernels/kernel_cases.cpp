@@ -371,6 +371,7 @@ std::vector<KernelCase> kernel_cases() {
   for (KernelCase& kernel : group_and_wire_cases()) cases.push_back(std::move(kernel));
   cases.push_back(
       {"add", Add{}, {random_tensor(31, 9, 1), random_tensor(31, 9, 2)}, {blank(31, 9)}});
+  cases.push_back({"scale", Scale{0.375}, {random_tensor(31, 9, 1)}, {blank(31, 9)}});
   cases.push_back({"narrow", Narrow{}, {random_tensor(31, 9, 1)}, {blank(31, 9)}});
   cases.push_back({"add, slice",
                    Add{},

@@ -70,6 +70,7 @@ struct DrawByRange {
 
 KeyValue drawn_value(std::mt19937& random, const ModelKey& key) {
   if (key.name == "window_pattern") return std::string(random() % 2 == 0 ? "fs" : "sf");
+  if (key.name == "rotary_pattern") return std::string(random() % 2 == 0 ? "tn" : "nt");
   if (key.name == "block_pattern") return std::string(random() % 2 == 0 ? "de" : "ed");
   const KeyValue value = std::visit(DrawByRange{random}, key.range);
   // Whoever sees one key alone has no use for scores: their gradients are rounding, and nothing else.

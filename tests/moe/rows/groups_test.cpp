@@ -109,6 +109,13 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
   EXPECT_THAT(make(4, 2, {0, 1}),
               ThrowsMessage<std::invalid_argument>(StrEq(
                   "groups: nodes of 2 ranks, but layout dp=2,ep=2,esp=1,tp=1,pp=1 has 4 ranks")));
+  EXPECT_THAT(
+      [] {
+        make_groups(Layout{1, 1, 1, 2});
+      },
+      ThrowsMessage<std::invalid_argument>(
+          StrEq("groups: layout dp=1,ep=1,esp=1,tp=2,pp=1: tp = 2 does not divide 1 ranks")));
+  EXPECT_THROW(make_groups(Layout{1, 3, 1, 2, 2}), std::invalid_argument);
 }
 
 }  // namespace

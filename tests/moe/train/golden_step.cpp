@@ -69,7 +69,7 @@ const std::vector<GoldenCase>& all_cases() {
       load("transformer"),  load("mixtral"),         load("relu_shared"),   load("mixtral_shared"),
       load("normed_heads"), load("normed_together"), load("limited"),       load("gated_shared"),
       load("windows"),      load("latent"),          load("narrow_values"), load("expert_choice"),
-      load("soft_moe")};
+      load("soft_moe"),     load("factors"),         load("norms_behind")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {

@@ -276,6 +276,7 @@ TEST(Planners, ScheduleTheModelsOfEveryKind) {
         moe::load_model(file.path(), {"training.micro_batches=2", "model.blocks=2"});
     expect_legal_schedules(model, {1, 2, 1});
     expect_legal_schedules(model, {1, 1, 1, 1, 2});
+    expect_legal_schedules(model, {1, 2, 1, 2});
     ++models;
   }
   EXPECT_GE(models, 4);

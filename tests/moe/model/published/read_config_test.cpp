@@ -71,6 +71,7 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
            "head_dim": 8, "rotary_dim": 4)"},
       {"granitemoe",
        R"(, "intermediate_size": 6, "num_local_experts": 3, "attention_multiplier": 0.25,
+           "embedding_multiplier": 12, "residual_multiplier": 0.22, "logits_scaling": 6.0,
            "rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
                             "high_freq_factor": 4, "original_max_position_embeddings": 32})"},
       {"ernie4_5_moe",
@@ -81,6 +82,29 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
            "moe_num_shared_experts": 1)"},
       {"granitemoeshared",
        R"(, "intermediate_size": 6, "num_local_experts": 3, "shared_intermediate_size": 12)"},
+      {"granitemoe_swa",
+       R"(, "intermediate_size": 6, "num_local_experts": 3, "sliding_window": 3,
+           "layer_rope_theta": [0, 100.0, 100.0, 100.0], "rope_theta": 100.0)"},
+      {"exaone_moe",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 8,
+           "sliding_window": 3, "sliding_window_pattern": 2,
+           "mlp_layer_types": ["dense", "sparse", "dense", "sparse"])"},
+      {"flint",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 8, "head_dim": 6,
+           "shared_expert_intermediate_size": 8, "mlp_only_layers": [1], "sliding_window": 3,
+           "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+           "full_attention"])"},
+      {"mellum",
+       R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "num_experts": 3, "head_dim": 6,
+           "sliding_window": 3, "layer_types": ["sliding_attention", "full_attention",
+           "sliding_attention", "full_attention"], "rope_parameters": {
+           "full_attention": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0,
+                              "original_max_position_embeddings": 16},
+           "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})"},
+      {"flex_olmo", R"(, "intermediate_size": 6, "num_experts": 3)"},
+      {"hunyuan_v1_moe",
+       R"(, "intermediate_size": 6, "num_experts": [3, 3], "moe_topk": [2, 2], "head_dim": 6,
+           "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0})"},
       {"sarvam_moe",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 4,
            "head_dim": 6, "use_qk_norm": false)"},
@@ -99,7 +123,7 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
            "q_lora_rank": null, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
            "v_head_dim": 3, "topk_method": "group_limited_greedy", "n_group": 4,
-           "topk_group": 2)"},
+           "topk_group": 2, "attention_bias": true)"},
       {"deepseek_v3",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 16,
            "q_lora_rank": 5, "kv_lora_rank": 4, "qk_rope_head_dim": 2, "qk_nope_head_dim": 4,
@@ -155,7 +179,13 @@ TEST(ReadConfig, HasTheParametersThatTransformersCounts) {
       {"sarvam_moe", "", 32152648064},
       {"hy_v3", "", 295033528320},
       {"aria_text", "", 18517069824},
-      {"granitemoeshared", "", 37039116288}};
+      {"granitemoeshared", "", 37039116288},
+      {"granitemoe_swa", "", 37039117312},
+      {"exaone_moe", "", 28550639616},
+      {"flint", "", 39785287456},
+      {"mellum", "", 12149923072},
+      {"flex_olmo", "", 33270665216},
+      {"hunyuan_v1_moe", R"(, "num_experts": 64)", 285893464064}};
   std::vector<std::string_view> tested;
   for (const auto& [type, more, parameters] : all) {
     const std::string text = fmt::format(R"({{"model_type": "{}"{}}})", type, more);
@@ -180,6 +210,59 @@ TEST(ReadConfig, SaysWhatAClassHasWhereTheFileHasNothing) {
   EXPECT_NEAR(angles.magnitude, 1.3465735902799727, 1e-15);  // 0.1 ln 32 + 1
   EXPECT_THAT(oss.remarks, Contains(HasSubstr("as the class has them: head_dim = 64")));
   EXPECT_EQ(rotary_angles(read("glm4_moe", R"(, "head_dim": 128)").model).columns, 64);
+}
+
+TEST(ReadConfig, ReadsWhichBlocksTurnAndByWhatAngles) {
+  const auto turned = [](const Model& model) {
+    std::string blocks;
+    for (int block = 0; block < model.blocks; ++block) blocks += turns(model, block) ? 't' : 'n';
+    return blocks;
+  };
+  const std::string types = R"(, "layer_types": ["sliding_attention", "full_attention",
+      "full_attention", "sliding_attention"], "sliding_window": 3)";
+  const std::string full = R"(, "layer_types": ["full_attention", "full_attention",
+      "full_attention", "full_attention"])";
+  EXPECT_EQ(turned(read("exaone_moe").model), "tttn");
+  EXPECT_EQ(turned(read("exaone_moe", types).model), "tnnt");
+  EXPECT_EQ(turned(read("exaone_moe", full).model), "nnnn");
+  EXPECT_EQ(turned(read("exaone_moe", R"(, "sliding_window": null)").model), "tttt");
+  EXPECT_FALSE(unmatched_key(read("exaone_moe", full).model, *read("exaone_moe").of));
+  EXPECT_EQ(turned(read("flint").model), "nntn");
+  EXPECT_EQ(turned(read("flint", R"(, "sliding_window": null)").model), "nnnn");
+
+  const Model swa = read("granitemoe_swa", types + R"(, "layer_rope_theta": [50, 0, 70, 0])").model;
+  EXPECT_EQ(turned(swa), "tntn");
+  EXPECT_EQ(rotary_angles(swa, 0).base, 50);
+  EXPECT_EQ(rotary_angles(swa, 2).base, 70);
+  EXPECT_THAT(refused("granitemoe_swa", types + R"(, "layer_rope_theta": [50, 0, 70, 60])"),
+              HasSubstr("layer_rope_theta[3]: expected 50 or 0: the base of earlier blocks"));
+
+  const std::string plain = R"({"rope_type": "default", "rope_theta": 40})";
+  const std::string yarn = R"({"rope_type": "yarn", "rope_theta": 90, "factor": 4.0,
+                               "original_max_position_embeddings": 16})";
+  const auto kinds = [&](const std::string& windowed) {
+    return types + R"(, "rope_parameters": {"full_attention": )" + yarn +
+           R"(, "sliding_attention": )" + windowed + "}";
+  };
+  const Model mellum = read("mellum", kinds(plain)).model;
+  EXPECT_EQ(rotary_angles(mellum, 0).base, 40);
+  EXPECT_EQ(rotary_angles(mellum, 0).scaling, AngleScaling::none);
+  EXPECT_EQ(rotary_angles(mellum, 1).base, 90);
+  EXPECT_EQ(rotary_angles(mellum, 1).scaling, AngleScaling::yarn);
+  EXPECT_THAT(refused("mellum", kinds(yarn)),
+              HasSubstr("rope_parameters.sliding_attention.rope_type: expected \"default\""));
+  EXPECT_THAT(
+      refused("mellum", types + R"(, "rope_parameters": {"full_attention": )" + plain + "}"),
+      HasSubstr("rope_parameters.sliding_attention: missing"));
+  EXPECT_THAT(refused("mellum", R"(, "rope_theta": 40)"),
+              HasSubstr("rope_theta: expected no such"));
+}
+
+TEST(ReadConfig, GroupsOfWhichAllAreTheBestAreWrittenAsTheyAre) {
+  const ConfiguredModel all = read("deepseek_v2", R"(, "n_routed_experts": 8, "n_group": 4,
+      "topk_group": 4, "topk_method": "group_limited_greedy")");
+  EXPECT_EQ(all.model.expert_groups, 4);
+  EXPECT_FALSE(unmatched_key(all.model, *all.of));
 }
 
 TEST(ReadConfig, RefusesNoScalingThatVersionsOfTransformersTakeForDifferentThings) {
@@ -216,16 +299,13 @@ TEST(ReadConfig, TakesAKeyByEitherOfItsNames) {
 }
 
 TEST(ReadConfig, RefusesWhatThereIsNoKeyForByNameAndValue) {
-  EXPECT_THAT(
-      refused("granitemoe", R"(, "residual_multiplier": 0.22)"),
-      HasSubstr("c.json:2: residual_multiplier: expected 1: there is no key for a factor of "
-                "what blocks add, got 0.22"));
+  EXPECT_THAT(refused("granitemoe", R"(, "position_embedding_type": "nope")"),
+              HasSubstr("c.json:2: position_embedding_type: expected \"rope\": there is no key "
+                        "for attention without positions by this key, got \"nope\""));
   EXPECT_THAT(refused("olmoe", R"(, "clip_qkv": 8)"),
               HasSubstr("clip_qkv: expected null: there is no key for limits of queries"));
   EXPECT_THAT(refused("gpt_oss", R"(, "swiglu_limit": 6)"), HasSubstr("expected 7"));
   EXPECT_THAT(refused("phimoe", ""), HasSubstr("model_type: \"phimoe\" needs sparsemixer"));
-  EXPECT_THAT(refused("deepseek_v3", R"(, "rope_interleave": false)"),
-              HasSubstr("rope_interleave: expected true"));
   EXPECT_THAT(refused("deepseek_v2", R"(, "norm_topk_prob": true)"),
               HasSubstr("norm_topk_prob: expected false"));
   EXPECT_THAT(refused("mixtral", R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
@@ -348,6 +428,11 @@ TEST(ReadConfig, TellsTheKeysThatItLeavesAside) {
   EXPECT_THAT(configured.left_aside,
               ::testing::IsSupersetOf({"router_aux_loss_coef", "transformers_version"}));
   EXPECT_THAT(configured.read, ::testing::IsSupersetOf({"hidden_size", "rope_parameters"}));
+  EXPECT_THAT(said_of(configured), ::testing::IsSupersetOf({HasSubstr("config.json: read: "),
+                                                            HasSubstr("are left aside: ")}));
+  EXPECT_THAT(assumed_training("x/config.json", configured.model),
+              HasSubstr("x/config.json: says nothing of a training, which is sequence_length = 8"));
+  EXPECT_EQ(assumed_training("tiny.toml", configured.model), "");
   EXPECT_THAT(read("mixtral", R"(, "auto_map": {"AutoModel": "a.B"})").remarks,
               Contains(HasSubstr("auto_map names code of the model's own")));
 }

@@ -160,9 +160,10 @@ TEST_P(HuggingFace, ImportedModelsStayInTheirClassWhenTheyAreTrained) {
   EXPECT_EQ(again.parameters, report.parameters);
 }
 
-constexpr std::array<std::string_view, 12> kGoldenClasses{
-    "mixtral", "qwen2_moe",  "glm4_moe",   "qwen3_moe",    "gpt_oss",     "olmoe",
-    "dots1",   "minimax_m2", "granitemoe", "ernie4_5_moe", "deepseek_v2", "deepseek_v3"};
+constexpr std::array<std::string_view, 17> kGoldenClasses{
+    "mixtral",    "qwen2_moe",  "glm4_moe",   "qwen3_moe",    "gpt_oss",       "olmoe",
+    "dots1",      "minimax_m2", "granitemoe", "ernie4_5_moe", "deepseek_v2",   "deepseek_v3",
+    "exaone_moe", "flint",      "mellum",     "flex_olmo",    "hunyuan_v1_moe"};
 INSTANTIATE_TEST_SUITE_P(Classes, HuggingFace, ::testing::ValuesIn(kGoldenClasses),
                          [](const auto& info) { return std::string(info.param); });
 
@@ -187,9 +188,18 @@ TEST(HuggingFaceFolders, AreRefusedWithFileAndTensor) {
   EXPECT_THAT(refusal(imports),
               HasSubstr("has no counterpart in the model that config.json describes"));
   EXPECT_TRUE(checkpoints_in(run).empty()) << "nothing is half written";
+  const auto packed = scratch.root / "packed";
   write_with("num_local_experts", 1 << 20);
   EXPECT_THAT(refusal(imports),
-              HasSubstr("config.json: 1048576 experts in each of 2 blocks are 6291456 tensors"));
+              HasSubstr("block_sparse_moe.gate.weight: is [3, 8]: expected [1048576, 8]"));
+  std::filesystem::copy(kGolden / "gpt_oss", packed, std::filesystem::copy_options::recursive);
+  nlohmann::json of_packed = json_of(packed / kConfigFile);
+  of_packed["num_local_experts"] = 1 << 20;
+  std::ofstream(packed / kConfigFile) << of_packed;
+  EXPECT_THAT(refusal([&] {
+                import_parameters({packed, base_model(), run});
+              }),
+              HasSubstr("mlp.router.weight: is [3, 8]: expected [1048576, 8]"));
   EXPECT_FALSE(std::filesystem::exists(run / "model.toml"));
   write_with("num_hidden_layers", 2);
   std::filesystem::create_directories(run);
@@ -445,6 +455,21 @@ TEST(HuggingFaceFolders, WithFrequenciesOfAnotherBaseAreRefused) {
               }),
               HasSubstr("inv_freq: has 0.01 at 1: expected 0.0316228, as follows from rope_theta = "
                         "1000"));
+}
+
+TEST(HuggingFaceFolders, MayHaveColumnsThatTurnInHalvesAndBiasesOfLatents) {
+  const Scratch scratch;
+  const auto golden = kGolden / "deepseek_v3_halves", run = scratch.root / "run";
+  const ImportReport report = import_parameters({golden, base_model(DType::f64), run});
+  const nlohmann::json expected = json_of(golden / "expected.json");
+  EXPECT_NEAR(loss_of(run, report.model, expected["tokens"], {1, 1, 2}), expected["loss"], 2e-6);
+  // Written, they are neighbours.
+  export_checkpoint({run, scratch.root / "hf"});
+  EXPECT_THAT(SafetensorsFile(scratch.root / "hf" / kTensorsFile).names(),
+              ::testing::UnorderedElementsAreArray(names_in(golden)));
+  const auto again = scratch.root / "again";
+  import_parameters({scratch.root / "hf", base_model(DType::f64), again});
+  EXPECT_NEAR(loss_of(again, report.model, expected["tokens"], {}), expected["loss"], 2e-6);
 }
 
 TEST(HuggingFaceFolders, DropNoCopiesUnlessThatIsAskedFor) {

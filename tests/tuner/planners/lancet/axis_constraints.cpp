@@ -39,7 +39,7 @@ Columns columns_of(const Op& op) {
       []<class Kind>(const Kind&) {
         if (is_one_of<Kind, moe::Linear, moe::ExpertLinear>) return Columns::product;
         if (is_one_of<Kind, moe::Add, moe::Gelu, moe::Relu, moe::GatedSilu, moe::ClampedSwiglu,
-                      moe::ScaleRows, moe::QueryKeyNorm, moe::Sigmoid, moe::RoundBf16,
+                      moe::Scale, moe::ScaleRows, moe::QueryKeyNorm, moe::Sigmoid, moe::RoundBf16,
                       moe::AllToAll, moe::GatherRows>) {
           return Columns::same;
         }
