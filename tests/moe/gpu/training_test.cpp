@@ -52,6 +52,23 @@ INSTANTIATE_TEST_SUITE_P(Ranks, CudaTraining,
                                             ::testing::Values(DType::f64, DType::f32)),
                          name_of_case);
 
+/// Of 6 experts two of the four ranks have one, and room for two.
+TEST_F(CudaTraining, OfExpertsThatRanksHaveUnevenlyGivesTheLossAndGradientsOfTheCpu) {
+  Model model = small_model(DType::f64);
+  model.experts = 6;
+  model.capacity_factor = 1.25;
+  const Outcome cpu = train_small(model, {}, 1, 3);
+  for (const ExchangedRows exchange : {ExchangedRows::irregular, ExchangedRows::padded}) {
+    model.exchange = exchange;
+    const Outcome device = train_on_device(model, chunked(model, 3, 2), 4, 3);
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_NEAR(device.losses[step], cpu.losses[step], 1e-9 * cpu.losses[step]);
+    }
+    EXPECT_LT(largest_difference(device, cpu), 1e-10);
+    EXPECT_EQ(device.dropped, cpu.dropped);
+  }
+}
+
 /// Two communicators at work on two streams: gradients of a block are reduced while rows of the
 /// block before it travel.
 Schedule on_two_streams(const Model& model) {

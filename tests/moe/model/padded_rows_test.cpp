@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "moe/model/iteration.h"
 #include "moe/passes/partition_range.h"
@@ -33,9 +34,12 @@ Model irregular(Model model) {
 }
 
 TEST(PaddedRows, TrainToTheLossesGradientsAndDropsOfIrregularOnes) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
+  // Of 10 experts two of four ranks have one less than the others.
+  for (const auto& [dtype, experts] :
+       {std::pair{DType::f32, 28}, std::pair{DType::f64, 28}, std::pair{DType::f64, 10}}) {
     const double limit = dtype == DType::f64 ? 1e-12 : 1e-5;
     Model model = padded_model(dtype);
+    model.experts = experts;
     const Outcome reference = train_small(irregular(model), kUncut, 1, 3);
     EXPECT_GT(reference.dropped.back(), 0);
     for (const Layout layout : {Layout{1, 1, 1}, Layout{1, 4, 1}, Layout{1, 2, 2, 2}}) {
@@ -56,7 +60,7 @@ TEST(PaddedRows, TrainToTheLossesGradientsAndDropsOfIrregularOnes) {
 /// Random schedules of random models, layouts and micro-batches, whose gates may fill every expert.
 TEST(PaddedRows, RandomModelsTrainAsWithIrregularRows) {
   std::mt19937 random(22);
-  int trained = 0, in_parts = 0, uneven = 0;
+  int trained = 0, in_parts = 0;
   for (int i = 0; i < 400 && trained < 25; ++i) {
     Draw draw = random_draw(random);
     if (!draw.model.capacity_factor || draw.model.dtype != DType::f64) continue;
@@ -71,12 +75,10 @@ TEST(PaddedRows, RandomModelsTrainAsWithIrregularRows) {
     EXPECT_LT(largest_difference(outcome, reference), 1e-11) << describe(draw);
     EXPECT_EQ(outcome.dropped, reference.dropped) << describe(draw);
     in_parts += !decisions_of<PartitionRange>(draw.schedule).empty();
-    uneven += draw.model.experts % draw.layout.expert != 0;
     ++trained;
   }
   EXPECT_EQ(trained, 25);
   EXPECT_GT(in_parts, 1);
-  EXPECT_GT(uneven, 1) << "ranks with fewer experts than another";
 }
 
 TEST(PaddedRows, AreAsManyAsTheCapacityWhateverTheRouting) {
