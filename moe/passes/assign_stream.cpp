@@ -10,6 +10,7 @@
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/exchange_end.h"
 
 namespace moe {
@@ -41,10 +42,12 @@ Program apply(Program program, const StreamAssignment& assignment) {
   }
   bool found = false;
   for (Op& op : program.ops) {
-    if (assignment.kind == ScatterRows::facts.name && ends_exchange(op)) {
+    if (assignment.kind == ScatterRows::facts.name && ends_exchange(op) &&
+        op.phase == assignment.phase.value_or(op.phase)) {
       op.stream = assignment.stream;
     }
-    if (kind_name(op) != assignment.kind) continue;
+    if (kind_name(op) != assignment.kind || op.phase != assignment.phase.value_or(op.phase))
+      continue;
     found = true;
     if (facts_of(op).activity == Activity::copy) {
       if (assignment.stream != Stream::compute) refuse("", "copies run on copy or compute", &op);
@@ -67,11 +70,15 @@ Program apply(Program program, const StreamAssignment& assignment) {
   return program;
 }
 
-std::string subject(const StreamAssignment& assignment) { return assignment.kind; }
+std::string subject(const StreamAssignment& assignment) {
+  if (!assignment.phase) return assignment.kind;
+  return fmt::format("{} {}", assignment.kind, phase_name(*assignment.phase));
+}
 
 void write(nlohmann::json& object, const StreamAssignment& assignment) {
   object["kind"] = assignment.kind;
   object["stream"] = stream_name(assignment.stream);
+  if (assignment.phase) object["phase"] = phase_name(*assignment.phase);
 }
 
 StreamAssignment StreamAssignment::read(const InputObject& input) {
@@ -80,6 +87,7 @@ StreamAssignment StreamAssignment::read(const InputObject& input) {
   assignment.stream = kStreams[input.member("stream", "a stream")
                                    .one_of({stream_name(kStreams[0]), stream_name(kStreams[1]),
                                             stream_name(kStreams[2])})];
+  if (input.has("phase")) assignment.phase = read_phase(input);
   return assignment;
 }
 

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,8 @@ namespace moe {
 
 class InputObject;
 
-/// Puts every communication of one kind (its kind_name) on a stream, or every copy of one kind on
-/// the compute stream. The sum that ends an exchange (exchange_end.h) goes with scatter_rows.
+/// Puts every communication of one kind (its kind_name), or that of one phase, on a stream, or every
+/// copy of one kind on the compute stream. The sum that ends an exchange (exchange_end.h) goes with scatter_rows.
 struct StreamAssignment {
   static constexpr std::string_view name = "assign_stream";
   static constexpr std::string_view description =
@@ -20,6 +21,7 @@ struct StreamAssignment {
   static constexpr bool changes_results = false;
   std::string kind;
   Stream stream = Stream::compute;
+  std::optional<Phase> phase{};  ///< none: all phases
   friend auto operator<=>(const StreamAssignment&, const StreamAssignment&) = default;
   static StreamAssignment read(const InputObject& input);
 };

@@ -12,13 +12,14 @@
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
+#include "moe/passes/place_blocks.h"
 #include "moe/passes/separate_weight_gradients.h"
 
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOrders{"gpipe", "one_f_one_b", "interleaved",
-                                                  "zero_bubble"};
+constexpr std::array<std::string_view, 5> kOrders{"gpipe", "one_f_one_b", "interleaved",
+                                                  "zero_bubble", "interleaved_stages"};
 constexpr std::int64_t kLongestTime = 1'000'000'000;
 
 [[noreturn]] void refuse_order(MicroBatchOrder order, std::string_view why, std::string way_out) {
@@ -33,8 +34,56 @@ PipelineTimes times_of(const OrderMicroBatches& ordering, int stages) {
   return times;
 }
 
+/// The chunks of blocks that stages have.
+struct Chunks {
+  std::vector<int> of_block;  ///< [block]: among the chunks of all stages, in the order of blocks
+  int count = 0;              ///< of all stages
+  bool in_turn = true;        ///< every stage has as many, stage after stage
+
+  explicit Chunks(const Program& program) {
+    const std::vector<int> stages = stages_of_blocks(program);
+    of_block = chunks_of_blocks(stages);
+    count = of_block.empty() ? 1 : of_block.back() + 1;
+    for (std::size_t block = 0; block < stages.size(); ++block) {
+      in_turn &= stages[block] == of_block[block] % program.stages;
+    }
+    in_turn &= count % program.stages == 0;
+  }
+
+  int of(const Op& op) const {
+    if (op.layer < 0) return op.stage == 0 ? 0 : count - 1;  // the embedding, the head
+    const int chunk = of_block.at(static_cast<std::size_t>(op.layer));
+    if (!std::holds_alternative<PassOn>(op.kind)) return chunk;
+    // It has the block that the rows come to, and the stage that they come from.
+    return op.phase == Phase::forward ? chunk - 1 : chunk + 1;
+  }
+};
+
+void check_chunks(const OrderMicroBatches& ordering, const Program& program, const Chunks& chunks) {
+  if (ordering.order != MicroBatchOrder::interleaved_stages) {
+    if (chunks.count <= program.stages) return;
+    refuse_order(ordering.order,
+                 fmt::format("{} stages have {} chunks of blocks", program.stages, chunks.count),
+                 "expected \"interleaved_stages\", or place_blocks with one chunk for each stage");
+  }
+  if (program.stages < 2) {
+    refuse_order(ordering.order, "there is one pipeline stage",
+                 "expected a layout with pp of at least 2");
+  }
+  if (!chunks.in_turn) {
+    refuse_order(ordering.order, "stages do not have as many chunks of blocks in turn",
+                 "expected place_blocks with stages as 0, 1, 0, 1");
+  }
+  if (program.micro_batches % program.stages != 0) {
+    refuse_order(
+        ordering.order,
+        fmt::format("{} micro-batches for {} stages", program.micro_batches, program.stages),
+        "expected a multiple of the stages");
+  }
+}
+
 StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& times, int stages,
-                      int micro_batches) {
+                      int chunks, int micro_batches) {
   switch (ordering.order) {
     case MicroBatchOrder::gpipe:
       return gpipe_orders(stages, micro_batches);
@@ -43,6 +92,8 @@ StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& ti
     case MicroBatchOrder::zero_bubble:
       return zero_bubble_orders(stages, micro_batches, times,
                                 ordering.in_flight > 0 ? ordering.in_flight : stages);
+    case MicroBatchOrder::interleaved_stages:
+      return interleaved_orders(stages, chunks, micro_batches);
     case MicroBatchOrder::interleaved:
       break;
   }
@@ -97,6 +148,8 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
         fmt::format("times of {} stages, but there are {}", ordering.times.size(), program.stages),
         "expected one entry of times for each stage");
   }
+  const Chunks chunks(program);
+  check_chunks(ordering, program, chunks);
   int last = 0;
   for (const Op& op : program.ops) {
     if (comes_once(op)) continue;
@@ -106,23 +159,26 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     last = op.micro_batch;
   }
   Ops ordered, update;
-  // By stage, micro-batch and pass, each in its own order.
-  const auto place = [&](int stage, StageTask task) {
-    return static_cast<std::size_t>((stage * program.micro_batches + task.micro_batch) * 3 +
-                                    static_cast<int>(task.pass));
+  // By chunk, micro-batch and pass, each in its own order.
+  const auto place = [&](int chunk, Pass pass, int micro_batch) {
+    return static_cast<std::size_t>((chunk * program.micro_batches + micro_batch) * 3 +
+                                    static_cast<int>(pass));
   };
   std::vector<bool> apart(program.ops.size(), false);
   if (ordering.order == MicroBatchOrder::zero_bubble) apart = separate_weight_gradients(program);
-  std::vector<Ops> tasks(static_cast<std::size_t>(program.stages * program.micro_batches * 3));
+  std::vector<Ops> tasks(static_cast<std::size_t>(chunks.count * program.micro_batches * 3));
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];
     const Pass pass = apart[i]                     ? Pass::weight_gradient
                       : op.phase == Phase::forward ? Pass::forward
                                                    : Pass::backward;
-    auto& where = comes_once(op) ? update : tasks[place(op.stage, {pass, op.micro_batch})];
+    auto& where = comes_once(op) ? update : tasks[place(chunks.of(op), pass, op.micro_batch)];
     where.push_back(std::move(op));
   }
-  const auto take = [&](int stage, StageTask task) { return std::move(tasks[place(stage, task)]); };
+  const auto take = [&](int stage, StageTask task) {
+    const int chunk = place_of_chunk(stage, task.chunk, program.stages);
+    return std::move(tasks[place(chunk, task.pass, task.micro_batch)]);
+  };
   if (interleaved) {
     append(ordered, take(0, {Pass::forward, 0}));
     for (int next = 1; next < program.micro_batches; ++next) {
@@ -132,7 +188,8 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     append(ordered, take(0, {Pass::backward, program.micro_batches - 1}));
   } else {
     const PipelineTimes times = times_of(ordering, program.stages);
-    const StageOrders orders = orders_of(ordering, times, program.stages, program.micro_batches);
+    const StageOrders orders = orders_of(ordering, times, program.stages,
+                                         chunks.count / program.stages, program.micro_batches);
     for (const TimedTask& one : in_time(orders, times)) {
       append(ordered, take(one.stage, one.task));
     }

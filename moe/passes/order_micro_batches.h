@@ -27,6 +27,9 @@ enum class MicroBatchOrder : std::uint8_t {
   /// As 1F1B, with the gradients of weights as a pass of their own, which a stage runs where it
   /// would wait (zero_bubble_orders).
   zero_bubble,
+  /// 1F1B through several chunks of blocks in each stage, which place_blocks makes in turn
+  /// (interleaved_orders). Not to be confused with `interleaved`, which is older.
+  interleaved_stages,
 };
 
 /// Decides that order. Whatever it is, the gradients of micro-batches are added up from the first
@@ -50,7 +53,8 @@ struct OrderMicroBatches {
 void write(nlohmann::json& object, const OrderMicroBatches& ordering);
 std::string subject(const OrderMicroBatches&);
 
-/// Runs after the decisions that cut ops. A stage's ops of one micro-batch and phase stay together;
+/// Runs after the decisions that cut ops. A stage's ops of one micro-batch, phase and chunk of blocks
+/// (place_blocks) stay together;
 /// in zero_bubble those that compute gradients of weights (separate_weight_gradients) are apart
 /// from the other ops of backward. The ops of all stages are merged in the order in which they
 /// would run if passes took as long as `times` says; rows are passed on right after the ops that
@@ -63,7 +67,9 @@ std::string subject(const OrderMicroBatches&);
 /// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
 ///
 /// Throws Refusal where there is one micro-batch, where another order was given before, where
-/// `times` are of another number of stages, and for interleaved also where there are several.
+/// `times` are of another number of stages, for interleaved also where there are several stages, for
+/// interleaved_stages where these do not have as many chunks in turn or do not divide the
+/// micro-batches, and for other orders where a stage has several chunks.
 Program apply(Program program, const OrderMicroBatches& ordering);
 
 }  // namespace moe

@@ -43,14 +43,16 @@ std::int64_t time_of(const PassTimes& times, Pass pass, bool backward_is_whole) 
 /// The stages at a moment: what each has done, and when it did it.
 class Clocks {
  public:
-  Clocks(int stages, int micro_batches, const PipelineTimes& times, bool backward_is_whole)
+  Clocks(int stages, int chunks, int micro_batches, const PipelineTimes& times,
+         bool backward_is_whole)
       : times_(times),
         stages_(stages),
+        chunks_(stages * chunks),
         micro_batches_(micro_batches),
         backward_is_whole_(backward_is_whole),
         idle_from_(static_cast<std::size_t>(stages), 0),
         done_(static_cast<std::size_t>(stages)),
-        ends_(static_cast<std::size_t>(stages * micro_batches * 3), kNever) {}
+        ends_(static_cast<std::size_t>(chunks_ * micro_batches * 3), kNever) {}
 
   std::int64_t idle_from(int stage) const { return idle_from_[index(stage)]; }
   int done(int stage, Pass pass) const { return done_[index(stage)][static_cast<int>(pass)]; }
@@ -61,14 +63,15 @@ class Clocks {
   /// When the stage could begin the task; kNever where nobody knows yet.
   std::int64_t begin(int stage, StageTask task) const {
     std::int64_t came = 0;
-    const int from = stage + (task.pass == Pass::forward ? -1 : 1);
+    const int here = place_of_chunk(stage, task.chunk, stages_);
+    const int from = here + (task.pass == Pass::forward ? -1 : 1);
     if (task.pass == Pass::weight_gradient) {
-      came = ends_[place(stage, {Pass::backward, task.micro_batch})];
-    } else if (from >= 0 && from < stages_) {
-      came = ends_[place(from, task)];
+      came = ends_[index(here, Pass::backward, task.micro_batch)];
+    } else if (from >= 0 && from < chunks_) {
+      came = ends_[index(from, task.pass, task.micro_batch)];
       if (came != kNever) came += times_.pass_on;
     } else if (task.pass == Pass::backward) {
-      came = ends_[place(stage, {Pass::forward, task.micro_batch})];
+      came = ends_[index(here, Pass::forward, task.micro_batch)];
     }
     return came == kNever ? kNever : std::max(came, idle_from(stage));
   }
@@ -76,20 +79,21 @@ class Clocks {
   TimedTask run(int stage, StageTask task) {
     TimedTask timed{stage, task, begin(stage, task), 0};
     timed.end = timed.begin + time(stage, task.pass);
-    idle_from_[index(stage)] = ends_[place(stage, task)] = timed.end;
+    const int here = place_of_chunk(stage, task.chunk, stages_);
+    idle_from_[index(stage)] = ends_[index(here, task.pass, task.micro_batch)] = timed.end;
     ++done_[index(stage)][static_cast<int>(task.pass)];
     return timed;
   }
 
  private:
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
-  std::size_t place(int stage, StageTask task) const {
-    return static_cast<std::size_t>((stage * micro_batches_ + task.micro_batch) * 3 +
-                                    static_cast<int>(task.pass));
+  std::size_t index(int place, Pass pass, int micro_batch) const {
+    return static_cast<std::size_t>((place * micro_batches_ + micro_batch) * 3 +
+                                    static_cast<int>(pass));
   }
 
   const PipelineTimes& times_;
-  int stages_, micro_batches_;
+  int stages_, chunks_, micro_batches_;  ///< chunks of all stages
   bool backward_is_whole_;
   std::vector<std::int64_t> idle_from_;
   std::vector<std::array<int, 3>> done_;
@@ -148,7 +152,7 @@ struct TriedOrders {
 
 TriedOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
                                int most_in_flight, const ZeroBubbleWay& way) {
-  Clocks clocks(stages, micro_batches, times, false);
+  Clocks clocks(stages, 1, micro_batches, times, false);
   TriedOrders tried{StageOrders(static_cast<std::size_t>(stages))};
   std::vector<std::int64_t> idle(static_cast<std::size_t>(stages), 0);
   for (int left = stages * micro_batches * 3; left > 0; --left) {
@@ -168,12 +172,36 @@ TriedOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTime
 
 }  // namespace
 
+int place_of_chunk(int stage, int chunk, int stages) { return chunk * stages + stage; }
+
 StageOrders gpipe_orders(int stages, int micro_batches) {
   return orders_ahead(stages, micro_batches, [&](int) { return micro_batches; });
 }
 
 StageOrders one_f_one_b_orders(int stages, int micro_batches) {
   return orders_ahead(stages, micro_batches, [&](int stage) { return stages - stage; });
+}
+
+StageOrders interleaved_orders(int stages, int chunks, int micro_batches) {
+  const int passes = micro_batches * chunks, round = stages * chunks;
+  const auto task = [&](Pass pass, int number) {
+    const int chunk = number % round / stages;
+    return StageTask{pass, number / round * stages + number % stages,
+                     pass == Pass::forward ? chunk : chunks - 1 - chunk};
+  };
+  StageOrders orders;
+  for (int stage = 0; stage < stages; ++stage) {
+    std::vector<StageTask>& tasks = orders.emplace_back();
+    const int ahead = std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, passes);
+    for (int forward = 0; forward < ahead; ++forward) {
+      tasks.push_back(task(Pass::forward, forward));
+    }
+    for (int backward = 0; backward < passes; ++backward) {
+      if (ahead + backward < passes) tasks.push_back(task(Pass::forward, ahead + backward));
+      tasks.push_back(task(Pass::backward, backward));
+    }
+  }
+  return orders;
 }
 
 StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
@@ -190,16 +218,17 @@ StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTime
 
 std::vector<TimedTask> in_time(const StageOrders& orders, const PipelineTimes& times) {
   std::size_t total = 0;
-  int micro_batches = 0;
+  int micro_batches = 0, chunks = 0;
   bool backward_is_whole = true;
   for (const auto& tasks : orders) {
     total += tasks.size();
     for (const StageTask& task : tasks) {
       micro_batches = std::max(micro_batches, task.micro_batch + 1);
+      chunks = std::max(chunks, task.chunk + 1);
       if (task.pass == Pass::weight_gradient) backward_is_whole = false;
     }
   }
-  Clocks clocks(static_cast<int>(orders.size()), micro_batches, times, backward_is_whole);
+  Clocks clocks(static_cast<int>(orders.size()), chunks, micro_batches, times, backward_is_whole);
   std::vector<std::size_t> next_task(orders.size(), 0);
   std::vector<TimedTask> result;
   while (result.size() < total) {

@@ -19,13 +19,19 @@ enum class Pass : std::uint8_t {
 struct StageTask {
   Pass pass = Pass::forward;
   int micro_batch = 0;
+  int chunk = 0;  ///< of the blocks of the stage (place_of_chunk)
   friend auto operator<=>(const StageTask&, const StageTask&) = default;
 };
 
 /// [stage]: its tasks, in its order.
 using StageOrders = std::vector<std::vector<StageTask>>;
 
-/// How long a stage takes for each pass of one micro-batch, in any unit.
+/// The place of a stage's chunk among the chunks of all stages, in the order in which rows pass them
+/// forward: stage s has chunks s, p + s, 2 p + s, .. of p stages. A V, as in DualPipeV, would have
+/// another place here.
+int place_of_chunk(int stage, int chunk, int stages);
+
+/// How long a stage takes for each pass of one micro-batch through a chunk, in any unit.
 struct PassTimes {
   std::int64_t forward = 1, backward = 1, weight_gradient = 1;
   friend auto operator<=>(const PassTimes&, const PassTimes&) = default;
@@ -43,6 +49,15 @@ StageOrders gpipe_orders(int stages, int micro_batches);
 /// Stage s of p runs p - s forward passes, then one backward and one forward pass in turn.
 /// [PipeDream-Flush, also called 1F1B]
 StageOrders one_f_one_b_orders(int stages, int micro_batches);
+
+/// Interleaved 1F1B: every stage has `chunks` chunks, and micro-batches come in groups of p, which go
+/// through one chunk after the other. Pass k of stage s is, forward, of chunk (k mod p v) div p and of
+/// micro-batch (k div p v) p + k mod p, for p stages and v chunks; backward, of chunk v - 1 - that.
+/// It runs 2 (p - s - 1) + (v - 1) p forward passes, then one forward and one backward pass in turn.
+/// `stages` divides `micro_batches`.
+/// [Narayanan et al. 2021 (arXiv 2104.04473) 2.2; pass numbers as in Megatron-LM's schedule, read in
+/// sail-sg/zero-bubble-pipeline-parallelism, scheduler/vpp.py]
+StageOrders interleaved_orders(int stages, int chunks, int micro_batches);
 
 /// Gradients of weights are a pass of their own, which fills the time in which a stage would wait.
 /// A stage keeps the activations of at most `most_in_flight` micro-batches at a time, from a forward

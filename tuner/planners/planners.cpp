@@ -256,6 +256,15 @@ const std::vector<Planner>& planners() {
        .parameters = zero_bubble_parameters,
        .options = {kZeroBubbleMemory},
        .passes = Passes::bubbles_filled},
+      {.name = "interleaved",
+       .description = "as 1F1B, with several chunks of blocks in every stage, so that pipelines "
+                      "fill and drain faster",
+       .plan = plan_interleaved,
+       .paper_seconds = micro_batch_order_paper_seconds,
+       .candidates = interleaved_candidates,
+       .parameters = stages_json,
+       .options = {kStageChunks},
+       .passes = Passes::bubbles_filled},
       {.name = "two_batch",
        .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
                       "computes while rows of the other travel",

@@ -153,6 +153,55 @@ TEST(OrderMicroBatches, GradientsOfAParameterThatSomeOpCannotPutOffAreAddedInOne
   EXPECT_EQ(most, 2u);
 }
 
+TEST(OrderMicroBatches, InterleavedStagesTakeAChunkAfterTheOther) {
+  Model model = all_moe_model(DType::f32, 4);
+  model.capacity_factor = 1;
+  model.global_batch = model.capacity_groups = 28 * 4;
+  model.micro_batches = 4;
+  const Program program = apply(
+      build_iteration(model, make_groups(Layout{1, 1, 1, 1, 2}), 0),
+      {"", {PlaceBlocks{{0, 1, 0, 1}}, OrderMicroBatches{MicroBatchOrder::interleaved_stages}}});
+  const auto chunks_of = [&](int stage) {
+    std::string text;
+    for (const Op& op : program.ops) {
+      if (op.stage != stage || op.layer < 0 || comes_once(op)) continue;
+      if (std::holds_alternative<PassOn>(op.kind)) continue;
+      const std::string task = (op.phase == Phase::forward ? "F" : "B") +
+                               std::to_string(op.micro_batch + 1) + (op.layer < 2 ? "" : "'");
+      if (!text.ends_with(task)) text += (text.empty() ? "" : " ") + task;
+    }
+    return text;
+  };
+  EXPECT_EQ(chunks_of(0), "F1 F2 F1' F2' F3 B1' F4 B2' F3' B1 F4' B2 B3' B4' B3 B4");
+  EXPECT_EQ(chunks_of(1), "F1 F2 F1' B1' F2' B2' F3 B1 F4 B2 F3' B3' F4' B4' B3 B4");
+}
+
+TEST(OrderMicroBatches, ChunksNeedTheirOrderAndTheOrderItsChunks) {
+  const auto refusal = [](int stages, int micro_batches, const std::vector<int>& blocks,
+                          MicroBatchOrder order) -> std::string {
+    Model model = all_moe_model(DType::f32, 4);
+    model.global_batch = model.capacity_groups = 28 * micro_batches;
+    model.micro_batches = micro_batches;
+    Schedule schedule{"", {OrderMicroBatches{order}}};
+    if (!blocks.empty()) schedule.decisions.push_back(PlaceBlocks{blocks});
+    try {
+      apply(build_iteration(model, make_groups(Layout{1, 1, 1, 1, stages}), 0), schedule);
+    } catch (const Refusal& error) {
+      return error.what();
+    }
+    return "";
+  };
+  using enum MicroBatchOrder;
+  for (const MicroBatchOrder order : {gpipe, one_f_one_b, zero_bubble}) {
+    EXPECT_THAT(refusal(2, 4, {0, 1, 0, 1}, order), HasSubstr("2 stages have 4 chunks of blocks"));
+  }
+  EXPECT_THAT(refusal(1, 4, {}, interleaved_stages), HasSubstr("there is one pipeline stage"));
+  EXPECT_THAT(refusal(2, 3, {0, 1, 0, 1}, interleaved_stages),
+              HasSubstr("3 micro-batches for 2 stages"));
+  EXPECT_THAT(refusal(3, 3, {0, 1, 0, 2}, interleaved_stages), HasSubstr("in turn"));
+  EXPECT_EQ(refusal(2, 4, {0, 1, 0, 1}, interleaved_stages), "");
+}
+
 TEST(OrderMicroBatches, InterleavedPassesTakeTurnsAfterTheirExchanges) {
   const Program program = apply(iteration(1, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
   // One MoE layer: a pass has an exchange to the experts, one back, and what comes after.

@@ -166,14 +166,18 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   if (model.head == Head::tied && layout.pipeline > 1 && random() % 2) {
     schedule.decisions.push_back(StreamAssignment{"reduce_tied", Stream::inter_node});
   }
-  bool chunks = false;
+  std::optional<PlaceBlocks> placing;
   if (layout.pipeline > 1 && random() % 2) {
-    const PlaceBlocks placing = random_stages(random, model.blocks, layout.pipeline);
-    chunks = chunks_of_blocks(placing.stages).back() + 1 > layout.pipeline;
-    schedule.decisions.push_back(placing);
+    placing = random_stages(random, model.blocks, layout.pipeline);
+    schedule.decisions.push_back(*placing);
   }
-  if (!chunks && model.micro_batches > 1 && random() % 3 != 0) {
+  if (model.micro_batches < 2 || random() % 3 == 0) return schedule;
+  const int chunks = placing ? chunks_of_blocks(placing->stages).back() + 1 : layout.pipeline;
+  const bool divides = layout.pipeline > 1 && model.micro_batches % layout.pipeline == 0;
+  if (chunks == layout.pipeline && !(divides && random() % 4 == 0)) {
     schedule.decisions.push_back(random_order(random, layout));
+  } else if (divides) {
+    schedule.decisions.push_back(OrderMicroBatches{MicroBatchOrder::interleaved_stages});
   }
   return schedule;
 }

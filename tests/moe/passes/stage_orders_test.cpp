@@ -78,6 +78,24 @@ TEST(StageOrders, BubblesAreThoseOfTheClosedForms) {
   }
 }
 
+TEST(StageOrders, ChunksDivideTheBubbleAndAddActivations) {
+  for (const PassTimes& t : {kEqual, kLongBackward, kUnequal}) {  // of one chunk
+    for (const int stages : {1, 2, 3, 4, 8}) {
+      for (const int chunks : {1, 2, 3, 4}) {
+        for (const int batches : {stages, 2 * stages, 5 * stages}) {
+          const StageOrders orders = interleaved_orders(stages, chunks, batches);
+          // (p-1) (F + B + W) / v with times of a stage, v times those of a chunk
+          EXPECT_EQ(bubble(orders, batches * chunks, t), (stages - 1) * all_of(t))
+              << stages << " stages, " << chunks << " chunks, " << batches << " micro-batches";
+          // p (1 + (p-1) / (p v)) micro-batches of a stage, v times as many of a chunk
+          EXPECT_EQ(most_in_flight(orders.front()),
+                    std::min(stages * chunks + stages - 1, batches * chunks));
+        }
+      }
+    }
+  }
+}
+
 TEST(StageOrders, NoStageOfZeroBubbleIsIdleWithTwiceTheMemory) {
   for (const int stages : {2, 4, 8}) {
     for (const int batches : {2 * stages, 4 * stages}) {

@@ -72,6 +72,7 @@ double difference(const TensorPart& part, const std::vector<double>& whole) {
 
 Model layout_model() {
   Model model = small_model(DType::f64);
+  model.blocks = 4;
   model.moe_every = 1;
   model.experts = 8;
   model.micro_batches = 2;
@@ -116,6 +117,12 @@ std::vector<LayoutCase> layout_cases(int ranks) {
       cases.push_back({name + text + "_chunked", layout, {with_order(chunks, order)}});
     }
   };
+  cases.push_back(
+      {"pp2_ep_stages_in_turn",
+       {1, 2 * more, 1, 1, 2},
+       {{"in turn",
+         {PlaceBlocks{{0, 1, 0, 1}}, OrderMicroBatches{MicroBatchOrder::interleaved_stages},
+          StreamAssignment{"pass_on", Stream::inter_node}}}}});
   add_pipeline("pp2_ep", {1, 2 * more, 1, 1, 2});
   if (ranks == 8) add_pipeline("dp2_pp2_ep2", {2, 2, 1, 1, 2});
   return cases;

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "tuner/planners/micro_batch_order/stage_cuts.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -15,15 +17,21 @@
 namespace tuner {
 namespace {
 
+/// Rows that go on beside computation, forward and back beside each other, so that neither waits
+/// behind the other.
+std::vector<moe::StreamAssignment> passing_both_ways() {
+  const std::string kind(moe::PassOn::facts.name);
+  return {{kind, moe::Stream::inter_node, moe::Phase::forward},
+          {kind, moe::Stream::intra_node, moe::Phase::backward}};
+}
+
 /// The order, with blocks in stages as they are or as `placing` says.
 Candidate through_stages(const moe::Program& program, std::string planner,
                          moe::MicroBatchOrder order, const moe::PlaceBlocks& placing) {
   moe::Schedule schedule{std::move(planner), {moe::OrderMicroBatches{order}}};
   if (program.stages > 1) {
-    schedule.decisions.push_back(moe::StreamAssignment{"pass_on", moe::Stream::inter_node});
-  }
-  if (program.stages > 1 && placing.stages != moe::stages_of_blocks(program)) {
-    schedule.decisions.push_back(placing);
+    append(schedule, passing_both_ways());
+    if (placing.stages != moe::stages_of_blocks(program)) schedule.decisions.push_back(placing);
   }
   std::string parameters = stages_json(schedule);
   return {std::move(schedule), std::move(parameters)};
@@ -82,6 +90,35 @@ moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&
   return fastest_of(situation, "one_f_one_b", one_f_one_b_candidates(situation, options));
 }
 
+std::vector<Candidate> interleaved_candidates(const Situation& situation,
+                                              const PlannerOptions& options) {
+  const moe::Program& program = situation.program;
+  const int stages = program.stages;
+  if (stages < 2 || program.micro_batches < 2 || program.micro_batches % stages != 0) return {};
+  const BlockSeconds seconds = block_seconds(situation);
+  const int most = static_cast<int>(seconds.blocks.size()) / stages;
+  const auto asked = asked_for(options, kStageChunks);
+  if (asked && *asked > most) {
+    throw moe::Refusal("interleaved",
+                       fmt::format("{} chunks for each of {} stages: there are {} blocks", *asked,
+                                   stages, seconds.blocks.size()),
+                       most < 2 ? "expected a layout with fewer stages"
+                                : fmt::format("expected at most {}", most));
+  }
+  std::vector<Candidate> candidates;
+  for (int chunks = asked ? static_cast<int>(*asked) : 2; chunks <= most; chunks *= 2) {
+    std::ranges::move(with_cuts(situation, "interleaved", moe::MicroBatchOrder::interleaved_stages,
+                                stages * chunks, seconds),
+                      std::back_inserter(candidates));
+    if (asked) break;
+  }
+  return candidates;
+}
+
+moe::Schedule plan_interleaved(const Situation& situation, const PlannerOptions& options) {
+  return fastest_of(situation, "interleaved", interleaved_candidates(situation, options));
+}
+
 std::string stages_json(const moe::Schedule& schedule) {
   const auto placed = moe::decisions_of<moe::PlaceBlocks>(schedule);
   if (placed.empty()) return "{}";
@@ -110,7 +147,10 @@ double micro_batch_order_paper_seconds(const Situation& situation, const moe::Sc
     (moe::comes_once(op) ? once : passes)[op.stage] += seconds[i];
   }
   const double each = *std::max_element(passes.begin(), passes.end()) / program.micro_batches;
-  return (program.micro_batches + program.stages - 1) * each +
+  const std::vector<int> chunks = moe::chunks_of_blocks(moe::stages_of_blocks(program));
+  const double of_stage =
+      chunks.empty() ? 1 : static_cast<double>(chunks.back() + 1) / program.stages;
+  return (program.micro_batches + (program.stages - 1) / of_stage) * each +
          *std::max_element(once.begin(), once.end());
 }
 

@@ -19,6 +19,15 @@ moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&
 std::vector<Candidate> gpipe_candidates(const Situation& situation, const PlannerOptions& options);
 std::vector<Candidate> one_f_one_b_candidates(const Situation& situation,
                                               const PlannerOptions& options);
+/// Interleaved 1F1B: every stage has several chunks of blocks, so that pipelines fill and drain in
+/// shorter steps, for as many times the messages. 2, 4, 8, .. chunks are tried, equal ones where they
+/// divide and ones of like times. Nothing is decided where stages do not divide the micro-batches.
+/// Throws moe::Refusal where more chunks are asked for than there are blocks.
+/// [Narayanan et al. 2021 (arXiv 2104.04473) 2.2]
+inline constexpr PlannerOption kStageChunks{"degree", 2, 64, "chunks of blocks in every stage"};
+moe::Schedule plan_interleaved(const Situation& situation, const PlannerOptions& options);
+std::vector<Candidate> interleaved_candidates(const Situation& situation,
+                                              const PlannerOptions& options);
 /// The blocks of every chunk where a schedule places blocks: {"blocks_of_chunks": "3+2+2+1"}.
 std::string stages_json(const moe::Schedule& schedule);
 /// Two micro-batches at a time: the backward pass of one beside the forward pass of the next, with
@@ -35,10 +44,11 @@ std::vector<Candidate> if_any(const Situation& situation, const PlannerOptions& 
   return {{std::move(schedule), "{}"}};
 }
 
-/// GPipe's bubble, for GPipe and 1F1B. With p stages and m micro-batches, t the longest time of a
-/// stage for the forward and backward pass of one micro-batch, and u that for its updates and
-/// all-reduces:
-///     (m + p - 1) t + u.  [GPipe 2.3, reconstructed from its O((p-1)/(m+p-1))]
+/// GPipe's bubble, for GPipe and 1F1B. With p stages of v chunks and m micro-batches, t the longest
+/// time of a stage for the forward and backward pass of one micro-batch, and u that for its updates
+/// and all-reduces:
+///     (m + (p - 1) / v) t + u.
+/// [GPipe 2.3, reconstructed from its O((p-1)/(m+p-1)); 1/v: Narayanan et al. 2021, 2.2, printed]
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
 /// With m micro-batches, f and b the computation in the forward and backward pass of one, F and B

@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "tests/tuner/planners/even_situation.h"
 #include "tests/tuner/planners/planned.h"
@@ -129,6 +130,45 @@ TEST(StageCuts, ShortenAnIterationWhereBlocksAndTheHeadDiffer) {
   RecordProperty("equal_over_by_time", std::to_string(equal / by_time));
   std::printf("iteration with equal stages %.6g s, cut by time %.6g s (%s): %.3f\n", equal, by_time,
               candidates[1].parameters_json.c_str(), equal / by_time);
+}
+
+TEST(Interleaved, BubbleOfEvenStagesIsDividedByTheirChunks) {
+  moe::Model model;
+  model.blocks = 8;
+  model.moe_every = 0;
+  model.vocabulary = 2;  // a head that takes next to no time
+  model.global_batch = model.micro_batches = 8;
+  Cluster cluster = small_cluster();
+  cluster.nodes = 2;
+  cluster.inter_node = {1e15, 0};
+  const moe::Groups groups = groups_of(cluster, moe::Layout{1, 1, 1, 1, 2});
+  const moe::Program program = moe::build_iteration(model, groups, 0);
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = 1e-9;
+  costs.fits["memory"].beta_s_per_unit = 0;
+  const moe::Routing none;
+  const Situation situation{program, groups, none, costs, cluster};
+  const BlockSeconds seconds = block_seconds(situation);
+  double work = 0;  // of a stage
+  for (const double one : seconds.blocks) work += one / program.stages;
+  const double pass = work / program.micro_batches;
+  const auto bubble = [&](const moe::Schedule& schedule) {
+    return simulated_s(situation, schedule) - work;
+  };
+  EXPECT_NEAR(bubble(plan_one_f_one_b(situation, {})), pass, 0.05 * pass);
+  const auto candidates = interleaved_candidates(situation, {});
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_NEAR(bubble(candidates[0].schedule), pass / 2, 0.05 * pass);
+  EXPECT_NEAR(bubble(candidates[1].schedule), pass / 4, 0.05 * pass);
+  EXPECT_NEAR(micro_batch_order_paper_seconds(situation, candidates[1].schedule), work + pass / 4,
+              0.05 * pass);
+  EXPECT_EQ(plan_interleaved(situation, {}), candidates[1].schedule);
+  PlannerOptions asked;
+  asked.asked[kStageChunks.key] = 3;
+  EXPECT_EQ(moe::decisions_of<moe::PlaceBlocks>(plan_interleaved(situation, asked))[0].stages,
+            (std::vector<int>{0, 0, 1, 1, 0, 1, 0, 1}));
+  asked.asked[kStageChunks.key] = 8;
+  EXPECT_THROW(plan_interleaved(situation, asked), moe::Refusal);
 }
 
 }  // namespace
