@@ -63,7 +63,9 @@ TEST(LateRules, ComputeEveryRowOnceWithinTheSlots) {
       for (std::size_t i = 0; i < of_expert.size(); ++i) {
         EXPECT_GE(of_expert[i].rows, i == 0 ? 0 : 1);
         if (i > 0) ++replicas[of_expert[i].member];
-        if (i > 1) EXPECT_LT(of_expert[i - 1].member, of_expert[i].member);
+        if (i > 1) {
+          EXPECT_LT(of_expert[i - 1].member, of_expert[i].member);
+        }
         sum += of_expert[i].rows;
         load[of_expert[i].member] += of_expert[i].rows;
       }

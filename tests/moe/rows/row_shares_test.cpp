@@ -106,18 +106,22 @@ TEST(RowShares, SendEveryRowOnce) {
     }
     ExpertPlacement placement = test::random_placement(random, experts, layout.expert);
     placement.rows_of_others = RowsOfOthers::balanced;
-    const ExpertSlots slots = expert_slots(placement, experts, layout.expert);
-    const auto between = rows_between_ranks(slots, routing, groups);
+    if (drawn % 2 == 0) {
+      placement.replicas.clear();
+      placement.late = {static_cast<LateRule>(drawn / 2 % 3), 1 + drawn % 3, 1.1, 1};
+    }
+    const auto between = rows_between_ranks(placement, routing, groups);
     for (int rank = 0; rank < stage_ranks(groups); ++rank) {
       EXPECT_EQ(sum(between[rank]), sum(routing.tokens[rank]));
-      const RowShares shares(slots, routing, groups, rank);
+      const PlacedRows placed = place_rows(placement, routing, groups, rank);
+      const RowShares shares(placed, routing, groups, rank);
       const int shard = index_in_group(groups, GroupKind::expert_sharded, rank);
       const int self = index_in_group(groups, GroupKind::expert, rank);
       for (int expert = 0; expert < experts; ++expert) {
         std::int64_t sent = 0;
         for (int member = 0; member < layout.expert; ++member) {
           const std::int64_t rows = shares.rows(shard, self, expert, member);
-          EXPECT_TRUE(rows == 0 || may_send(slots, self, expert, member));
+          EXPECT_TRUE(rows == 0 || may_send(placed.slots, self, expert, member));
           sent += rows;
         }
         EXPECT_EQ(sent, routing.tokens[rank][expert]);

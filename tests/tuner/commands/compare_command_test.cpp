@@ -88,7 +88,7 @@ TEST(CompareCommand, ASweepHasARowForEachCombinationAndPlanner) {
   ASSERT_EQ(rows.size(), 12u);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& row = rows.at(i);
-    EXPECT_EQ(row.at("moe.experts"), std::array({4, 3, 8}).at(i / 4));
+    EXPECT_EQ(row.at("moe.experts"), (std::array{4, 3, 8}.at(i / 4)));
     EXPECT_EQ(row.at("training.global_batch"), i % 4 < 2 ? 4 : 8);
     EXPECT_EQ(row.at("planner"), i % 2 == 0 ? "sequential" : "tutel");
     const bool refused = row.at("moe.experts") == 3;  // 4 ranks cannot share 3 experts
