@@ -205,8 +205,9 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
   double bound = 0;
   switch (passes) {
     case Passes::one_after_other: {
-      add(all.pass_s, all.pass_s, m - 1);
-      return largest(all.pass_s);
+      std::vector<double> total = of_stage.front().once_s;
+      add(total, all.pass_s, m);
+      return largest(total);
     }
     case Passes::filled_and_drained: {
       std::vector<double> forward, backward;  // of the stages before
