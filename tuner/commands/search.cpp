@@ -98,6 +98,13 @@ void say(const SearchResult& result, int ranks, bool knows_memory) {
   if (!result.refused.empty()) {
     spdlog::info("search: layouts refused: {}", in_words(result.refused));
   }
+  const auto left = std::ranges::count(result.found, false, &FoundSetup::was_planned);
+  if (left > 0) {
+    spdlog::info(
+        "search: planners were not asked about {} of {} setups: computation alone takes longer "
+        "than the best, or the Program is too large",
+        left, result.found.size());
+  }
   if (!knows_memory) {
     spdlog::info(
         "search: the cluster does not say how much memory a rank has: --memory-limit does");

@@ -36,8 +36,10 @@ constexpr double kSilent_s = std::numeric_limits<double>::infinity();
 
 /// Of a larger Program joint goes on from the order of micro-batches alone, and of one still larger
 /// nothing is planned: 8 setups would take minutes.
-constexpr std::size_t kMostOpsFromAllPlanners = 2000;
-constexpr std::size_t kMostPlannedOps = 60'000;
+constexpr int kMostOpsFromAllPlanners = 2000;
+constexpr int kMostPlannedOps = 60'000;
+/// Schedules times ops that joint tries then, so that a setup takes some seconds.
+constexpr int kMostTriedOps = 100'000, kFewestTriedFrom = 4, kMostTriedFrom = 24;
 
 constexpr const char* kStates = "parameters, gradients and optimizer exceed the memory of a rank";
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
@@ -347,6 +349,17 @@ class SetupSearch {
     std::ranges::stable_sort(result_.found, {}, &FoundSetup::predicted_s);
   }
 
+  static moe::Schedule plan_of(PlannerRequest request, const Situation& situation,
+                               const moe::Schedule& ordered) {
+    const auto ops = static_cast<int>(situation.program.ops.size());
+    if (request.planner->name != kJoint || ops <= kMostOpsFromAllPlanners) {
+      return plan_with(*request.planner, situation, request.options);
+    }
+    const int usual = std::clamp(kMostTriedOps / ops, kFewestTriedFrom, kMostTriedFrom);
+    request.options.asked.try_emplace(kMostTried.key, usual);
+    return plan_joint_from(situation, request.options, ordered);
+  }
+
   void plan_one(std::size_t i, double best_s) {
     FoundSetup& found = result_.found[i];
     Scenario scenario = scenario_of_setup(found.setup, with_setup(model_, found.setup));
@@ -355,15 +368,12 @@ class SetupSearch {
     situation.memory = &memory;
     PlanningProgress silent("search", {}, kSilent_s);
     situation.progress = &silent;
-    const auto ops = scenario.program.ops.size();
+    const auto ops = static_cast<int>(scenario.program.ops.size());
     found.was_planned = ops <= kMostPlannedOps && any_s_[taken_[i]] <= best_s;
     for (const PlannerRequest& request : options_.planners) {
       if (!found.was_planned) break;
       try {
-        const bool goes_on = request.planner->name == kJoint && ops > kMostOpsFromAllPlanners;
-        moe::Schedule schedule = goes_on
-                                     ? plan_joint_from(situation, request.options, found.schedule)
-                                     : plan_with(*request.planner, situation, request.options);
+        moe::Schedule schedule = plan_of(request, situation, found.schedule);
         if (!fits_memory(situation, schedule)) continue;
         const double seconds = simulated_s(situation, schedule);
         if (seconds >= found.predicted_s) continue;

@@ -206,8 +206,9 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
   double bound = 0;
   switch (passes) {
     case Passes::one_after_other: {
-      add(all.pass_s, all.pass_s, m - 1);
-      return largest(all.pass_s);
+      std::vector<double> total = of_stage.front().once_s;
+      add(total, all.pass_s, m);
+      return largest(total);
     }
     case Passes::filled_and_drained: {
       // A stage s waits for a pass of all before it, then has m of its own. With stages cut so that

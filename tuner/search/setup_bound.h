@@ -48,12 +48,12 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
 
 /// A time that no schedule of planners that pass micro-batches so can beat, from the work of the
 /// fullest stage (where blocks may move, of the mean stage):
-///   one_after_other      m times the passes through all stages
+///   one_after_other      m times the passes through all stages, and what the first does once
 ///   filled_and_drained   a pass of the stages before and m of its own, with the best cuts
 ///   bubbles_filled       m passes of the mean stage
 ///   exchanges_hidden     m times computation or communication, the longer
 ///   undecided            m times the computation of the mean stage
-/// each with what comes once. [ours]
+/// The middle two with what comes once. [ours]
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
                Passes passes);
 

@@ -39,7 +39,10 @@ TEST(CommandLine, WrongUseIsExitCodeTwoWithAReason) {
   EXPECT_EQ(moe_tune(with({"simulate"}, {})).code, 2);
   EXPECT_EQ(moe_tune(with({"compare"}, {"--routing", "zipf:x"})).code, 2);
   EXPECT_EQ(moe_tune({"compare", "--model", "micro", "--cluster", "measured"}).code, 2);
-  EXPECT_EQ(moe_tune({"compare", "--model", "micro", "--cluster", "box", "--ranks", "3"}).code, 2);
+  EXPECT_EQ(moe_tune({"compare", "--model", "micro", "--cluster", "box", "--ranks", "3", "--layout",
+                      "ep=3"})
+                .code,
+            2);
   EXPECT_EQ(moe_tune({"fit", "--db", "/nonexistent/x.db"}).code, 2);
 }
 

@@ -87,7 +87,8 @@ std::optional<double> time_of(const Situation& situation, const Planner& order, 
     schedule = std::move(*shared_out);
   }
   if (auto lighter = lighter_schedule(situation, schedule)) {
-    if (!lighter->fits) return std::nullopt;
+    const bool shares = !moe::decisions_of<moe::ShardOptimizer>(lighter->schedule).empty();
+    if (!lighter->fits || shares != sharded) return std::nullopt;
     schedule = std::move(lighter->schedule);
   }
   return simulated_s(situation, schedule);

@@ -28,8 +28,7 @@ namespace {
 /// The most spans that a search simulates, so that it ends within about ten seconds. It has
 /// kFewestTried tries in any case.
 constexpr std::int64_t kMostSpans = 800'000;
-/// plan_joint_from tries at most so many schedules, unless told.
-constexpr int kMostTriedFrom = 24;
+constexpr int kUsualTriedFrom = 24;
 using Neighbours = std::function<std::vector<moe::Schedule>(const moe::Schedule&)>;
 constexpr int kFewestTried = 40, kUsualMostTried = 600;
 
@@ -257,7 +256,7 @@ moe::Schedule plan_joint_from(const Situation& situation, const PlannerOptions& 
       problem_of(situation, options, {start}, [&](const moe::Schedule& schedule) {
         return cut_or_sharded(situation, schedule, most_chunks(options));
       });
-  problem.most_tried = whole_value_of(options, kMostTried, kMostTriedFrom);
+  problem.most_tried = whole_value_of(options, kMostTried, kUsualTriedFrom);
   const auto found = search_jointly(problem);
   moe::Schedule schedule = found ? found->schedule : start;
   schedule.planner = kJoint;
