@@ -75,6 +75,8 @@ KeyValue drawn_value(std::mt19937& random, const ModelKey& key) {
   const KeyValue value = std::visit(DrawByRange{random}, key.range);
   // Whoever sees one key alone has no use for scores: their gradients are rounding, and nothing else.
   if (key.name == "window") return std::get<std::int64_t>(value) + 1;
+  // Nor for one value that is normed: its gradient is rounding, too.
+  if (key.name == "latent_query_rank") return std::get<std::int64_t>(value) + 1;
   return value;
 }
 

@@ -181,7 +181,8 @@ TEST(Folded, CostsAreThoseOfEachRankWhereNothingIsFolded) {
 double tolerance(const RandomCase& c, const ProgramCosts& costs) {
   const bool by_rank = costs.classes.rank_of.size() == static_cast<std::size_t>(c.groups.ranks);
   const bool has_shares = !c.groups.levels.empty() || c.cluster.receivers_card;
-  if (by_rank && has_shares) return 5e-2;
+  const bool even = c.routing.layers.front().experts % c.groups.layout.expert == 0;
+  if (by_rank && has_shares) return even ? 5e-2 : 7e-2;
   return c.groups.card_of.empty() && !has_shares ? 1e-3 : 2e-3;
 }
 
