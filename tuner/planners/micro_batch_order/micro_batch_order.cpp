@@ -44,7 +44,7 @@ std::vector<Candidate> with_cuts(const Situation& situation, const std::string& 
                                  const BlockSeconds& seconds) {
   const moe::Program& program = situation.program;
   const int blocks = static_cast<int>(seconds.blocks.size());
-  std::vector<std::vector<int>> cuts{cuts_by_time(seconds, pieces)};
+  std::vector<std::vector<int>> cuts{cuts_of_stages(seconds, program.stages, pieces)};
   const std::vector<int> equal = equal_cuts(blocks, pieces);
   if (equal != cuts.front() && (pieces == program.stages || blocks % pieces == 0)) {
     cuts.insert(cuts.begin(), equal);

@@ -76,6 +76,15 @@ TEST(StageCuts, MakeTheFullestPieceAsShortAsAnyCutDoes) {
   }
 }
 
+TEST(StageCuts, OfSeveralPiecesMakeTheFullestStageShorter) {
+  // The head is longer than any piece: the other piece of its stage becomes short.
+  const BlockSeconds seconds{{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0, 4};
+  EXPECT_THAT(cuts_of_stages(seconds, 2, 2), ElementsAre(7, 3));
+  const std::vector<int> cuts = cuts_of_stages(seconds, 2, 4);
+  EXPECT_EQ(cuts[0] + cuts[2], 7);
+  EXPECT_EQ(cuts[1] + cuts[3], 3);
+}
+
 TEST(StageCuts, EqualCutsAreTheStagesWithoutADecision) {
   for (int blocks = 1; blocks < 12; ++blocks) {
     for (int stages = 1; stages <= blocks; ++stages) {
