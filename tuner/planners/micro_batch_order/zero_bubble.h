@@ -7,8 +7,8 @@
 #include "tuner/planners/situation/planner.h"
 
 /// Zero bubble (arXiv 2401.10241): gradients of weights fill the time in which a stage would wait.
-/// The order itself is moe::zero_bubble_orders. The last stage keeps the gradients of logits too until
-/// the weight gradients of their micro-batch are computed.
+/// The order itself is moe::zero_bubble_orders. Memory counts micro-batches; the gradients of rows
+/// from which weight gradients are still to be computed, those of logits too, come on top.
 namespace tuner {
 
 inline constexpr PlannerOption kZeroBubbleMemory{
