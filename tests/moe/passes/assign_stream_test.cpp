@@ -9,6 +9,7 @@
 #include "moe/model/iteration.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/restore_activation.h"
+#include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::assign_stream_test {
@@ -27,6 +28,27 @@ TEST(AssignStream, MovesEveryOpOfItsKindAndNoOther) {
     moved += exchange;
   }
   EXPECT_EQ(moved, 2 + 2 * 2) << "dispatch and return of forward, and of two chunks of backward";
+}
+
+TEST(AssignStream, MovesTheOpsOfOnePhaseWhereItIsNamed) {
+  const Schedule schedule{"",
+                          {StreamAssignment{"all_to_all", Stream::inter_node, Phase::backward},
+                           StreamAssignment{"all_to_all", Stream::intra_node, Phase::forward}}};
+  const Program after = apply(iteration(), schedule);
+  int exchanges = 0;
+  for (const Op& op : after.ops) {
+    if (!std::holds_alternative<AllToAll>(op.kind)) continue;
+    ++exchanges;
+    EXPECT_EQ(op.stream, op.phase == Phase::forward ? Stream::intra_node : Stream::inter_node);
+  }
+  EXPECT_EQ(exchanges, 2 + 2);
+  EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
+  // All of them, and those of one phase once more.
+  EXPECT_THROW(
+      apply(iteration(), {"",
+                          {StreamAssignment{"all_to_all", Stream::intra_node},
+                           StreamAssignment{"all_to_all", Stream::inter_node, Phase::backward}}}),
+      Refusal);
 }
 
 TEST(AssignStream, TheSumOfSharesGoesWithTheScatterThatBringsThem) {

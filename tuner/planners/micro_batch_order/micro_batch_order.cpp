@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "moe/errors.h"
+#include "tuner/planners/micro_batch_order/pass_seconds.h"
 #include "tuner/planners/micro_batch_order/stage_cuts.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -44,7 +44,7 @@ std::vector<Candidate> with_cuts(const Situation& situation, const std::string& 
                                  const BlockSeconds& seconds) {
   const moe::Program& program = situation.program;
   const int blocks = static_cast<int>(seconds.blocks.size());
-  std::vector<std::vector<int>> cuts{cuts_by_time(seconds, pieces)};
+  std::vector<std::vector<int>> cuts{cuts_of_stages(seconds, program.stages, pieces)};
   const std::vector<int> equal = equal_cuts(blocks, pieces);
   if (equal != cuts.front() && (pieces == program.stages || blocks % pieces == 0)) {
     cuts.insert(cuts.begin(), equal);
@@ -90,6 +90,22 @@ moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&
   return fastest_of(situation, "one_f_one_b", one_f_one_b_candidates(situation, options));
 }
 
+namespace {
+
+/// The same with an order for passes that take as long as they do in these stages.
+Candidate with_predicted_times(const Situation& situation, Candidate candidate, int chunks) {
+  moe::Schedule placed;
+  append(placed, moe::decisions_of<moe::PlaceBlocks>(candidate.schedule));
+  const PipelineSeconds seconds = pipeline_seconds(timed(situation, placed));
+  for (moe::Decision& decision : candidate.schedule.decisions) {
+    auto* ordering = std::get_if<moe::OrderMicroBatches>(&decision);
+    if (ordering != nullptr) *ordering = with_times(*ordering, seconds, chunks);
+  }
+  return candidate;
+}
+
+}  // namespace
+
 std::vector<Candidate> interleaved_candidates(const Situation& situation,
                                               const PlannerOptions& options) {
   const moe::Program& program = situation.program;
@@ -102,14 +118,15 @@ std::vector<Candidate> interleaved_candidates(const Situation& situation,
     throw moe::Refusal("interleaved",
                        fmt::format("{} chunks for each of {} stages: there are {} blocks", *asked,
                                    stages, seconds.blocks.size()),
-                       most < 2 ? "expected a layout with fewer stages"
-                                : fmt::format("expected at most {}", most));
+                       fmt::format("expected at most {}", most));
   }
   std::vector<Candidate> candidates;
-  for (int chunks = asked ? static_cast<int>(*asked) : 2; chunks <= most; chunks *= 2) {
-    std::ranges::move(with_cuts(situation, "interleaved", moe::MicroBatchOrder::interleaved_stages,
-                                stages * chunks, seconds),
-                      std::back_inserter(candidates));
+  for (int chunks = asked ? static_cast<int>(*asked) : 1; chunks <= most; chunks *= 2) {
+    for (Candidate& one :
+         with_cuts(situation, "interleaved", moe::MicroBatchOrder::interleaved_stages,
+                   stages * chunks, seconds)) {
+      candidates.push_back(with_predicted_times(situation, std::move(one), chunks));
+    }
     if (asked) break;
   }
   return candidates;

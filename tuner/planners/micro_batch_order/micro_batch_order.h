@@ -20,11 +20,12 @@ std::vector<Candidate> gpipe_candidates(const Situation& situation, const Planne
 std::vector<Candidate> one_f_one_b_candidates(const Situation& situation,
                                               const PlannerOptions& options);
 /// Interleaved 1F1B: every stage has several chunks of blocks, so that pipelines fill and drain in
-/// shorter steps, for as many times the messages. 2, 4, 8, .. chunks are tried, equal ones where they
-/// divide and ones of like times. Nothing is decided where stages do not divide the micro-batches.
-/// Throws moe::Refusal where more chunks are asked for than there are blocks.
-/// [Narayanan et al. 2021 (arXiv 2104.04473) 2.2]
-inline constexpr PlannerOption kStageChunks{"degree", 2, 64, "chunks of blocks in every stage"};
+/// shorter steps, for as many times the messages. 1, 2, 4, 8, .. chunks are tried, equal ones where
+/// they divide and ones of like times. With one chunk the order is that of 1F1B with about twice as
+/// many forward passes ahead, which hides slow links for more memory. Nothing is decided where stages
+/// do not divide the micro-batches. Throws moe::Refusal where more chunks are asked for than there
+/// are blocks.  [Narayanan et al. 2021 (arXiv 2104.04473) 2.2; times and one chunk: ours]
+inline constexpr PlannerOption kStageChunks{"degree", 1, 64, "chunks of blocks in every stage"};
 moe::Schedule plan_interleaved(const Situation& situation, const PlannerOptions& options);
 std::vector<Candidate> interleaved_candidates(const Situation& situation,
                                               const PlannerOptions& options);

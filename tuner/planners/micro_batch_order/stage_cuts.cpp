@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -84,6 +85,44 @@ std::vector<int> cuts_by_time(const BlockSeconds& seconds, int pieces) {
         return all > limit * (1 + kRounding) ? std::numeric_limits<double>::infinity() : all * all;
       },
       std::plus<double>());
+}
+
+std::vector<int> cuts_of_stages(const BlockSeconds& seconds, int stages, int pieces) {
+  std::vector<int> cuts = cuts_by_time(seconds, pieces);
+  if (pieces == stages) return cuts;
+  const auto rank = [&](const std::vector<int>& tried) {
+    std::vector<double> of_stage(static_cast<std::size_t>(stages), 0);
+    double squares = 0;
+    std::size_t block = 0;
+    for (std::size_t piece = 0; piece < tried.size(); ++piece) {
+      double all = piece == 0 ? seconds.first : 0;
+      for (int i = 0; i < tried[piece]; ++i) all += seconds.blocks[block++];
+      if (piece + 1 == tried.size()) all += seconds.last;
+      of_stage[piece % of_stage.size()] += all;
+      squares += all * all;
+    }
+    return std::pair(std::ranges::max(of_stage), squares);
+  };
+  constexpr double enough = 1 - 1e-6;  // so that rounding ends it
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t piece = 0; piece + 1 < cuts.size(); ++piece) {
+      for (const int more : {1, -1}) {
+        std::vector<int> tried = cuts;
+        tried[piece] += more;
+        tried[piece + 1] -= more;
+        if (tried[piece] < 1 || tried[piece + 1] < 1) continue;
+        const auto [fullest, squares] = rank(cuts);
+        const auto [other, other_squares] = rank(tried);
+        if (other > fullest * enough && (other > fullest || other_squares > squares * enough)) {
+          continue;
+        }
+        cuts = std::move(tried);
+        moved = true;
+      }
+    }
+  }
+  return cuts;
 }
 
 std::vector<int> equal_cuts(int blocks, int pieces) {

@@ -23,6 +23,10 @@ BlockSeconds block_seconds(const Situation& situation);
 /// (least sum of squares). There are at least as many blocks as pieces. Takes n^2 p time for n
 /// blocks and p pieces.
 std::vector<int> cuts_by_time(const BlockSeconds& seconds, int pieces);
+/// The same for stages that have the pieces in turn (pieces_in_turn), from which blocks then move to
+/// neighbouring pieces as long as the fullest stage gets shorter, or stays and the times of pieces
+/// become more alike.
+std::vector<int> cuts_of_stages(const BlockSeconds& seconds, int stages, int pieces);
 /// [piece]: as many blocks as in any other, or the first ones have one more, as without a decision.
 std::vector<int> equal_cuts(int blocks, int pieces);
 

@@ -3,72 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <span>
 #include <utility>
 
-#include "moe/passes/separate_weight_gradients.h"
+#include "tuner/planners/micro_batch_order/pass_seconds.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
-
-/// The seconds of the passes of one micro-batch in a stage.
-struct PassSeconds {
-  double forward = 0, backward = 0, weight_gradient = 0;
-  double all() const { return forward + backward + weight_gradient; }
-};
-
-struct PipelineSeconds {
-  std::vector<PassSeconds> stages;
-  double pass_on = 0;  ///< the longest way from a stage to another
-  double once = 0;     ///< what comes once in an iteration, on the stage where it takes longest
-};
-
-/// The order's own waiting does not count: every op takes the time that it takes alone.
-PipelineSeconds pipeline_seconds(const TimedProgram& timed) {
-  const moe::Program& program = timed.program;
-  const std::vector<bool> apart = moe::separate_weight_gradients(program);
-  PipelineSeconds seconds{std::vector<PassSeconds>(static_cast<std::size_t>(program.stages))};
-  std::vector<double> once(seconds.stages.size(), 0);
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const moe::Op& op = program.ops[i];
-    const auto stage = static_cast<std::size_t>(op.stage);
-    const double share = timed.alone_s[i] / program.micro_batches;
-    PassSeconds& passes = seconds.stages[stage];
-    if (moe::comes_once(op)) {
-      once[stage] += timed.alone_s[i];
-    } else if (std::holds_alternative<moe::PassOn>(op.kind)) {
-      seconds.pass_on = std::max(seconds.pass_on, timed.alone_s[i]);
-    } else if (op.phase == moe::Phase::forward) {
-      passes.forward += share;
-    } else {
-      (apart[i] ? passes.weight_gradient : passes.backward) += share;
-    }
-  }
-  seconds.once = std::ranges::max(once);
-  return seconds;
-}
-
-/// The longest pass has this time in a schedule, so that small differences are seen.
-constexpr double kLongestPass = 1000;
-
-/// The order for passes that take as long as these.
-moe::OrderMicroBatches with_times(moe::OrderMicroBatches ordering, const PipelineSeconds& seconds) {
-  double longest_s = 0;
-  for (const PassSeconds& one : seconds.stages) {
-    longest_s = std::max({longest_s, one.forward, one.backward, one.weight_gradient});
-  }
-  if (longest_s == 0) return ordering;
-  const auto units = [&](double some_s) {
-    return static_cast<std::int64_t>(std::llround(some_s / longest_s * kLongestPass));
-  };
-  for (const PassSeconds& one : seconds.stages) {
-    ordering.times.push_back({units(one.forward), units(one.backward), units(one.weight_gradient)});
-  }
-  ordering.pass_on_time = units(seconds.pass_on);
-  return ordering;
-}
 
 const moe::OrderMicroBatches* zero_bubble_order(const moe::Schedule& schedule) {
   for (const moe::Decision& decision : schedule.decisions) {
