@@ -145,6 +145,7 @@ void add_replicas(Op& op, int replica_slots, bool apart, Copies& copies,
       add_once(tensors.gradients, use.tensor);
       use.tensor = replicas.of(use.tensor);
     }
+    if (apart) of_replicas.reads.resize(2);  // without a sum of the micro-batches before
     for (std::size_t i = 2; i < of_replicas.reads.size(); ++i) {
       of_replicas.reads[i].tensor = replicas.of(of_replicas.reads[i].tensor);
     }
