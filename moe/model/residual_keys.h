@@ -24,7 +24,7 @@ inline std::vector<std::string_view> names_of_places() { return {kBefore, kBehin
 
 inline constexpr std::array kKeys{
     own_model_key(
-        KeyKind::function, "norm_place", WordRange{names_of_places},
+        KeyKind::tensors, "norm_place", WordRange{names_of_places},
         [](const Model&) -> KeyValue { return std::string(kBefore); },
         "Whether attention and networks have their norms before them or behind them."),
     own_model_key(

@@ -31,7 +31,7 @@ struct Arguments {
   std::string ranks;  ///< numbers with commas between them; "": all of the cluster
   std::string layouts = "all";
   std::string micro_batches = "all";
-  std::string orders = "all";
+  std::string orders = "usual";
   std::string search_planners = "joint";
   std::string best_file;  ///< the file to write the best schedule to; "": none
   std::int64_t memory_bytes = 0;

@@ -33,8 +33,10 @@ void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
       ->type_name("N,...")
       ->group("Space");
   command
-      ->add_option("--orders", arguments.orders,
-                   "the orders of micro-batches to try: all, or some of the planners of orders")
+      ->add_option(
+          "--orders", arguments.orders,
+          "the orders of micro-batches to try: usual (all but zero_bubble and interleaved, "
+          "which take long), all, or some of the planners of orders")
       ->capture_default_str()
       ->type_name("ORDERS")
       ->group("Space");

@@ -421,13 +421,19 @@ std::vector<const Planner*> parse_orders(std::string_view text) {
   const std::vector<const Planner*> all = search_orders();
   if (text == "all") return all;
   std::vector<const Planner*> orders;
+  if (text == "usual") {
+    std::ranges::copy_if(all, std::back_inserter(orders), [](const Planner* planner) {
+      return planner->passes != Passes::bubbles_filled;
+    });
+    return orders;
+  }
   for (const std::string_view name : moe::split(text, ',')) {
     const auto found = std::ranges::find(all, name, &Planner::name);
     if (found == all.end()) {
       std::vector<std::string_view> names;
       for (const Planner* const planner : all) names.push_back(planner->name);
-      throw moe::InputError(fmt::format("--orders {}: \"{}\": expected all, or some of {}", text,
-                                        name, fmt::join(names, ", ")));
+      throw moe::InputError(fmt::format("--orders {}: \"{}\": expected usual, all, or some of {}",
+                                        text, name, fmt::join(names, ", ")));
     }
     orders.push_back(*found);
   }

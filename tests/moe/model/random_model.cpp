@@ -158,6 +158,8 @@ Model random_model(std::mt19937& random) {
     if (own != model.own.end() && !refusal_of(*key, model, own->second).empty())
       model.own.erase(own);
   }
+  // A key's bias adds the same to all scores that nothing turns: its gradient is rounding.
+  if (model.own.contains("latent_rank")) model.own.erase("rotary_pattern");
   // Ranks of tp refuse to norm all heads together.
   if (model.query_key_norm == QueryKeyNorms::all) model.query_key_norm = QueryKeyNorms::head;
   if (!rotary_refusal(model).empty()) {

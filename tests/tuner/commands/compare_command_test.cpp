@@ -121,7 +121,7 @@ TEST(CompareCommand, ASweptRowIsThatOfItsModelFile) {
 }
 
 TEST(CompareCommand, ASweepOfWhichNothingIsLegalEndsWithTheFirstReason) {
-  const auto none = moe_tune(with({"compare"}, {"--set", "moe.experts=0,5"}));
+  const auto none = moe_tune(with({"compare"}, {"--set", "moe.experts=0,3"}));
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.errors, HasSubstr("--set moe.experts=0: moe.experts: expected an integer"));
   const auto unknown = moe_tune(with({"simulate"}, {"--planner", "tutel", "--set", "moe.exprt=4"}));

@@ -44,6 +44,7 @@ std::vector<Model> models_of_gates() {
     model.capacity_factor = 1;
     model.heads = 4;
     model.head_width = 8;
+    model.query_key_norm = QueryKeyNorms::head;
     model.positions = Positions::rotary;
     model.rotary_base = 10;
     model.own["rotary_scaling"] = "yarn";
