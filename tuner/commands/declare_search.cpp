@@ -35,8 +35,8 @@ void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
   command
       ->add_option(
           "--orders", arguments.orders,
-          "the orders of micro-batches to try: usual (all but zero_bubble and interleaved, "
-          "which take long), all, or some of the planners of orders")
+          "the orders of micro-batches to try: usual (sequential, one_f_one_b, two_batch), "
+          "all, or some of the planners of orders")
       ->capture_default_str()
       ->type_name("ORDERS")
       ->group("Space");

@@ -417,15 +417,16 @@ std::vector<const Planner*> search_orders() {
   return orders;
 }
 
+/// gpipe takes as long as one_f_one_b and needs more memory. Of those that fill bubbles few can be
+/// pruned, and planning them takes long.
+constexpr std::string_view kUsualOrders = "sequential,one_f_one_b,two_batch";
+
 std::vector<const Planner*> parse_orders(std::string_view text) {
   const std::vector<const Planner*> all = search_orders();
   if (text == "all") return all;
   std::vector<const Planner*> orders;
   if (text == "usual") {
-    std::ranges::copy_if(all, std::back_inserter(orders), [](const Planner* planner) {
-      return planner->passes != Passes::bubbles_filled;
-    });
-    return orders;
+    return parse_orders(kUsualOrders);
   }
   for (const std::string_view name : moe::split(text, ',')) {
     const auto found = std::ranges::find(all, name, &Planner::name);

@@ -31,8 +31,8 @@ struct SearchOptions {
 
 /// The planners that decide how micro-batches pass the stages (Planner::passes), sequential first.
 std::vector<const Planner*> search_orders();
-/// Reads "all", "usual" (all but those that fill bubbles, of which few can be pruned), or names of
-/// these with commas between them. Throws moe::InputError.
+/// Reads "all", "usual" (sequential, one_f_one_b, two_batch), or names of these with commas between
+/// them. Throws moe::InputError.
 std::vector<const Planner*> parse_orders(std::string_view text);
 
 /// A setup with the fastest schedule that was found for it.

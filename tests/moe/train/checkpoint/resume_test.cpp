@@ -210,6 +210,8 @@ TEST(Resume, KeysOfTrainingDoNotChangeTheFunctionAndThoseOfTheFunctionDo) {
     if (kind == KeyKind::tensors || other_batch.contains(key.name)) return;
     const bool draws_always = model.gate == "random" && key.name == "seed";
     if (draws_always) return;  // a held-out loss, too
+    // Where all scales are alike, as they begin, norms and turns of pairs commute.
+    if (key.name == "query_key_norm_turned") return;
     const double before = loss_of(model), after = loss_of(other);
     if (kind == KeyKind::training) {
       EXPECT_NEAR(after, before, 1e-12);
