@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -46,7 +45,9 @@ struct Rings {
 };
 /// `rank`: one of the group. Replicas that are chosen after the gate differ from group to group.
 Rings rings_of(const CallSituation& situation, int rank) {
-  const auto& [program, op, groups] = std::tie(situation.program, situation.op, situation.groups);
+  const moe::Program& program = situation.program;
+  const moe::Op& op = situation.op;
+  const moe::Groups& groups = situation.groups;
   Rings rings;
   std::visit(
       [&](const auto& kind) {
