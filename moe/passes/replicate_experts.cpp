@@ -232,9 +232,7 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   if (is_late(replicating.placement) && !replicating.placement.replicas.empty()) {
     refuse_replicas(replicating, "after_gate and replicas", "expected one of them");
   }
-  const bool shares_out = replicating.placement.rows_of_others == RowsOfOthers::balanced ||
-                          is_late(replicating.placement);
-  if (experts.padded && shares_out) {
+  if (experts.padded && shares_rows_out(replicating.placement)) {
     refuse_replicas(
         replicating, "rows are padded, so every pair of rank and expert has as many",
         "expected rows_of_others home or spread, or exchange = \"irregular\" in the model");

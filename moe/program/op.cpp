@@ -154,8 +154,7 @@ bool moves_experts(const Op& op) { return of_kind(op).moves_experts; }
 
 bool balances_rows(const Op& op) {
   const auto* sent = std::get_if<SendExperts>(&op.kind);
-  return sent != nullptr &&
-         (sent->placement.rows_of_others == RowsOfOthers::balanced || is_late(sent->placement));
+  return sent != nullptr && shares_rows_out(sent->placement);
 }
 
 bool depends_on_counts(const Op& op) {

@@ -60,6 +60,10 @@ struct ExpertPlacement {
 };
 
 inline bool is_late(const ExpertPlacement& placement) { return placement.late.slots > 0; }
+/// Whether the rows of one source for an expert may go to several members.
+inline bool shares_rows_out(const ExpertPlacement& placement) {
+  return placement.rows_of_others == RowsOfOthers::balanced || is_late(placement);
+}
 /// Whether members compute experts that are not at home there.
 inline bool has_replicas(const ExpertPlacement& placement) {
   return !placement.replicas.empty() || is_late(placement);

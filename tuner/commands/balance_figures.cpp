@@ -15,24 +15,25 @@ double max_over_mean(const Situation& situation, const moe::Schedule& schedule,
                      const Prediction& prediction) {
   double most = 1;
   for (const moe::LayerRouting& layer : prediction.routing.layers) {
-    moe::ExpertPlacement placement = placement_of(schedule, layer.layer);
-    if (placement.homes.empty()) {
-      placement.homes = moe::homes_of(situation.program.homes, layer.layer);
-    }
+    const moe::ExpertPlacement placement = placement_in(situation, schedule, layer.layer);
     most = std::max(most, max_over_mean(moe::rank_tokens(layer, situation.groups, placement)));
   }
   return most;
 }
 
-double force_balanced_share(const Situation& situation, const moe::Schedule& schedule,
-                            const Prediction& prediction) {
-  const moe::Routing even = moe::even_routing(situation.program, situation.groups);
-  Situation balanced{situation.program, situation.groups, even, situation.costs, situation.cluster};
+EvenLoads::EvenLoads(const Situation& situation)
+    : even_(moe::even_routing(situation.program, situation.groups)),
+      situation_{situation.program, situation.groups, even_, situation.costs, situation.cluster} {
+  situation_.memory = &memory_;
+}
+
+double EvenLoads::force_balanced_share(const moe::Schedule& schedule,
+                                       const Prediction& prediction) const {
   moe::Schedule at_home = schedule;
   std::erase_if(at_home.decisions, [](const moe::Decision& decision) {
     return aspect_of(decision) == Aspect::placement;
   });
-  return simulated_s(balanced, at_home) / prediction.timeline.duration_s;
+  return simulated_s(situation_, at_home) / prediction.timeline.duration_s;
 }
 
 }  // namespace tuner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/study/prediction.h"
 
 namespace tuner {
@@ -10,10 +11,24 @@ namespace tuner {
 double max_over_mean(const Situation& situation, const moe::Schedule& schedule,
                      const Prediction& prediction);
 
-/// The share of the throughput that the schedule would have if every expert got as many rows from
-/// every rank, and none were computed away from home: the simulated time of that over the predicted
-/// one.  [UltraEP's measure]
-double force_balanced_share(const Situation& situation, const moe::Schedule& schedule,
-                            const Prediction& prediction);
+/// A situation in which every expert gets as many rows from every rank. Schedules that differ only
+/// in their placements are simulated there once.
+class EvenLoads {
+ public:
+  /// What the situation refers to must outlive it.
+  explicit EvenLoads(const Situation& situation);
+  EvenLoads(const EvenLoads&) = delete;
+  EvenLoads& operator=(const EvenLoads&) = delete;
+
+  /// The share of the throughput that the schedule would have if loads were even and nothing were
+  /// computed away from home: the simulated time of that over the predicted one.  [UltraEP's
+  /// measure]
+  double force_balanced_share(const moe::Schedule& schedule, const Prediction& prediction) const;
+
+ private:
+  moe::Routing even_;
+  PlanMemory memory_;
+  Situation situation_;
+};
 
 }  // namespace tuner

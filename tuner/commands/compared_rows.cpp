@@ -21,8 +21,8 @@ namespace tuner {
 namespace {
 
 std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction& prediction,
-                                 const Situation& situation, double sequential_s,
-                                 double planning_s) {
+                                 const Situation& situation, const EvenLoads& even,
+                                 double sequential_s, double planning_s) {
   const Degrees degrees = degrees_of(schedule);
   const db::Timeline timeline =
       moe::asked_timeline(prediction.program, prediction.timeline, situation.groups);
@@ -36,7 +36,7 @@ std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction
           sequential_s / predicted_s,
           db::summarize(timeline, timeline.extent).mean.exposed_s,
           max_over_mean(situation, schedule, prediction),
-          force_balanced_share(situation, schedule, prediction),
+          even.force_balanced_share(schedule, prediction),
           prediction.peak_bytes,
           fits_memory(prediction.peak_bytes, situation.cluster),
           planning_s};
@@ -97,6 +97,7 @@ ComparedRows compare_planners(const Situation& situation,
   PlanMemory memory;
   Situation whole = situation;
   whole.memory = &memory;
+  const EvenLoads even(situation);
   const Planner& baseline = planner_named(db::kSequential);
   const double sequential_s =
       predict(whole, baseline, baseline.plan(whole, {})).timeline.duration_s;
@@ -123,8 +124,8 @@ ComparedRows compare_planners(const Situation& situation,
           row.changes = moe::changes_results(candidate.schedule);
           const Prediction prediction = predict(whole, planner, candidate.schedule);
           result.fits_used.merge(fit_use(whole.costs, prediction.program, prediction.costs.ops));
-          row.figures =
-              figures_of(candidate.schedule, prediction, whole, sequential_s, planning.count());
+          row.figures = figures_of(candidate.schedule, prediction, whole, even, sequential_s,
+                                   planning.count());
           if (!all_candidates && planner.remark != nullptr &&
               fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
             spdlog::info(remark_of(planner, whole, request.options, candidate.schedule));
@@ -138,6 +139,7 @@ ComparedRows replay_planners(const Situation& situation,
                              const std::vector<PlannerRequest>& requests,
                              const std::vector<Given>& given, int plan_every) {
   std::vector<PlanMemory> memories(routings_of(situation).size());
+  const EvenLoads even(situation);
   const Planner& baseline = planner_named(db::kSequential);
   const double sequential_s =
       replay(situation, baseline, plan_every, memories, [&](const Situation& one) {
@@ -158,8 +160,8 @@ ComparedRows replay_planners(const Situation& situation,
         row.changes = moe::changes_results(replayed.schedule);
         result.fits_used.merge(
             fit_use(situation.costs, replayed.prediction.program, replayed.prediction.costs.ops));
-        row.figures = figures_of(replayed.schedule, replayed.prediction, situation, sequential_s,
-                                 planning.count() / replayed.plans);
+        row.figures = figures_of(replayed.schedule, replayed.prediction, situation, even,
+                                 sequential_s, planning.count() / replayed.plans);
         result.rows.push_back(std::move(row));
       });
 }

@@ -424,10 +424,8 @@ constexpr std::string_view kUsualOrders = "sequential,one_f_one_b,two_batch";
 std::vector<const Planner*> parse_orders(std::string_view text) {
   const std::vector<const Planner*> all = search_orders();
   if (text == "all") return all;
+  if (text == "usual") return parse_orders(kUsualOrders);
   std::vector<const Planner*> orders;
-  if (text == "usual") {
-    return parse_orders(kUsualOrders);
-  }
   for (const std::string_view name : moe::split(text, ',')) {
     const auto found = std::ranges::find(all, name, &Planner::name);
     if (found == all.end()) {

@@ -30,11 +30,12 @@ struct EvenSituation {
 
   explicit EvenSituation(moe::Model of = two_moe_layers(), int ranks = 4,
                          Link inter_node = {2.5e8, 5e-5})
-      : model(std::move(of)) {
-    cluster.nodes = ranks;
+      : EvenSituation(std::move(of), moe::Layout{1, ranks, 1}, inter_node) {}
+  EvenSituation(moe::Model of, const moe::Layout& layout, Link inter_node) : model(std::move(of)) {
+    cluster.nodes = moe::rank_count(layout);
     cluster.inter_node = inter_node;
     for (const char* unit : {"gemm", "memory"}) costs.fits[unit].beta_s_per_unit = 1e-10;
-    groups = groups_of(cluster, moe::Layout{1, ranks, 1});
+    groups = groups_of(cluster, layout);
     program = moe::build_iteration(model, groups, 0);
     routing = make_routing("uniform", program, groups, 1);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "db/experts_in_order.h"
 #include "tuner/planners/placement/placed_schedule.h"
 
 namespace tuner {
@@ -24,8 +25,9 @@ Candidate with_rule(const Situation& situation, const char* planner, const moe::
 
 int experts_of_a_rank(const Situation& situation) {
   int most = 1;
-  for (const PlacedLayer& layer : placed_layers(situation)) {
-    most = std::max(most, (layer.rows.experts + layer.rows.members - 1) / layer.rows.members);
+  for (const moe::LayerRouting& layer : situation.routing.layers) {
+    const db::ExpertsInOrder in_order{layer.experts, situation.groups.layout.expert};
+    most = std::max(most, in_order.most());
   }
   return most;
 }

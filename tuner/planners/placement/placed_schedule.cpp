@@ -39,14 +39,6 @@ std::vector<moe::Decision> decisions_for(const PlacedLayer& layer, moe::ExpertPl
   return decisions;
 }
 
-/// The placement of a layer under the schedule that was planned for the situation's Program.
-moe::ExpertPlacement placement_in(const Situation& situation, const moe::Schedule& schedule,
-                                  int layer) {
-  moe::ExpertPlacement placement = placement_of(schedule, layer);
-  if (placement.homes.empty()) placement.homes = moe::homes_of(situation.program.homes, layer);
-  return placement;
-}
-
 }  // namespace
 
 moe::Schedule placed_schedule(const Situation& situation, std::string planner,
@@ -80,6 +72,13 @@ moe::ExpertPlacement placement_of(const moe::Schedule& schedule, int layer) {
     if (decision.layer == layer) placement = decision.placement;
   }
   placement.homes = moe::homes_of(homes_under(schedule), layer);
+  return placement;
+}
+
+moe::ExpertPlacement placement_in(const Situation& situation, const moe::Schedule& schedule,
+                                  int layer) {
+  moe::ExpertPlacement placement = placement_of(schedule, layer);
+  if (placement.homes.empty()) placement.homes = moe::homes_of(situation.program.homes, layer);
   return placement;
 }
 

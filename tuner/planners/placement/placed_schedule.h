@@ -23,6 +23,11 @@ moe::Schedule placed_schedule(const Situation& situation, std::string planner,
 /// The placement of a layer under `schedule`. It has no homes where the schedule decides none.
 moe::ExpertPlacement placement_of(const moe::Schedule& schedule, int layer);
 
+/// The same with the homes of the situation's Program, for which the schedule was planned, where it
+/// decides none.
+moe::ExpertPlacement placement_in(const Situation& situation, const moe::Schedule& schedule,
+                                  int layer);
+
 /// The homes that `schedule` decides.
 moe::HomesByLayer homes_under(const moe::Schedule& schedule);
 

@@ -98,31 +98,18 @@ TEST(StageCuts, EqualCutsAreTheStagesWithoutADecision) {
 }
 
 /// Two dense blocks before six with experts, and a head as long as several blocks.
-struct UnevenPipeline {
-  moe::Model model = [] {
-    moe::Model one = two_moe_layers();
-    one.blocks = 8;
-    one.dense_blocks = 2;
-    one.d_hidden = 512;
-    one.vocabulary = 16384;
-    one.global_batch = one.micro_batches = 8;
-    return one;
-  }();
-  Cluster cluster = small_cluster();
-  CostModel costs;
-  moe::Groups groups;
-  moe::Program program;
-  moe::Routing routing;
-  Situation situation{program, groups, routing, costs, cluster};
+moe::Model uneven_blocks() {
+  moe::Model model = test::two_moe_layers();
+  model.blocks = 8;
+  model.dense_blocks = 2;
+  model.d_hidden = 512;
+  model.vocabulary = 16384;
+  model.global_batch = model.micro_batches = 8;
+  return model;
+}
 
-  UnevenPipeline() {
-    cluster.nodes = 4;
-    cluster.inter_node = {1e10, 1e-6};
-    for (const char* unit : {"gemm", "memory"}) costs.fits[unit].beta_s_per_unit = 1e-10;
-    groups = groups_of(cluster, moe::Layout{1, 1, 1, 1, 4});
-    program = moe::build_iteration(model, groups, 0);
-    routing = make_routing("uniform", program, groups, 1);
-  }
+struct UnevenPipeline : test::EvenSituation {
+  UnevenPipeline() : EvenSituation(uneven_blocks(), moe::Layout{1, 1, 1, 1, 4}, {1e10, 1e-6}) {}
 };
 
 TEST(StageCuts, ShortenAnIterationWhereBlocksAndTheHeadDiffer) {
