@@ -209,6 +209,10 @@ InputDocument parse_json(std::string_view text, std::string name, JsonNumbers nu
     replaced = without_python_numbers(text);
     text = replaced;
   }
+  if (const auto zero = text.find('\0'); zero != std::string_view::npos) {  // the parser's end
+    const auto before = std::ranges::count(text.substr(0, zero), '\n');
+    throw InputError(fmt::format("{}:{}: not JSON: has a byte 0", name, first_line + before));
+  }
   int lines = first_line;
   TreeBuilder builder(name, lines);
   Json::sax_parse(CountingIterator{text.data(), &lines},

@@ -13,7 +13,9 @@ namespace moe {
 namespace {
 
 constexpr double kLargestBase = 1e30;
+constexpr const char* kTurnedShare = "partial_rotary_factor";
 constexpr const char* kKindOfLayer = "full_attention";
+constexpr const char* kTrainedLength = "original_max_position_embeddings";
 
 double base_of(const InputValue& value) {
   return value.number(1, kLargestBase, "a number of at least 1");
@@ -41,11 +43,15 @@ bool is_known(std::string_view key, std::string_view scaling) {
 
 std::string_view scaling_of(const InputObject& rope) {
   static const std::vector<std::string_view> kinds{"default", "linear", "llama3", "yarn"};
-  std::string_view found = kinds.front();
-  for (const char* key : {"type", "rope_type"}) {
-    if (const auto type = Config::given(rope, key)) found = kinds[type->one_of(kinds)];
+  std::string_view found;
+  for (const char* key : {"rope_type", "type"}) {
+    const auto type = Config::given(rope, key);
+    if (!type) continue;
+    const std::string_view kind = kinds[type->one_of(kinds)];
+    if (!found.empty() && found != kind) type->fail(fmt::format("rope_type = \"{}\"", found));
+    found = kind;
   }
-  return found;
+  return found.empty() ? kinds.front() : found;
 }
 
 double number_in(const InputObject& rope, const char* key, double fallback) {
@@ -76,10 +82,12 @@ void read_scaling(const Config& config, const PublishedClass& of, const InputObj
   if (scaling == "default") return;
   const auto positions =
       static_cast<double>(config.integer("max_position_embeddings", of.positions, 1));
-  double trained = number_in(rope, "original_max_position_embeddings", positions);
-  if (const auto outer = config.given("original_max_position_embeddings")) {
-    trained = static_cast<double>(outer->integer(1));
+  const auto outer = config.given(kTrainedLength), inner = Config::given(rope, kTrainedLength);
+  double trained = outer ? static_cast<double>(outer->integer(1)) : positions;
+  if (inner && outer && number_in(rope, kTrainedLength, trained) != trained) {
+    inner->fail(fmt::format("{} = {:g}, as it is outside", kTrainedLength, trained));
   }
+  trained = number_in(rope, kTrainedLength, trained);
   const auto given = Config::given(rope, "factor");
   if (!given && scaling != "yarn") rope.refuse("factor", "is missing");
   const double factor =
@@ -99,6 +107,9 @@ void read_scaling(const Config& config, const PublishedClass& of, const InputObj
   set_declared(model, "rotary_fast_turns", number_in(rope, "beta_fast", 32));
   set_declared(model, "rotary_magnitude", magnitude_of(rope, factor));
   const auto whole = Config::given(rope, "truncate");
+  if (of.angles_by_kind && whole && !whole->boolean()) {
+    whole->fail("true: of a kind of layers transformers reads no other");
+  }
   set_declared(model, "rotary_whole_pairs", whole ? whole->boolean() : true);
 }
 
@@ -114,10 +125,31 @@ bool stretched_base(const PublishedClass& of, const InputObject& rope, Model& mo
   return true;
 }
 
+/// Of each head of `width`.
+std::int64_t turned_columns(const Config& config, const PublishedClass& of, const InputObject& rope,
+                            std::int64_t width) {
+  const auto outer = config.given(kTurnedShare), inner = Config::given(rope, kTurnedShare);
+  const auto columns_of = [&](double share) {
+    return static_cast<std::int64_t>(static_cast<double>(width) * share);
+  };
+  if (!inner && !outer) return columns_of(of.turned_share);
+  const InputValue& given = inner ? *inner : *outer;
+  const double share = given.number(1e-30, 1, "a number from 0 to 1");
+  const std::int64_t columns = columns_of(share);
+  if (!of.turns_part && share != 1) {
+    given.fail(fmt::format("1: {} turns whole heads", of.name));
+  }
+  if (columns < 1 || (columns % 2 != 0 && columns < width)) {
+    given.fail(
+        fmt::format("a share of the {} columns of a head that is an even number of them", width));
+  }
+  return columns;
+}
+
 void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   const InputDocument of_class = parse_json(of.angles, std::string(of.name));
   const auto given = parts::rope_of(config, of);
-  if (!given && of.angles != "{}" && config.is_null("rope_scaling")) {
+  if (!given && of.angles != "{}" && config.root().has("rope_scaling")) {
     config.root()
         .member("rope_scaling")
         .fail(R"({"rope_type": "default"} or angles that are scaled: version 4 of transformers )"
@@ -132,14 +164,7 @@ void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   if (inner || outer) model.rotary_base = base_of(inner ? *inner : *outer);
   if (!stretched_base(of, rope, model)) read_scaling(config, of, rope, model);
 
-  double share = of.turned_share;
-  const auto outer_share = config.given("partial_rotary_factor"),
-             inner_share = Config::given(rope, "partial_rotary_factor");
-  if (inner_share || outer_share) {
-    share = (inner_share ? inner_share : outer_share)->number(1e-30, 1, "a number from 0 to 1");
-  }
-  const auto width = static_cast<double>(head_width(model));
-  const auto columns = static_cast<std::int64_t>(width * share);
+  const std::int64_t columns = turned_columns(config, of, rope, head_width(model));
   if (columns != head_width(model)) set_declared(model, "rotary_columns", columns);
 }
 
@@ -193,6 +218,7 @@ std::optional<InputObject> parts::rope_of(const Config& config, const PublishedC
   }
   if (!scaling && !parameters) return std::nullopt;
   const InputObject all = (scaling ? scaling : parameters)->object();
+  if (all.keys().empty()) return std::nullopt;  // false to Python
   if (of.angles_by_kind) return all.object(kKindOfLayer);
   if (!all.has(kKindOfLayer)) return all;
   for (const std::string& kind : all.keys()) {

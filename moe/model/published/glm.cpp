@@ -124,6 +124,7 @@ PublishedClass classes::sarvam_moe() {
           .parts = kAdjustedParts,
           .expected = kAdjustedExpected,
           .rotary_base = 8e6,
+          .turns_part = true,
           .positions = 131072,
           .tensors = &kAdjustedTensors};
 }
@@ -149,6 +150,7 @@ PublishedClass classes::solar_open() {
           .parts = kAdjustedParts,
           .expected = kAdjustedExpected,
           .rotary_base = 1e6,
+          .turns_part = true,
           .positions = 131072,
           .tensors = &kAdjustedTensors};
 }
@@ -161,6 +163,7 @@ PublishedClass classes::glm4_moe() {
           .parts = kAdjustedParts,
           .expected = kAdjustedExpected,
           .turned_share = 0.5,
+          .turns_part = true,
           .positions = 131072,
           .tensors = &kAdjustedTensors};
 }

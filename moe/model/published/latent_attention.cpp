@@ -36,9 +36,6 @@ void read_latent_attention(const Config& config, const PublishedClass& of, Model
   const LatentSizes& sizes = of.latent;
   const std::int64_t turned = config.integer("qk_rope_head_dim", sizes.turned, 1),
                      unturned = config.integer("qk_nope_head_dim", sizes.unturned, 1);
-  if (const auto share = config.given("partial_rotary_factor")) {
-    if (share->number(0, 1, "1") != 1) share->fail("1: qk_rope_head_dim says which columns turn");
-  }
   if (const auto width = config.given("head_dim")) {
     const std::int64_t columns = width->integer(1);
     if (columns != turned && columns != turned + unturned) {

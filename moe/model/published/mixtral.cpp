@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include "moe/model/published/classes.h"
 #include "moe/model/published/common_sizes.h"
 #include "moe/model/published/tensor_names.h"
+#include "moe/model/rotary_keys.h"
 
 namespace moe {
 namespace {
@@ -53,9 +56,13 @@ void read_rotary_dim(const Config& config, const PublishedClass&, Model& model) 
         "num_mtp_modules", "mtp_transformer_layers", "use_mtp"}) {
     config.given(key);
   }
-  const std::int64_t columns = config.integer("rotary_dim", 0, 1);
-  if (columns == 0 || config.given("partial_rotary_factor")) return;
-  set_declared(model, "rotary_columns", columns);
+  const auto columns = config.given("rotary_dim");
+  if (!columns) return;
+  const std::int64_t turned = rotary_angles(model).columns;
+  if (config.given("partial_rotary_factor") && columns->integer(1) != turned) {
+    columns->fail(fmt::format("{}, as follows from partial_rotary_factor", turned));
+  }
+  set_declared(model, "rotary_columns", columns->integer(1));
 }
 const std::array kMinimaxM2Parts{ConfigPart{read_rotary_dim, parts::write_nothing}};
 
@@ -101,6 +108,7 @@ PublishedClass classes::minimax_m2() {
           .parts = kMinimaxM2Parts,
           .expected = kMinimaxM2Expected,
           .rotary_base = 5e6,
+          .turns_part = true,
           .positions = 196608,
           .tensors = &kMinimaxM2Tensors};
 }

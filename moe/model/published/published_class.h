@@ -88,6 +88,8 @@ struct PublishedClass {
   std::string (*pattern)(const Config& config, std::int64_t blocks) = nullptr;
   /// `rope_parameters` has an object for each kind of block: parts::angles_by_kind.
   bool angles_by_kind = false;
+  /// Heads turn by the part that `partial_rotary_factor` says; in other classes as wholes.
+  bool turns_part = false;
   bool stretches_base = false;  ///< by `alpha` of `rope_parameters`, without regard to the length
   int dense_blocks = 0;         ///< the first ones, where no key lists them
   std::int64_t positions = 0;   ///< `max_position_embeddings` where the file has none

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
 #include "moe/model/model_key.h"
@@ -73,6 +74,13 @@ std::optional<InputValue> value_of(const Config& config, const ConfigKey& key) {
   return value;
 }
 
+/// Whether the library takes None for the key: the default here.
+bool may_be_none(const ConfigKey& key) {
+  constexpr std::array kOfAll{"head_width", "key_value_heads", "shared_experts"};
+  return std::holds_alternative<std::monostate>(key.fallback) ||
+         std::ranges::find(kOfAll, key.ours) != kOfAll.end();
+}
+
 void read_one(const Config& config, const ConfigKey& key, Model& model,
               std::vector<std::string>& assumed) {
   const ModelKey& ours = key_named(model, key.ours);
@@ -85,8 +93,12 @@ void read_one(const Config& config, const ConfigKey& key, Model& model,
     return;
   }
   const bool is_required = ours.presence != Presence::optional;
-  if (config.is_null(key.theirs)) {  // as the library's None: the default here
-    if (is_required) config.root().member(key.theirs).fail(range_text(ours.range));
+  if (config.is_null(key.theirs)) {
+    if (is_required || !may_be_none(key)) {
+      config.root()
+          .member(key.theirs)
+          .fail(range_text(key.words.front().empty() ? ours.range : KeyRange(TrueOrFalse{})));
+    }
     return;
   }
   Declared fallback = key.fallback;
@@ -115,6 +127,51 @@ void expect_values(const Config& config, std::span<const ExpectedKey> all) {
     value->fail(fmt::format("{}: there is no key for {}", expected ? value_text(*expected) : "null",
                             key.needed));
   }
+}
+
+/// Layers that predict further tokens, which come after the others in files of tensors.
+std::int64_t further_layers(const Config& config) {
+  for (const char* key : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"}) {
+    const auto layers = Config::given(config.root(), key);
+    if (layers && layers->integer(0) > 0) return layers->integer(0);
+  }
+  return 0;
+}
+
+/// The model as its file would say it. A refusal names the key of config.json where there is one.
+Model checked(const Model& meant, const std::string& name, const Config& config,
+              const PublishedClass& of) {
+  const auto refuse_theirs = [&](std::string_view ours, std::string_view why) {
+    for (const ConfigKey& one : of.keys) {
+      if (one.ours == ours) config.root().refuse(one.theirs, why);
+    }
+  };
+  if (meant.dense_blocks >= meant.blocks) {
+    refuse_theirs("dense_blocks", fmt::format("expected at most num_hidden_layers - 1 = {}, got {}",
+                                              meant.blocks - 1, meant.dense_blocks));
+  }
+  std::optional<Model> model;
+  try {
+    model = load_model(meant, name, {});
+  } catch (const InputError& error) {
+    const std::string_view what = error.what();
+    for (const ModelKey* key : keys_of(meant)) {
+      const std::string before = fmt::format("{}: {}.{}: ", name, key->table, key->name);
+      if (what.starts_with(before)) refuse_theirs(key->name, what.substr(before.size()));
+    }
+    throw;
+  }
+  for (const ModelKey* key : keys_of(meant)) {
+    const KeyValue value = key->get(*key, meant);
+    if (kind_of(*key, meant) == KeyKind::training || value == key->get(*key, *model)) continue;
+    for (const KeyCondition& condition : key->conditions) {
+      const std::string why = condition.refusal(meant, value);
+      if (why.empty()) continue;
+      refuse_theirs(key->name, why);
+      throw InputError(fmt::format("{}: {} = {}: {}", name, key->name, value_text(value), why));
+    }
+  }
+  return *model;
 }
 
 /// Heads of another kind than the class's compute something else.
@@ -175,7 +232,8 @@ ConfiguredModel read_config_text(std::string_view text, const std::string& name,
   configured.remarks = remarks_on(config);
   configured.left_aside = keys_left_aside(config, of);
   configured.read = config.read();
-  model = load_model(model, name, {});  // all keys go together
+  configured.further_layers = further_layers(config);
+  model = checked(model, name, config, of);
   if (!assumed.empty()) {
     configured.remarks.push_back(
         fmt::format("not in the file, and as the class has them: {}", fmt::join(assumed, ", ")));
@@ -223,8 +281,11 @@ std::string training_text(const Model& model) {
 
 std::string assumed_training(const std::filesystem::path& path, const Model& model) {
   if (!is_config(path)) return "";
-  return fmt::format("{}: says nothing of a training, which is {}; --set gives other values",
-                     path.string(), training_text(model));
+  std::vector<std::string> said = read_config(path).remarks;
+  said.insert(said.begin(),
+              fmt::format("says nothing of a training, which is {}; --set gives other values",
+                          training_text(model)));
+  return fmt::format("{}: {}", path.string(), fmt::join(said, "; "));
 }
 
 }  // namespace moe

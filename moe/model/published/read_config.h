@@ -26,6 +26,8 @@ struct ConfiguredModel {
   /// In a class whose parameters have columns that turn together as neighbours: these have them in
   /// two halves, as here.
   bool turns_halves = false;
+  /// Layers after the model's that predict further tokens. transformers loads none.
+  std::int64_t further_layers = 0;
 };
 
 /// Reads a config.json, or that in a folder. Sequence length, batch, precision and optimizer are

@@ -20,6 +20,8 @@ bool has_switch(Windows windows) {
   return windows == Windows::all_if_used || windows == Windows::listed_if_used;
 }
 
+bool lists_window(std::string_view pattern) { return pattern.find('s') != std::string_view::npos; }
+
 /// A letter a block, as `layer_types` says it; "" where the file has no such key.
 std::string listed_pattern(const Config& config, const Model& model) {
   const auto types = config.given("layer_types");
@@ -47,25 +49,42 @@ std::string pattern_of_class(const Config& config, const PublishedClass& of, con
                        "layer");
 }
 
+/// A list of the layers' kinds that says otherwise than `sliding_window`, which decides.
+void expect_alike(const Config& config, std::string_view pattern, char kind) {
+  const auto other = std::ranges::find_if(pattern, [&](char one) { return one != kind; });
+  if (other == pattern.end()) return;
+  const auto types = config.given("layer_types")->list("a list of texts");
+  types[static_cast<std::size_t>(other - pattern.begin())].fail(
+      kind == 'f' ? fmt::format("\"{}\": no window is in use here", kFull)
+                  : fmt::format("\"{}\": the window is of all layers here", kSliding));
+}
+
 void read_windows(const Config& config, const PublishedClass& of, Model& model) {
   std::string pattern = listed_pattern(config, model);
   if (of.windows == Windows::none) {
-    if (pattern.find('s') != std::string::npos) {
+    if (lists_window(pattern)) {
       config.root().refuse("layer_types",
                            fmt::format("expected \"{}\" alone: {} has no windows", kFull, of.name));
     }
     return;
   }
-  const std::int64_t missing = config.is_null(kWindow) ? 0 : of.window,
-                     tokens = config.integer(kWindow, missing);
-  const bool is_used = !has_switch(of.windows) || config.flag("use_sliding_window", false);
-  if (!is_used || tokens == 0) return;
+  const bool is_used = !has_switch(of.windows) || config.flag("use_sliding_window", false),
+             is_none = config.is_null(kWindow);
+  const std::int64_t given = config.integer(kWindow, is_none ? 0 : of.window),
+                     tokens = is_used ? given : 0;
+  const bool may_have_it = !is_listed(of.windows) || pattern.empty() || lists_window(pattern);
+  if (is_used && !is_none && given == 0 && may_have_it) {
+    if (const auto none = config.given(kWindow)) none->fail("null, or an integer of at least 1");
+  }
   if (!is_listed(of.windows)) {
+    expect_alike(config, pattern, tokens > 0 ? 's' : 'f');
     pattern = "s";
+  } else if (tokens == 0) {
+    expect_alike(config, pattern, 'f');
   } else if (pattern.empty()) {
     pattern = pattern_of_class(config, of, model);
   }
-  if (pattern.find('s') == std::string::npos) return;
+  if (tokens == 0 || !lists_window(pattern)) return;
   set_declared(model, "window", tokens);
   set_declared(model, "window_pattern", std::string_view(repeated_part(pattern)));
 }

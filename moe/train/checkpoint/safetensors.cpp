@@ -82,6 +82,17 @@ FileSeal write_header(WrittenFile& out, const std::string& header) {
   return {static_cast<std::int64_t>(sizeof length + header.size()), checksum_text(checksum(bytes))};
 }
 
+std::optional<int> bytes_of_type(std::string_view dtype) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.name == dtype) return type.bytes;
+  }
+  return std::nullopt;
+}
+std::string unknown_type(std::string_view dtype) {
+  return fmt::format("elements of type {}: expected one of F64, F32, I32, BF16, F16",
+                     db::shortened(dtype));
+}
+
 /// The elements of a shape; none where there are more than anything holds.
 std::optional<std::int64_t> elements_in(const std::vector<std::int64_t>& shape) {
   constexpr std::int64_t most = std::int64_t{1} << 50;
@@ -96,11 +107,9 @@ std::optional<std::int64_t> elements_in(const std::vector<std::int64_t>& shape) 
 }  // namespace
 
 int element_bytes(std::string_view dtype, const std::filesystem::path& file) {
-  for (const ElementType& type : kElementTypes) {
-    if (type.name == dtype) return type.bytes;
-  }
-  refuse_file(file, fmt::format("elements of type {}: expected one of F64, F32, I32, BF16, F16",
-                                db::shortened(dtype)));
+  const std::optional<int> bytes = bytes_of_type(dtype);
+  if (!bytes) refuse_file(file, unknown_type(dtype));
+  return *bytes;
 }
 
 FileSeal write_safetensors(const std::filesystem::path& file,
@@ -206,6 +215,9 @@ void SafetensorsFile::read_header() {
       continue;
     }
     StoredTensor tensor{name, entry.text("dtype"), {}, {}};
+    if (!bytes_of_type(tensor.dtype)) {
+      refuse_tensor(path_, name, unknown_type(tensor.dtype));
+    }
     tensor.shape = entry.member("shape", "a list of sizes").integers(0);
     const auto offsets = entry.member("data_offsets", "two offsets").integers(0);
     const auto elements = elements_in(tensor.shape);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -52,6 +54,11 @@ void write_as(std::span<const double> elements, std::span<std::byte> bytes) {
 }
 
 }  // namespace
+
+bool has_numbers(std::string_view dtype) {
+  constexpr std::array<std::string_view, 4> kRead{"F64", "F32", "BF16", "F16"};
+  return std::ranges::find(kRead, dtype) != kRead.end();
+}
 
 void read_elements(const StoredTensor& tensor, const std::filesystem::path& file, std::size_t first,
                    std::span<double> to) {

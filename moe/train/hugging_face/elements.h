@@ -10,6 +10,8 @@
 
 namespace moe {
 
+/// True of F64, F32, BF16 and F16.
+bool has_numbers(std::string_view dtype);
 /// Reads elements [first, first + to.size()) of a tensor of type F64, F32, BF16 or F16. Throws
 /// InputError with file and tensor for another type.
 void read_elements(const StoredTensor& tensor, const std::filesystem::path& file, std::size_t first,

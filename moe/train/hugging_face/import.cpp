@@ -23,6 +23,7 @@
 #include "moe/model/published/fitting_class.h"
 #include "moe/model/published/read_config.h"
 #include "moe/model/published/tensor_names.h"
+#include "moe/model/rotary_keys.h"
 #include "moe/train/checkpoint/folder.h"
 #include "moe/train/checkpoint/names.h"
 #include "moe/train/checkpoint/written_file.h"
@@ -81,6 +82,11 @@ void expect_tied_head(Pretrained& from) {
 void expect_frequencies(const Model& model, const std::string& name, Pretrained& from) {
   constexpr double kRounding = 0.01;  // to bf16
   const std::vector<double> values = from.values(name);
+  const std::int64_t pairs = rotary_angles(model).columns / 2;
+  if (std::ssize(values) != pairs) {
+    from.refuse(name, fmt::format("has {} values: expected {}, one for each pair of columns",
+                                  values.size(), pairs));
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double expected =
         std::pow(model.rotary_base, -static_cast<double>(i) / static_cast<double>(values.size()));
@@ -91,17 +97,39 @@ void expect_frequencies(const Model& model, const std::string& name, Pretrained&
   }
 }
 
-/// Throws for a tensor that is there and of which the model knows nothing.
-void expect_no_more(const Model& model, Pretrained& from) {
-  if (model.head == Head::tied) expect_tied_head(from);
-  for (const std::string& name : from.left()) {
-    if (name.ends_with("rotary_emb.inv_freq")) {
-      expect_frequencies(model, name, from);
-      continue;
-    }
-    from.refuse(name,
-                fmt::format("has no counterpart in the model that {} describes", kConfigFile));
+/// Whether the tensor is of one of the layers that predict further tokens.
+bool is_of_further_layer(const std::string& name, const ConfiguredModel& configured) {
+  if (configured.further_layers == 0) return false;
+  for (const char* begin : {"mtp.", "model.mtp", "mtp_"}) {
+    if (name.starts_with(begin)) return true;
   }
+  for (std::int64_t i = 0; i < configured.further_layers; ++i) {
+    if (name.starts_with(fmt::format("model.layers.{}.", configured.model.blocks + i))) return true;
+  }
+  return false;
+}
+
+/// Throws for a tensor that is there and of which the model knows nothing. Those of layers that
+/// predict further tokens are left aside, as transformers does, and counted.
+std::vector<std::string> expect_no_more(const ConfiguredModel& configured, Pretrained& from) {
+  const Model& model = configured.model;
+  if (model.head == Head::tied) expect_tied_head(from);
+  std::vector<std::string> further;
+  for (const std::string& name : from.left()) {
+    if (is_of_further_layer(name, configured)) {
+      further.push_back(name);
+    } else if (name.ends_with("rotary_emb.inv_freq")) {
+      expect_frequencies(model, name, from);
+    } else {
+      from.refuse(name,
+                  fmt::format("has no counterpart in the model that {} describes", kConfigFile));
+    }
+  }
+  if (further.empty()) return {};
+  return {
+      fmt::format("{} tensors are left aside, first {}: they are of layers that predict "
+                  "further tokens, of which transformers loads none",
+                  further.size(), further.front())};
 }
 
 /// Every tensor that a checkpoint of the model must have: parameters, and masters where these are
@@ -290,12 +318,14 @@ ImportReport import_parameters(const ImportOptions& options) {
   }
   ImportReport report{{}, configured.of, directory / kModelFile, 0, from.remarks(), {}};
   for (std::string& line : said_of(configured)) report.remarks.push_back(std::move(line));
+  for (std::string& line : expect_no_more(configured, from)) {
+    report.remarks.push_back(std::move(line));
+  }
   const std::string text = to_toml(configured.model);
   expect_no_other(report.model_file, text);
   const auto lock = prepare_folder(directory, 0);
   report.model = as_training_reads(text, directory);
   const Program program = build_iteration(report.model, make_groups(1, 1), 0);
-  expect_no_more(report.model, from);
   std::int64_t bytes_read = 0;
   const std::vector<CheckpointPart> files = parts_of_checkpoint(
       tensors_of_checkpoint(program, parts, from, bytes_read), options.file_bytes);

@@ -20,11 +20,25 @@ namespace {
 
 constexpr const char* kTensorsIndex = "model.safetensors.index.json";
 
+/// Throws where there are parameters in another format alone.
+void expect_tensors(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (std::filesystem::exists(folder / kTensorsFile, none)) return;
+  for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (!std::filesystem::exists(folder / other, none)) continue;
+    throw InputError(
+        fmt::format("{}: has {}, which nothing here reads: expected {}, as "
+                    "model.save_pretrained of transformers writes it",
+                    folder.string(), other, kTensorsFile));
+  }
+}
+
 }  // namespace
 
 Pretrained::Pretrained(const std::filesystem::path& folder) : folder_(folder) {
   std::error_code none;
   if (!std::filesystem::exists(folder / kTensorsIndex, none)) {
+    expect_tensors(folder);
     const SafetensorsFile& all =
         files_.try_emplace(kTensorsFile, folder_ / kTensorsFile).first->second;
     for (const std::string& tensor : all.names()) {
@@ -89,6 +103,9 @@ void Pretrained::expect(const Counterpart& one) {
   }
   expect_shape(folder_ / in->second, one.theirs, files_.at(in->second).shape(one.theirs),
                one.shape);
+  if (!has_numbers(dtype(one.theirs))) {
+    refuse(one.theirs, fmt::format("is {}: expected F64, F32, BF16 or F16", dtype(one.theirs)));
+  }
   left_.erase(one.theirs);
 }
 

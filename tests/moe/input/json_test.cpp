@@ -40,6 +40,7 @@ TEST(Json, SaysTheLineOfASyntaxError) {
   EXPECT_THAT(error_of("[NaN]"), HasSubstr("not JSON"));
   EXPECT_THAT(error_of("[1e999]"), HasSubstr("not JSON"));
   EXPECT_THAT(error_of("[\"\xFF\"]"), HasSubstr("not JSON"));
+  EXPECT_EQ(error_of(std::string("[1]\n\0 {", 7)), "x.json:2: not JSON: has a byte 0");
 }
 
 TEST(Json, QuotesOnlyTheBeginningOfALongMistake) {

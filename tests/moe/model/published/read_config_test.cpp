@@ -58,7 +58,7 @@ const std::vector<std::pair<std::string, std::string>>& small_classes() {
       {"glm4_moe",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
            "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5, "use_qk_norm": true,
-           "head_dim": 12, "partial_rotary_factor": 0.3333)"},
+           "head_dim": 12, "partial_rotary_factor": 0.34)"},
       {"dots1",
        R"(, "intermediate_size": 10, "moe_intermediate_size": 4, "n_routed_experts": 8,
            "n_shared_experts": 2, "sliding_window": 3, "max_window_layers": 1)"},
@@ -258,6 +258,82 @@ TEST(ReadConfig, ReadsWhichBlocksTurnAndByWhatAngles) {
               HasSubstr("rope_theta: expected no such"));
 }
 
+TEST(ReadConfig, TurnsPartsOfHeadsWhereTransformersDoes) {
+  const auto columns = [](const std::string& type, const std::string& more) {
+    return rotary_angles(read(type, R"(, "head_dim": 12)" + more).model).columns;
+  };
+  const std::string half = R"(, "partial_rotary_factor": 0.5)";
+  EXPECT_EQ(columns("glm4_moe", half), 6);
+  EXPECT_EQ(columns("solar_open", R"(, "rope_parameters": {"rope_type": "default",
+      "partial_rotary_factor": 0.5})"),
+            6);
+  EXPECT_EQ(columns("minimax_m2", half + R"(, "rotary_dim": 6)"), 6);
+  EXPECT_THAT(refused("minimax_m2", half + R"(, "head_dim": 12, "rotary_dim": 4)"),
+              HasSubstr("rotary_dim: expected 6, as follows from partial_rotary_factor, got 4"));
+  EXPECT_EQ(columns("mixtral", R"(, "partial_rotary_factor": 1.0)"), 12);
+  for (const auto& [type, more] : small_classes()) {
+    const PublishedClass& of = *read(type, more).of;
+    if (of.turns_part) continue;
+    EXPECT_THAT(refused(type, more + half),
+                HasSubstr("partial_rotary_factor: expected 1: " + type + " turns whole heads"));
+  }
+  EXPECT_THAT(
+      refused("glm4_moe", R"(, "head_dim": 12, "partial_rotary_factor": 0.3)"),
+      HasSubstr("partial_rotary_factor: expected a share of the 12 columns of a head that is an "
+                "even number of them, got 0.3"));
+  EXPECT_THAT(refused("minimax_m2", R"(, "head_dim": 12, "rotary_dim": 14)"),
+              HasSubstr("rotary_columns = 14: expected an even number of at most head_width = 12"));
+}
+
+TEST(ReadConfig, RefusesNullWhereTheClassHasAValue) {
+  EXPECT_THAT(refused("qwen3_moe", R"(, "norm_topk_prob": null)"),
+              HasSubstr("norm_topk_prob: expected true or false, got null"));
+  EXPECT_THAT(refused("qwen3_moe", R"(, "tie_word_embeddings": null)"),
+              HasSubstr("tie_word_embeddings: expected true or false, got null"));
+  EXPECT_THAT(refused("qwen3_moe", R"(, "moe_intermediate_size": null)"),
+              HasSubstr("moe_intermediate_size: expected an integer"));
+  EXPECT_THAT(refused("deepseek_v3", R"(, "routed_scaling_factor": null)"),
+              HasSubstr("routed_scaling_factor: expected a number"));
+  EXPECT_EQ(head_width(read("gpt_oss", R"(, "head_dim": null)").model), 4);
+  EXPECT_EQ(read("glm4_moe", R"(, "n_shared_experts": null)").model.shared_experts, 0);
+}
+
+TEST(ReadConfig, RefusesKeysThatSayOtherwiseThanEachOther) {
+  const std::string yarn = R"("rope_type": "yarn", "factor": 4.0)";
+  EXPECT_THAT(refused("mixtral", R"(, "rope_scaling": {"type": "linear", )" + yarn + "}"),
+              HasSubstr("rope_scaling.type: expected rope_type = \"yarn\", got \"linear\""));
+  const std::string inner = R"(, "rope_scaling": {"original_max_position_embeddings": 16, )";
+  EXPECT_THAT(refused("mixtral", inner + yarn + R"(}, "original_max_position_embeddings": 32)"),
+              HasSubstr("rope_scaling.original_max_position_embeddings: expected "
+                        "original_max_position_embeddings = 32, as it is outside, got 16"));
+  const Model both =
+      read("mixtral", inner + yarn + R"(}, "original_max_position_embeddings": 16)").model;
+  EXPECT_EQ(rotary_angles(both).trained_length, 16);
+
+  const std::string types = R"(, "layer_types": ["full_attention", "sliding_attention",
+      "sliding_attention", "sliding_attention"])";
+  const std::string window = R"(, "sliding_window": 3)";
+  EXPECT_THAT(refused("mixtral", types + window),
+              HasSubstr("layer_types[0]: expected \"sliding_attention\": the window is of all "
+                        "layers here, got \"full_attention\""));
+  EXPECT_THAT(refused("qwen3_moe", types + window),
+              HasSubstr("layer_types[1]: expected \"full_attention\": no window is in use here"));
+  EXPECT_THAT(refused("qwen2_moe", types + window), HasSubstr("no window is in use here"));
+  EXPECT_THAT(refused("gpt_oss", types + R"(, "sliding_window": null)"),
+              HasSubstr("no window is in use here"));
+  EXPECT_THAT(refused("mixtral", R"(, "sliding_window": 0)"),
+              HasSubstr("sliding_window: expected null, or an integer of at least 1, got 0"));
+  EXPECT_EQ(attention_window(read("qwen2_moe", R"(, "sliding_window": 0)").model, 0), 0);
+}
+
+TEST(ReadConfig, NamesTheKeyOfTheFileWhereTheModelHasAnotherName) {
+  EXPECT_THAT(refused("mixtral", R"(, "num_local_experts": 1)"),
+              HasSubstr("c.json:2: num_experts_per_tok: expected at most experts = 1, got 2"));
+  EXPECT_THAT(refused("deepseek_v3", R"(, "first_k_dense_replace": 4)"),
+              HasSubstr("first_k_dense_replace: expected at most num_hidden_layers - 1 = 3, "
+                        "got 4"));
+}
+
 TEST(ReadConfig, GroupsOfWhichAllAreTheBestAreWrittenAsTheyAre) {
   const ConfiguredModel all = read("deepseek_v2", R"(, "n_routed_experts": 8, "n_group": 4,
       "topk_group": 4, "topk_method": "group_limited_greedy")");
@@ -269,6 +345,12 @@ TEST(ReadConfig, RefusesNoScalingThatVersionsOfTransformersTakeForDifferentThing
   EXPECT_THAT(refused("gpt_oss", R"(, "rope_scaling": null)"), HasSubstr("rope_scaling: expected"));
   const Model plain = read("gpt_oss", R"(, "rope_scaling": {"rope_type": "default"})").model;
   EXPECT_EQ(rotary_angles(plain).scaling, AngleScaling::none);
+  EXPECT_THAT(refused("gpt_oss", R"(, "rope_scaling": {})"), HasSubstr("rope_scaling: expected"));
+  const Model none = read("mixtral", R"(, "rope_scaling": {})").model;
+  EXPECT_EQ(rotary_angles(none).scaling, AngleScaling::none);
+  const std::string yarn = R"(, "rope_parameters": {"full_attention": {"rope_type": "yarn",
+      "rope_theta": 90, "factor": 4.0, "truncate": false}, "sliding_attention": {}})";
+  EXPECT_THAT(refused("mellum", yarn), HasSubstr("full_attention.truncate: expected true"));
 }
 
 TEST(ReadConfig, LatentAttentionScalesScoresByYarn) {
@@ -430,8 +512,14 @@ TEST(ReadConfig, TellsTheKeysThatItLeavesAside) {
   EXPECT_THAT(configured.read, ::testing::IsSupersetOf({"hidden_size", "rope_parameters"}));
   EXPECT_THAT(said_of(configured), ::testing::IsSupersetOf({HasSubstr("config.json: read: "),
                                                             HasSubstr("are left aside: ")}));
-  EXPECT_THAT(assumed_training("x/config.json", configured.model),
-              HasSubstr("x/config.json: says nothing of a training, which is sequence_length = 8"));
+  const Scratch scratch;
+  const auto file = scratch.root / kConfigFile;
+  std::ofstream(file) << small("mixtral", R"(, "auto_map": {"AutoModel": "a.B"})");
+  const std::string said = assumed_training(file, configured.model);
+  EXPECT_THAT(said, HasSubstr(file.string() +
+                              ": says nothing of a training, which is sequence_length = 8"));
+  EXPECT_THAT(said, HasSubstr("; auto_map names code of the model's own"));
+  EXPECT_THAT(said, HasSubstr("; not in the file, and as the class has them: "));
   EXPECT_EQ(assumed_training("tiny.toml", configured.model), "");
   EXPECT_THAT(read("mixtral", R"(, "auto_map": {"AutoModel": "a.B"})").remarks,
               Contains(HasSubstr("auto_map names code of the model's own")));

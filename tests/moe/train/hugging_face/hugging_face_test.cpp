@@ -457,6 +457,64 @@ TEST(HuggingFaceFolders, WithFrequenciesOfAnotherBaseAreRefused) {
                         "1000"));
 }
 
+TEST(HuggingFaceFolders, WithAnotherNumberOfFrequenciesThanPairsThatTurnAreRefused) {
+  const Scratch scratch;
+  WithATensorMore folder("mixtral", scratch.root / "from");
+  const std::vector<float> one{1};
+  folder.write(
+      {"model.layers.0.self_attn.rotary_emb.inv_freq", "F32", {1}, std::as_bytes(std::span(one))});
+  EXPECT_THAT(refusal([&] {
+                import_parameters({scratch.root / "from", base_model(), scratch.root / "run"});
+              }),
+              HasSubstr("inv_freq: has 1 values: expected 2, one for each pair of columns"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.root / "run")) << "nothing is left";
+}
+
+TEST(HuggingFaceFolders, LeaveLayersAsideThatPredictFurtherTokensIfTheFileSaysSo) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from";
+  WithATensorMore folder("glm4_moe", from);
+  nlohmann::json config = json_of(from / kConfigFile);
+  const int layers = config["num_hidden_layers"];
+  const std::vector<float> numbers{1, 2};
+  const auto refusal_with = [&](const std::string& tensor, int further) {
+    folder.write({tensor, "F32", {2}, std::as_bytes(std::span(numbers))});
+    config["num_nextn_predict_layers"] = further;
+    std::ofstream(from / kConfigFile) << config;
+    std::filesystem::remove_all(scratch.root / "run");
+    return refusal([&] {
+      const auto remarks = import_parameters({from, base_model(), scratch.root / "run"}).remarks;
+      EXPECT_THAT(remarks, ::testing::Contains(HasSubstr("1 tensors are left aside, first " +
+                                                         tensor + ": they are of layers")));
+    });
+  };
+  const std::string after = "model.layers." + std::to_string(layers) + ".eh_proj.weight",
+                    later = "model.layers." + std::to_string(layers + 1) + ".eh_proj.weight";
+  EXPECT_EQ(refusal_with(after, 1), "nothing is refused");
+  EXPECT_EQ(refusal_with("mtp.norm.weight", 1), "nothing is refused");
+  EXPECT_THAT(refusal_with(after, 0), HasSubstr(after + ": has no counterpart in the model"));
+  EXPECT_THAT(refusal_with(later, 1), HasSubstr(later + ": has no counterpart in the model"));
+}
+
+TEST(HuggingFaceFolders, OfTypesOrFilesThatNothingReadsAreRefusedByName) {
+  const Scratch scratch;
+  const auto from = scratch.root / "from", run = scratch.root / "run";
+  WithATensorMore folder("mixtral", from);
+  const auto imports = [&] { import_parameters({from, base_model(), run}); };
+  const std::vector<std::int32_t> whole{1, 2};
+  folder.write({"model.layers.0.quantized", "I32", {2}, std::as_bytes(std::span(whole))});
+  EXPECT_THAT(refusal(imports), HasSubstr("model.layers.0.quantized: has no counterpart"));
+  std::string bytes = read_file(from / kTensorsFile);
+  bytes.replace(bytes.find("\"I32\""), 5, "\"I99\"");
+  std::ofstream(from / kTensorsFile, std::ios::binary) << bytes;
+  EXPECT_THAT(refusal(imports), HasSubstr("tensor model.layers.0.quantized: elements of type I99: "
+                                          "expected one of F64, F32, I32, BF16, F16"));
+  std::filesystem::rename(from / kTensorsFile, from / "pytorch_model.bin");
+  EXPECT_THAT(refusal(imports), HasSubstr("has pytorch_model.bin, which nothing here reads: "
+                                          "expected model.safetensors, as"));
+  EXPECT_FALSE(std::filesystem::exists(run)) << "nothing is left";
+}
+
 TEST(HuggingFaceFolders, MayHaveColumnsThatTurnInHalvesAndBiasesOfLatents) {
   const Scratch scratch;
   const auto golden = kGolden / "deepseek_v3_halves", run = scratch.root / "run";
