@@ -126,8 +126,8 @@ bool stretched_base(const PublishedClass& of, const InputObject& rope, Model& mo
 }
 
 /// Of each head of `width`.
-std::int64_t turned_columns(const Config& config, const PublishedClass& of, const InputObject& rope,
-                            std::int64_t width) {
+std::int64_t columns_that_turn(const Config& config, const PublishedClass& of,
+                               const InputObject& rope, std::int64_t width) {
   const auto outer = config.given(kTurnedShare), inner = Config::given(rope, kTurnedShare);
   const auto columns_of = [&](double share) {
     return static_cast<std::int64_t>(static_cast<double>(width) * share);
@@ -164,7 +164,7 @@ void read_angles(const Config& config, const PublishedClass& of, Model& model) {
   if (inner || outer) model.rotary_base = base_of(inner ? *inner : *outer);
   if (!stretched_base(of, rope, model)) read_scaling(config, of, rope, model);
 
-  const std::int64_t columns = turned_columns(config, of, rope, head_width(model));
+  const std::int64_t columns = columns_that_turn(config, of, rope, head_width(model));
   if (columns != head_width(model)) set_declared(model, "rotary_columns", columns);
 }
 

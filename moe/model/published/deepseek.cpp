@@ -24,10 +24,6 @@ constexpr auto kV3Keys =
                            .factor = 2.5,
                            .groups = 8,
                            .best_groups = 4}));
-constexpr std::array kV3Expected{
-    ExpectedKey{"scoring_func", "sigmoid", "another score of experts"},
-    ExpectedKey{"topk_method", "noaux_tc", "another choice of experts"},
-    ExpectedKey{"moe_layer_freq", 1, "dense blocks among the others"}};
 const std::array kV3Parts{parts::latent_attention, parts::best_of_groups};
 
 /// transformers has no norm_topk_prob of this class: it never divides weights by their sum.
@@ -105,7 +101,7 @@ PublishedClass classes::deepseek_v3() {
           .keys = kV3Keys,
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,
-          .expected = kV3Expected,
+          .expected = kAdjustedExpected,
           .says_interleave = true,
           .positions = 4096,
           .tensors = &kV3Tensors};
@@ -125,7 +121,7 @@ PublishedClass classes::glm4_moe_lite() {
           .keys = kLiteKeys,
           .fixed = kAdjustedFixed,
           .parts = kLiteParts,
-          .expected = kV3Expected,
+          .expected = kAdjustedExpected,
           .says_interleave = true,
           .latent = {.query_rank = 768, .unturned = 192, .value = 256},
           .dense_blocks = 1,
@@ -139,7 +135,7 @@ PublishedClass classes::sarvam_mla() {
           .keys = kSarvamKeys,
           .fixed = kAdjustedFixed,
           .parts = kV3Parts,
-          .expected = kV3Expected,
+          .expected = kAdjustedExpected,
           .says_interleave = true,
           .latent = {.query_rank = 0},
           .positions = 4096,

@@ -129,6 +129,19 @@ void expect_values(const Config& config, std::span<const ExpectedKey> all) {
   }
 }
 
+/// Models of images and text have that of text as an object of its own.
+void expect_text_model(const Config& config, const InputValue& type) {
+  const auto text = Config::given(config.root(), "text_config");
+  if (!text || std::ranges::any_of(names_of_classes(), [&](auto one) { return type.is(one); })) {
+    return;
+  }
+  const auto inner = Config::given(text->object(), "model_type");
+  type.refuse(
+      fmt::format("\"{}\" has its model of text in text_config{}: expected that object as "
+                  "a file of its own",
+                  type.text(), inner ? fmt::format(" (\"{}\")", inner->text()) : ""));
+}
+
 /// Layers that predict further tokens, which come after the others in files of tensors.
 std::int64_t further_layers(const Config& config) {
   for (const char* key : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"}) {
@@ -204,6 +217,7 @@ ConfiguredModel read_config_text(std::string_view text, const std::string& name,
   const Config config(document);
   const auto type = config.given("model_type");
   if (!type) config.root().refuse("model_type", "is missing");
+  expect_text_model(config, *type);
   const PublishedClass& of = class_named(*type);
   ConfiguredModel configured{{}, &of};
   Model& model = configured.model;

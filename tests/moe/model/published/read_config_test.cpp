@@ -398,6 +398,11 @@ TEST(ReadConfig, RefusesWhatThereIsNoKeyForByNameAndValue) {
   EXPECT_THAT(refused("qwen2_moe", R"(, "use_sliding_window": true)"),
               HasSubstr("layer_types: is missing"));
   EXPECT_THAT(refused("dots1", ""), HasSubstr("n_routed_experts: is missing"));
+  EXPECT_THAT(refused("kimi_vl", R"(, "text_config": {"model_type": "deepseek_v3"})"),
+              HasSubstr("model_type: \"kimi_vl\" has its model of text in text_config "
+                        "(\"deepseek_v3\"): expected that object as a file of its own"));
+  EXPECT_THAT(refused("mixtral", R"(, "text_config": {})"),
+              HasSubstr("text_config: expected no such key"));
 }
 
 TEST(ReadConfig, StandsBelowSettingsAsAModelFileDoes) {
