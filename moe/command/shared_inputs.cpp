@@ -19,6 +19,7 @@
 #include "moe/model/published/read_config.h"
 #include "moe/source_tree.h"
 #include "moe/train/checkpoint/checksum.h"
+#include "moe/train/hugging_face/counterparts.h"
 
 namespace moe {
 namespace {
@@ -36,6 +37,20 @@ Model named_model(const TrainArguments& arguments) {
 bool is_there(const std::filesystem::path& file) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(file, ignored);
+}
+
+/// Beside a config.json there may be parameters, which a training that begins knows nothing of.
+void tell_of_tensors(const std::filesystem::path& model) {
+  if (!is_config(model)) return;
+  std::error_code none;
+  const auto folder = std::filesystem::is_directory(model, none) ? model : model.parent_path();
+  for (const std::string& file :
+       {std::string(kTensorsFile), std::string(kTensorsFile) + ".index.json"}) {
+    if (!is_there(folder / file)) continue;
+    spdlog::info("{}: is not read: a training from it begins with moe-train import --checkpoint",
+                 (folder / file).string());
+    return;
+  }
 }
 
 /// The model that this rank itself finds by the name; none where it finds none.
@@ -121,6 +136,7 @@ SharedInputs read_shared_inputs(const TrainArguments& arguments, const TrainingP
   if (const std::string said = assumed_training(arguments.model, inputs.model); !said.empty()) {
     spdlog::info(said);
   }
+  if (!arguments.resume) tell_of_tensors(arguments.model);
   if (!arguments.planner.empty()) {
     FirstPlan plan = planner.first(settings_in_force(arguments, inputs.model));
     add_schedule(inputs, std::move(plan.schedule), "");

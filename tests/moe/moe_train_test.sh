@@ -272,7 +272,7 @@ expect 2 err "expected -o MODEL.toml for the model file alone, or --checkpoint" 
 expect 0 err "chosen here, unless --model or --set say otherwise: sequence_length = 64, global_batch = 64" "$moe_train" import hf/config.json -o alone.toml
 grep -q 'read: architectures, model_type, vocab_size' err || fail "import does not list the keys that it reads: $(cat err)"
 expect 2 err "exists already" "$moe_train" import hf -o alone.toml
-expect 0 err "" "$moe_train" --model hf --data corpus.txt --set training.global_batch=4 --steps 1 --evaluate-batches 0
+expect 0 err "hf/model.safetensors: is not read: a training from it begins with moe-train import" "$moe_train" --model hf --data corpus.txt --set training.global_batch=4 --steps 1 --evaluate-batches 0
 expect 2 err "expected mixtral, qwen2_moe, qwen3_moe, " "$moe_train" export qwen -o other --as llama
 
 expect 0 err "nothing is left to do" "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume

@@ -103,6 +103,8 @@ constexpr std::array<std::string_view, 93> kKeysOfOtherThings{"_attn_implementat
                                                               "use_return_dict",
                                                               "z_loss_coef"};
 
+static_assert(std::ranges::is_sorted(kKeysOfOtherThings));
+
 /// Switches of other classes, which are off.
 constexpr std::array<std::string_view, 11> kSwitches{
     "add_cross_attention", "attention_bias", "is_decoder", "is_encoder_decoder", "mlp_bias",
