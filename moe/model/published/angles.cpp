@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLargestBase = 1e30;
 constexpr const char* kTurnedShare = "partial_rotary_factor";
-constexpr const char* kKindOfLayer = "full_attention";
+constexpr const char *kKindOfLayer = "full_attention", *kKindWithWindow = "sliding_attention";
 constexpr const char* kTrainedLength = "original_max_position_embeddings";
 
 double base_of(const InputValue& value) {
@@ -210,7 +210,6 @@ double parts::yarn_magnitude(double factor, double weight) {
   return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
 }
 
-/// Most classes have one object, which may stand there as that of the one kind of layers.
 std::optional<InputObject> parts::rope_of(const Config& config, const PublishedClass& of) {
   const auto scaling = config.given("rope_scaling"), parameters = config.given("rope_parameters");
   if (scaling && parameters) {
@@ -220,21 +219,21 @@ std::optional<InputObject> parts::rope_of(const Config& config, const PublishedC
   const InputObject all = (scaling ? scaling : parameters)->object();
   if (all.keys().empty()) return std::nullopt;  // false to Python
   if (of.angles_by_kind) return all.object(kKindOfLayer);
-  if (!all.has(kKindOfLayer)) return all;
-  for (const std::string& kind : all.keys()) {
-    const auto other = Config::given(all, kind);
-    if (kind != kKindOfLayer && other) {
-      other->fail("no such key: \"full_attention\" is of all layers");
+  for (const char* kind : {kKindOfLayer, kKindWithWindow}) {
+    if (const auto one = Config::given(all, kind)) {
+      one->fail(
+          fmt::format("no such key: {} has one kind of angles. transformers does not read "
+                      "them here: they belong beside it",
+                      of.name));
     }
   }
-  return all.object(kKindOfLayer);
+  return all;
 }
 
 const ConfigPart parts::angles{read_angles, write_angles};
 
 namespace {
 
-constexpr const char* kKindWithWindow = "sliding_attention";
 constexpr double kBaseWithWindow = 10000;  // of Mellum, where the file has no angles
 
 bool has_windows(const Model& model) {

@@ -150,7 +150,6 @@ PublishedClass classes::solar_open() {
           .parts = kAdjustedParts,
           .expected = kAdjustedExpected,
           .rotary_base = 1e6,
-          .turns_part = true,
           .positions = 131072,
           .tensors = &kAdjustedTensors};
 }

@@ -87,7 +87,6 @@ PublishedClass classes::mellum() {
           .window = 1024,
           .pattern = no_windows,
           .angles_by_kind = true,
-          .turns_part = true,
           .positions = 131072,
           .tensors = &kQwen3Tensors};
 }
