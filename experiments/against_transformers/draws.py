@@ -253,10 +253,35 @@ CLASSES = (mixtral, qwen2_moe, qwen3_moe, glm4_moe, gpt_oss, deepseek_v2, deepse
            exaone_moe, flint, granitemoe_swa)
 
 
-def drawn_model(kind, seed, eager):
+def changed(draw, keys):
+    """The keys with what files also say, and draws do not: nulls, contradictions, keys of other classes."""
+    def yarn(**more):
+        return {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16} | more}
+    layers = keys["num_hidden_layers"]
+    angles = keys.get("rope_scaling") or {"rope_type": "default"}
+    inside = {key: value for key, value in keys.items() if key not in ("rope_scaling", "rope_theta")}
+    return draw.choice((
+        keys | {draw.choice(sorted(keys)): None},
+        keys | {"partial_rotary_factor": 0.5},
+        keys | {"rope_scaling": {}},
+        inside | {"rope_parameters": angles | {"rope_theta": 100.0}},
+        inside | {"rope_parameters": {"full_attention": angles | {"rope_theta": 100.0}}, "layer_types": ["full_attention"] * layers},
+        keys | draw.choice((yarn(attention_factor=1.3), yarn(mscale=0.7), yarn(mscale=0.7, mscale_all_dim=1.2), yarn(truncate=False),
+                            yarn(type="linear"), yarn(beta_fast=None, beta_slow=0), yarn() | {"original_max_position_embeddings": 32})),
+        keys | {"sliding_window": draw.choice((0, 1, 5)), "max_window_layers": 1},
+        keys | {"sliding_window": 5, "use_sliding_window": draw.random() < 0.5} | kinds_of_layers(draw, layers),
+        keys | {"mlp_layer_types": [draw.choice(("dense", "sparse")) for _ in range(layers)]},
+        keys | {"decoder_sparse_step": 3, "mlp_only_layers": []},
+        keys | draw.choice(({"norm_topk_prob": True}, {"norm_topk_prob": False}, {"routed_scaling_factor": 0.0})),
+        keys | draw.choice(({"attention_bias": True}, {"use_qk_norm": True}, {"head_dim": 6}, {"hidden_act": "swish"}))))
+
+
+def drawn_model(kind, seed, eager, changes):
     """The configuration's keys; the model, whose every parameter matters, in numbers of the type that is drawn; that type."""
     draw = random.Random(seed)
     keys = kind(draw)
+    if changes:
+        keys = changed(random.Random(seed + 1), keys)
     config = transformers.CONFIG_MAPPING[kind.__name__](**json.loads(json.dumps(keys)))
     torch.manual_seed(seed % 2**31)
     model = transformers.AutoModelForCausalLM.from_config(config, **eager).float().eval()
@@ -276,9 +301,13 @@ def drawn_model(kind, seed, eager):
     return keys, model, dtype
 
 
-def saved(model, dtype, folder, seed, eager):
-    """Writes a file, or several with an index, and gives what transformers reads from them: config.json may say less."""
+def saved(model, dtype, folder, seed, eager, keys):
+    """Writes a file, or several with an index, and gives what transformers reads from them. config.json may say less, or has `keys`."""
     model.to(dtype).save_pretrained(folder, max_shard_size=random.Random(seed).choice(("1GB", "100KB")))
+    if keys:
+        written = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        names = {key: written[key] for key in ("model_type", "architectures")}
+        (folder / "config.json").write_text(json.dumps(keys | names), encoding="utf-8")
     return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **eager).eval()
 
 
@@ -313,8 +342,15 @@ def compare_draw(arguments, kind, number, eager):
     seed = arguments.seed * 1_000_000 + number
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        keys, model, dtype = drawn_model(kind, seed, eager)
-        model = saved(model, dtype, scratch / "theirs", seed, eager)
+        try:
+            keys, model, dtype = drawn_model(kind, seed, eager, arguments.changes)
+            model = saved(model, dtype, scratch / "theirs", seed, eager, keys if arguments.changes else None)
+            with torch.no_grad():
+                model(input_ids=write_text(scratch / "text.bin", seed)[:, :-1])
+        except Exception as error:  # of many kinds, whatever was changed
+            if not arguments.changes:
+                raise
+            return {"came": "refused", "key": "by transformers", "said": f"{type(error).__name__}: {error}"}
         done = subprocess.run([arguments.moe_train, "import", scratch / "theirs", "--model", HERE / "base.toml", "--set",
                                "training.precision=f64", "--checkpoint", scratch / "ours", "--quiet"], capture_output=True,
                               text=True, check=False)
@@ -335,6 +371,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tokens", type=int, default=6)
     parser.add_argument("--classes")
+    parser.add_argument("--changes", action="store_true")
     parser.add_argument("--log")
     arguments = parser.parse_args()
     known = [kind for kind in CLASSES if kind.__name__ in transformers.CONFIG_MAPPING]
