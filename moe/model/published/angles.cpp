@@ -133,8 +133,14 @@ std::int64_t columns_that_turn(const Config& config, const PublishedClass& of,
     return static_cast<std::int64_t>(static_cast<double>(width) * share);
   };
   if (!inner && !outer) return columns_of(of.turned_share);
+  const auto share_in = [](const InputValue& value) {
+    return value.number(1e-30, 1, "a number from 0 to 1");
+  };
   const InputValue& given = inner ? *inner : *outer;
-  const double share = given.number(1e-30, 1, "a number from 0 to 1");
+  const double share = share_in(given);
+  if (outer && share_in(*outer) != share) {
+    given.fail(fmt::format("{} = {:g}, as it is outside", kTurnedShare, share_in(*outer)));
+  }
   const std::int64_t columns = columns_of(share);
   if (!of.turns_part && share != 1) {
     given.fail(fmt::format("1: {} turns whole heads", of.name));

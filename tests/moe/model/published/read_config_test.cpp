@@ -271,6 +271,10 @@ TEST(ReadConfig, TurnsPartsOfHeadsWhereTransformersDoes) {
   EXPECT_THAT(refused("minimax_m2", half + R"(, "head_dim": 12, "rotary_dim": 4)"),
               HasSubstr("rotary_dim: expected 6, as follows from partial_rotary_factor, got 4"));
   EXPECT_EQ(columns("mixtral", R"(, "partial_rotary_factor": 1.0)"), 12);
+  EXPECT_THAT(refused("glm4_moe", half + R"(, "rope_scaling": {"rope_type": "default",
+      "partial_rotary_factor": 1.0})"),
+              HasSubstr("rope_scaling.partial_rotary_factor: expected partial_rotary_factor = 0.5, "
+                        "as it is outside, got 1.0"));
   for (const auto& [type, more] : small_classes()) {
     const PublishedClass& of = *read(type, more).of;
     if (of.turns_part) continue;
