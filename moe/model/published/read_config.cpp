@@ -176,7 +176,8 @@ Model checked(const Model& meant, const std::string& name, const Config& config,
   }
   for (const ModelKey* key : keys_of(meant)) {
     const KeyValue value = key->get(*key, meant);
-    if (kind_of(*key, meant) == KeyKind::training || value == key->get(*key, *model)) continue;
+    // What nothing has set may be another where it has no use.
+    if (!meant.own.contains(key->name) || value == key->get(*key, *model)) continue;
     for (const KeyCondition& condition : key->conditions) {
       const std::string why = condition.refusal(meant, value);
       if (why.empty()) continue;

@@ -549,6 +549,7 @@ TEST(ReadConfig, FindsDenseBlocksInWhateverWayTheyAreSaid) {
   EXPECT_THAT(blocks_with(1, {0, 1, 3, 5}), ::testing::ElementsAre(2, 4, 6));
   EXPECT_THAT(blocks_with(3, {2}), ::testing::ElementsAre(5));
   EXPECT_THAT(blocks_with(1, {1, 2, 5}), ::testing::ElementsAre(0, 3, 4, 6));
+  EXPECT_THAT(blocks_with(100, {}), ::testing::ElementsAre());
 }
 
 }  // namespace
