@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
@@ -18,8 +19,8 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 5> kOrders{"gpipe", "one_f_one_b", "interleaved",
-                                                  "zero_bubble", "interleaved_stages"};
+constexpr std::array<std::string_view, 6> kOrders{
+    "gpipe", "one_f_one_b", "interleaved", "zero_bubble", "interleaved_stages", "in_groups"};
 constexpr std::int64_t kLongestTime = 1'000'000'000;
 
 [[noreturn]] void refuse_order(MicroBatchOrder order, std::string_view why, std::string way_out) {
@@ -95,9 +96,10 @@ StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& ti
     case MicroBatchOrder::interleaved_stages:
       return interleaved_orders(stages, chunks, micro_batches);
     case MicroBatchOrder::interleaved:
+    case MicroBatchOrder::in_groups:
       break;
   }
-  throw std::logic_error("order_micro_batches: interleaved passes have one stage");
+  throw std::logic_error("order_micro_batches: passes in turn have one stage");
 }
 
 using Ops = std::vector<Op>;
@@ -116,31 +118,44 @@ std::vector<Ops> turns_of(Ops ops) {
   return turns;
 }
 
-/// Merges the stretches of both passes, those of each pass spread evenly.
-Ops in_turns(Ops backward, Ops forward) {
-  std::vector<Ops> first = turns_of(std::move(backward)), second = turns_of(std::move(forward));
-  Ops ops;
-  for (std::size_t i = 0, j = 0; i < first.size() || j < second.size();) {
-    if (i < first.size() && i * second.size() <= j * first.size()) {
-      append(ops, std::move(first[i++]));
-    } else {
-      append(ops, std::move(second[j++]));
+/// Merges the stretches of the passes, those of each pass spread evenly. Where several have come as
+/// far the first of them goes on.
+Ops in_turns(std::vector<Ops> passes) {
+  struct Turns {
+    std::vector<Ops> all;
+    std::size_t done = 0;
+    bool is_behind(const Turns& other) const {
+      return done * other.all.size() < other.done * all.size();
     }
+  };
+  std::vector<Turns> of_passes;
+  for (Ops& pass : passes) of_passes.push_back({turns_of(std::move(pass))});
+  Ops ops;
+  while (true) {
+    Turns& next = *std::ranges::min_element(of_passes, &Turns::is_behind);
+    if (next.done == next.all.size()) return ops;
+    append(ops, std::move(next.all[next.done++]));
   }
-  return ops;
 }
 
 }  // namespace
 
 Program apply(Program program, const OrderMicroBatches& ordering) {
-  const bool interleaved = ordering.order == MicroBatchOrder::interleaved;
+  const bool interleaved = ordering.order == MicroBatchOrder::interleaved,
+             in_groups = ordering.order == MicroBatchOrder::in_groups;
   if (program.micro_batches < 2) {
     refuse_order(ordering.order, "there is one micro-batch",
                  "expected micro_batches of at least 2 in the model's [training]");
   }
-  if (interleaved && program.stages > 1) {
+  if ((interleaved || in_groups) && program.stages > 1) {
     refuse_order(ordering.order, fmt::format("there are {} pipeline stages", program.stages),
                  "expected a layout with pp=1, or \"one_f_one_b\"");
+  }
+  if (ordering.group_size > program.micro_batches) {
+    refuse_order(
+        ordering.order,
+        fmt::format("groups of {} of {} micro-batches", ordering.group_size, program.micro_batches),
+        fmt::format("expected group_size of at most {}", program.micro_batches));
   }
   if (!ordering.times.empty() && std::ssize(ordering.times) != program.stages) {
     refuse_order(
@@ -179,13 +194,28 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     const int chunk = place_of_chunk(stage, task.chunk, program.stages);
     return std::move(tasks[place(chunk, task.pass, task.micro_batch)]);
   };
+  const auto append_in_turns = [&](const std::vector<StageTask>& several) {
+    std::vector<Ops> passes;
+    for (const StageTask& task : several) passes.push_back(take(0, task));
+    append(ordered, in_turns(std::move(passes)));
+  };
   if (interleaved) {
     append(ordered, take(0, {Pass::forward, 0}));
     for (int next = 1; next < program.micro_batches; ++next) {
-      append(ordered,
-             in_turns(take(0, {Pass::backward, next - 1}), take(0, {Pass::forward, next})));
+      append_in_turns({{Pass::backward, next - 1}, {Pass::forward, next}});
     }
     append(ordered, take(0, {Pass::backward, program.micro_batches - 1}));
+  } else if (in_groups) {
+    const int size = ordering.group_size > 0 ? ordering.group_size : program.micro_batches;
+    for (int first = 0; first < program.micro_batches; first += size) {
+      for (const Pass pass : {Pass::forward, Pass::backward}) {
+        std::vector<StageTask> group;
+        for (int one = first; one < std::min(first + size, program.micro_batches); ++one) {
+          group.push_back({pass, one});
+        }
+        append_in_turns(group);
+      }
+    }
   } else {
     const PipelineTimes times = times_of(ordering, program.stages);
     const StageOrders orders = orders_of(ordering, times, program.stages,
@@ -204,6 +234,7 @@ std::string subject(const OrderMicroBatches&) { return ""; }
 void write(nlohmann::json& object, const OrderMicroBatches& ordering) {
   object["order"] = kOrders[static_cast<std::size_t>(ordering.order)];
   if (ordering.in_flight > 0) object["in_flight"] = ordering.in_flight;
+  if (ordering.group_size > 0) object["group_size"] = ordering.group_size;
   if (ordering.pass_on_time > 0) object["pass_on_time"] = ordering.pass_on_time;
   for (const PassTimes& times : ordering.times) {
     object["times"].push_back({{"forward", times.forward},
@@ -215,10 +246,16 @@ void write(nlohmann::json& object, const OrderMicroBatches& ordering) {
 OrderMicroBatches OrderMicroBatches::read(const InputObject& input) {
   OrderMicroBatches ordering{static_cast<MicroBatchOrder>(
       input.member("order", "an order of micro-batches").one_of({kOrders.begin(), kOrders.end()}))};
-  if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  constexpr int most = std::numeric_limits<int>::max();
+  if (ordering.order == MicroBatchOrder::in_groups && input.has("group_size")) {
+    ordering.group_size = static_cast<int>(input.integer("group_size", 1, most));
+  }
+  if (ordering.order == MicroBatchOrder::interleaved ||
+      ordering.order == MicroBatchOrder::in_groups) {
+    return ordering;
+  }
   if (ordering.order == MicroBatchOrder::zero_bubble && input.has("in_flight")) {
-    ordering.in_flight =
-        static_cast<int>(input.integer("in_flight", 1, std::numeric_limits<int>::max()));
+    ordering.in_flight = static_cast<int>(input.integer("in_flight", 1, most));
   }
   if (input.has("pass_on_time")) {
     ordering.pass_on_time = input.integer("pass_on_time", 0, kLongestTime);

@@ -30,6 +30,10 @@ enum class MicroBatchOrder : std::uint8_t {
   /// 1F1B through several chunks of blocks in each stage, which place_blocks makes in turn
   /// (interleaved_orders). Not to be confused with `interleaved`, which is older.
   interleaved_stages,
+  /// The forward passes of a group of micro-batches in turn, then their backward passes in turn: one
+  /// computes, attention too, while rows of the others travel. Micro-batches are the parts of a
+  /// batch that FlowMoE cuts.  [FlowMoE (arXiv 2510.00207)]
+  in_groups,
 };
 
 /// Decides that order. Whatever it is, the gradients of micro-batches are added up from the first
@@ -43,6 +47,7 @@ struct OrderMicroBatches {
   /// Of zero_bubble: the most micro-batches whose activations a stage keeps; 0 = as many as there
   /// are stages, which is the memory of 1F1B. ZB-H1 has that, ZB-H2 twice as many.
   int in_flight = 0;
+  int group_size = 0;  ///< of in_groups: micro-batches; 0 = all
   /// Of orders over stages: how long the passes take, one entry for each stage, and how long rows
   /// take to the next stage, in any unit. Empty: one unit for each pass.
   std::vector<PassTimes> times{};
@@ -63,11 +68,13 @@ std::string subject(const OrderMicroBatches&);
 /// On the compute stream, a stage receives the rows of its next micro-batch before it works on the
 /// present one; assign pass_on to a stream of its own to avoid that.
 ///
-/// Interleaved passes take turns at each exchange of routed rows, backward first: one pass runs up
-/// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
+/// Passes of interleaved (backward first) and of in_groups (in the order of micro-batches) take turns
+/// at each exchange of routed rows: one pass runs up to and including its next exchange, then the
+/// next pass. Assign exchanges to a stream of their own.
 ///
 /// Throws Refusal where there is one micro-batch, where another order was given before, where
-/// `times` are of another number of stages, for interleaved also where there are several stages, for
+/// `times` are of another number of stages, for interleaved and in_groups also where there are
+/// several stages, for in_groups where a group is larger than all micro-batches, for
 /// interleaved_stages where these do not have as many chunks in turn or do not divide the
 /// micro-batches, and for other orders where a stage has several chunks.
 Program apply(Program program, const OrderMicroBatches& ordering);

@@ -79,12 +79,18 @@ Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Lay
   return exchange;
 }
 
-OrderMicroBatches random_order(std::mt19937& random, const Layout& layout) {
+OrderMicroBatches random_order(std::mt19937& random, const Layout& layout, int micro_batches) {
   std::vector<MicroBatchOrder> orders{MicroBatchOrder::gpipe, MicroBatchOrder::one_f_one_b,
                                       MicroBatchOrder::zero_bubble};
-  if (layout.pipeline == 1) orders.push_back(MicroBatchOrder::interleaved);
+  if (layout.pipeline == 1) {
+    orders.insert(orders.end(), {MicroBatchOrder::interleaved, MicroBatchOrder::in_groups});
+  }
   OrderMicroBatches ordering{orders[random() % orders.size()]};
   if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  if (ordering.order == MicroBatchOrder::in_groups) {
+    ordering.group_size = static_cast<int>(random() % static_cast<unsigned>(micro_batches + 1));
+    return ordering;
+  }
   if (ordering.order == MicroBatchOrder::zero_bubble) {
     ordering.in_flight = static_cast<int>(random() % 5);
   }
@@ -175,7 +181,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   const int chunks = placing ? chunks_of_blocks(placing->stages).back() + 1 : layout.pipeline;
   const bool divides = layout.pipeline > 1 && model.micro_batches % layout.pipeline == 0;
   if (chunks == layout.pipeline && !(divides && random() % 4 == 0)) {
-    schedule.decisions.push_back(random_order(random, layout));
+    schedule.decisions.push_back(random_order(random, layout, model.micro_batches));
   } else if (divides) {
     schedule.decisions.push_back(OrderMicroBatches{MicroBatchOrder::interleaved_stages});
   }
