@@ -14,6 +14,7 @@
 #include "tuner/planners/after_gate/after_gate.h"
 #include "tuner/planners/eplb/eplb.h"
 #include "tuner/planners/fastermoe/fastermoe.h"
+#include "tuner/planners/flowmoe/flowmoe.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/joint/joint.h"
 #include "tuner/planners/lancet/lancet.h"
@@ -271,6 +272,15 @@ const std::vector<Planner>& planners() {
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
        .candidates = if_any<plan_two_batch>,
+       .passes = Passes::exchanges_hidden},
+      {.name = "flowmoe",
+       .description = "micro-batches in groups, attention and experts of one beside exchanges of "
+                      "the others, forward and backward; gradients all-reduced in slices between",
+       .plan = plan_flowmoe,
+       .paper_seconds = flowmoe_paper_seconds,
+       .candidates = flowmoe_candidates,
+       .parameters = flowmoe_parameters,
+       .options = {kTogether, kSliceKib},
        .passes = Passes::exchanges_hidden},
       {.name = kJoint,
        .description =
