@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -28,31 +29,30 @@ constexpr std::int64_t kLongestTime = 1'000'000'000;
                 why, std::move(way_out));
 }
 
-/// The times that the decision states, or one unit for each pass.
-PipelineTimes times_of(const OrderMicroBatches& ordering, int stages) {
-  PipelineTimes times{ordering.times, ordering.pass_on_time};
-  if (times.stages.empty()) times.stages.resize(static_cast<std::size_t>(stages));
-  return times;
-}
-
 /// The chunks of blocks that stages have.
 struct Chunks {
   std::vector<int> of_block;  ///< [block]: among the chunks of all stages, in the order of blocks
   int count = 0;              ///< of all stages
   bool in_turn = true;        ///< every stage has as many, stage after stage
+  bool is_v = false;          ///< they are as ChunkPath::v says
 
   explicit Chunks(const Program& program) {
     const std::vector<int> stages = stages_of_blocks(program);
     of_block = chunks_of_blocks(stages);
     count = of_block.empty() ? 1 : of_block.back() + 1;
+    is_v = program.stages > 1 && count == 2 * program.stages - 1;
     for (std::size_t block = 0; block < stages.size(); ++block) {
-      in_turn &= stages[block] == of_block[block] % program.stages;
+      const int chunk = of_block[block];
+      in_turn &= stages[block] == chunk % program.stages;
+      is_v &= stages[block] == std::min(chunk, count - 1 - chunk);
     }
     in_turn &= count % program.stages == 0;
   }
 
-  int of(const Op& op) const {
-    if (op.layer < 0) return op.stage == 0 ? 0 : count - 1;  // the embedding, the head
+  ChunkPath path() const { return is_v ? ChunkPath::v : ChunkPath::in_turn; }
+  /// `behind_blocks`: in forward an op of the head, in backward one of the embedding.
+  int of(const Op& op, bool behind_blocks) const {
+    if (op.layer < 0) return behind_blocks == (op.phase == Phase::forward) ? count - 1 : 0;
     const int chunk = of_block.at(static_cast<std::size_t>(op.layer));
     if (!std::holds_alternative<PassOn>(op.kind)) return chunk;
     // It has the block that the rows come to, and the stage that they come from.
@@ -63,9 +63,12 @@ struct Chunks {
 void check_chunks(const OrderMicroBatches& ordering, const Program& program, const Chunks& chunks) {
   if (ordering.order != MicroBatchOrder::interleaved_stages) {
     if (chunks.count <= program.stages) return;
-    refuse_order(ordering.order,
-                 fmt::format("{} stages have {} chunks of blocks", program.stages, chunks.count),
-                 "expected \"interleaved_stages\", or place_blocks with one chunk for each stage");
+    if (chunks.is_v && ordering.order == MicroBatchOrder::zero_bubble) return;
+    refuse_order(
+        ordering.order,
+        fmt::format("{} stages have {} chunks of blocks", program.stages, chunks.count),
+        "expected \"interleaved_stages\", \"zero_bubble\" of stages in a V as 0, 1, 1, 0, or "
+        "place_blocks with one chunk for each stage");
   }
   if (program.stages < 2) {
     refuse_order(ordering.order, "there is one pipeline stage",
@@ -81,6 +84,16 @@ void check_chunks(const OrderMicroBatches& ordering, const Program& program, con
         fmt::format("{} micro-batches for {} stages", program.micro_batches, program.stages),
         "expected a multiple of the stages");
   }
+}
+
+/// The times that the decision states, or one unit for each pass through a chunk; the last stage of a
+/// V has two in one.
+PipelineTimes times_of(const OrderMicroBatches& ordering, int stages, ChunkPath path) {
+  PipelineTimes times{ordering.times, ordering.pass_on_time, path};
+  if (!times.stages.empty()) return times;
+  times.stages.resize(static_cast<std::size_t>(stages));
+  if (path == ChunkPath::v) times.stages.back() = {2, 2, 2};
+  return times;
 }
 
 StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& times, int stages,
@@ -182,16 +195,20 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   std::vector<bool> apart(program.ops.size(), false);
   if (ordering.order == MicroBatchOrder::zero_bubble) apart = separate_weight_gradients(program);
   std::vector<Ops> tasks(static_cast<std::size_t>(chunks.count * program.micro_batches * 3));
+  std::set<std::pair<int, Phase>> came_to_blocks;  // of micro-batches
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];
+    if (op.layer >= 0) came_to_blocks.emplace(op.micro_batch, op.phase);
+    const bool behind_blocks = came_to_blocks.contains({op.micro_batch, op.phase});
     const Pass pass = apart[i]                     ? Pass::weight_gradient
                       : op.phase == Phase::forward ? Pass::forward
                                                    : Pass::backward;
-    auto& where = comes_once(op) ? update : tasks[place(chunks.of(op), pass, op.micro_batch)];
+    auto& where =
+        comes_once(op) ? update : tasks[place(chunks.of(op, behind_blocks), pass, op.micro_batch)];
     where.push_back(std::move(op));
   }
   const auto take = [&](int stage, StageTask task) {
-    const int chunk = place_of_chunk(stage, task.chunk, program.stages);
+    const int chunk = place_of_chunk(stage, task.chunk, program.stages, chunks.path());
     return std::move(tasks[place(chunk, task.pass, task.micro_batch)]);
   };
   const auto append_in_turns = [&](const std::vector<StageTask>& several) {
@@ -217,7 +234,7 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
       }
     }
   } else {
-    const PipelineTimes times = times_of(ordering, program.stages);
+    const PipelineTimes times = times_of(ordering, program.stages, chunks.path());
     const StageOrders orders = orders_of(ordering, times, program.stages,
                                          chunks.count / program.stages, program.micro_batches);
     for (const TimedTask& one : in_time(orders, times)) {

@@ -25,7 +25,7 @@ enum class MicroBatchOrder : std::uint8_t {
   /// [Megatron-Core's batch-level overlap; DeepSeek's DualPipe, on one stage]
   interleaved,
   /// As 1F1B, with the gradients of weights as a pass of their own, which a stage runs where it
-  /// would wait (zero_bubble_orders).
+  /// would wait (zero_bubble_orders). Stages may have their blocks in a V (ChunkPath::v).
   zero_bubble,
   /// 1F1B through several chunks of blocks in each stage, which place_blocks makes in turn
   /// (interleaved_orders). Not to be confused with `interleaved`, which is older.
@@ -48,8 +48,9 @@ struct OrderMicroBatches {
   /// are stages, which is the memory of 1F1B. ZB-H1 has that, ZB-H2 twice as many.
   int in_flight = 0;
   int group_size = 0;  ///< of in_groups: micro-batches; 0 = all
-  /// Of orders over stages: how long the passes take, one entry for each stage, and how long rows
-  /// take to the next stage, in any unit. Empty: one unit for each pass.
+  /// Of orders over stages: how long the passes take through a chunk, one entry for each stage, and
+  /// how long rows take to the next stage, in any unit. Empty: one unit for each pass, two for those
+  /// of the last stage of a V.
   std::vector<PassTimes> times{};
   std::int64_t pass_on_time = 0;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
@@ -76,7 +77,8 @@ std::string subject(const OrderMicroBatches&);
 /// `times` are of another number of stages, for interleaved and in_groups also where there are
 /// several stages, for in_groups where a group is larger than all micro-batches, for
 /// interleaved_stages where these do not have as many chunks in turn or do not divide the
-/// micro-batches, and for other orders where a stage has several chunks.
+/// micro-batches, and for other orders where a stage has several chunks, unless these are the V of
+/// zero_bubble.
 Program apply(Program program, const OrderMicroBatches& ordering);
 
 }  // namespace moe
