@@ -257,6 +257,16 @@ const std::vector<Planner>& planners() {
        .parameters = zero_bubble_parameters,
        .options = {kZeroBubbleMemory},
        .passes = Passes::bubbles_filled},
+      {.name = "zero_bubble_v",
+       .description =
+           "zero_bubble with two chunks of blocks in every stage, which rows pass down the "
+           "stages and back",
+       .plan = plan_zero_bubble_v,
+       .paper_seconds = zero_bubble_v_paper_seconds,
+       .candidates = zero_bubble_v_candidates,
+       .parameters = zero_bubble_v_parameters,
+       .options = {kVInFlight},
+       .passes = Passes::bubbles_filled},
       {.name = "interleaved",
        .description = "as 1F1B, with several chunks of blocks in every stage, so that pipelines "
                       "fill and drain faster",

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string>
 
 #include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
@@ -175,6 +177,29 @@ TEST(OrderMicroBatches, InterleavedStagesTakeAChunkAfterTheOther) {
   };
   EXPECT_EQ(chunks_of(0), "F1 F2 F1' F2' F3 B1' F4 B2' F3' B1 F4' B2 B3' B4' B3 B4");
   EXPECT_EQ(chunks_of(1), "F1 F2 F1' B1' F2' B2' F3 B1 F4 B2 F3' B3' F4' B4' B3 B4");
+}
+
+TEST(OrderMicroBatches, ZeroBubbleInAVTurnsAroundInTheLastStage) {
+  Model model = all_moe_model(DType::f32, 4);
+  model.capacity_factor = 1;
+  model.global_batch = model.capacity_groups = 28 * 4;
+  model.micro_batches = 4;
+  const Program program = apply(build_iteration(model, make_groups(Layout{1, 1, 1, 1, 2}), 0),
+                                {"", {PlaceBlocks{{0, 1, 1, 0}}, kZeroBubble}});
+  EXPECT_NO_THROW(validate(program));
+  const std::vector<bool> apart = separate_weight_gradients(program);
+  std::array<std::string, 2> text;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.layer < 0 || comes_once(op) || std::holds_alternative<PassOn>(op.kind)) continue;
+    const std::string pass = apart[i] ? "W" : op.phase == Phase::forward ? "F" : "B";
+    const std::string task =
+        pass + std::to_string(op.micro_batch + 1) + (op.layer == 3 ? "'" : "") + " ";
+    std::string& of_stage = text[static_cast<std::size_t>(op.stage)];
+    if (!of_stage.ends_with(task)) of_stage += task;
+  }
+  EXPECT_EQ(text[0].substr(0, 27), "F1 F2 F3 F1' B1' F2' B2' W1'");
+  EXPECT_EQ(text[1].substr(0, 12), "F1 F2 B1 F3 ");
 }
 
 TEST(OrderMicroBatches, ChunksNeedTheirOrderAndTheOrderItsChunks) {
