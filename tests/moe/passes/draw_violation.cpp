@@ -14,17 +14,17 @@ namespace moe::test {
 namespace {
 
 /// The differences that rounding explains when sums are taken in another order.
-constexpr double kDouble = 1e-12;
-constexpr double kFloat = 1e-5;
-constexpr double kLater = 1e-4;  ///< of losses after updates
-constexpr int kSteps = 5;
+constexpr double kDoubleRounding = 1e-12;
+constexpr double kFloatRounding = 1e-5;
+constexpr double kLaterRounding = 1e-4;  ///< of losses after updates
+constexpr int kTrainedSteps = 5;
 
 /// Values that are rounded to 8 bits in another order: their sums lie further apart, and a token
 /// whose experts are nearly alike may go to another one.
 constexpr double kBf16 = 4e-3, kBf16Later = 2e-2;
 
 double tolerance(DType dtype) {
-  return dtype == DType::f64 ? kDouble : dtype == DType::bf16 ? kBf16 : kFloat;
+  return dtype == DType::f64 ? kDoubleRounding : dtype == DType::bf16 ? kBf16 : kFloatRounding;
 }
 
 /// Whether rounding changes gradients little. In bf16 it can send a token to another expert, and
@@ -53,17 +53,17 @@ double gradient_tolerance(const Draw& draw, const Outcome& reference, double dif
   if (draw.model.dtype != DType::bf16 || difference < usual) return usual;
   Model wide = draw.model;
   wide.dtype = DType::f64;
-  const Outcome exact = train_small(wide, changing(draw.schedule), 1, kSteps);
+  const Outcome exact = train_small(wide, changing(draw.schedule), 1, kTrainedSteps);
   return std::max(usual, 2 * largest_difference(reference, exact));
 }
 
 }  // namespace
 
 std::string violation(const Draw& draw) {
-  const Outcome reference = train_small(draw.model, changing(draw.schedule), 1, kSteps);
+  const Outcome reference = train_small(draw.model, changing(draw.schedule), 1, kTrainedSteps);
   const Schedule& later = draw.later ? *draw.later : draw.schedule;
   const Outcome outcome = train_in_turn(draw.model, {draw.schedule, draw.schedule, later},
-                                        make_groups(draw.layout, draw.node_of), kSteps);
+                                        make_groups(draw.layout, draw.node_of), kTrainedSteps);
   const double limit = tolerance(draw.model.dtype);
   std::string text;
   const auto hold_together = [&](const char* what, double value, double expected, double most) {
@@ -81,9 +81,9 @@ std::string violation(const Draw& draw) {
     hold_together("gradient norm", outcome.gradient_norms.at(0), reference.gradient_norms.at(0),
                   10 * limit);
   }
-  for (int step = 1; step < kSteps; ++step) {  // these have gone through updates
+  for (int step = 1; step < kTrainedSteps; ++step) {  // these have gone through updates
     hold_together("later loss", outcome.losses[step], reference.losses[step],
-                  draw.model.dtype == DType::bf16 ? kBf16Later : kLater);
+                  draw.model.dtype == DType::bf16 ? kBf16Later : kLaterRounding);
   }
   if (!has_smooth_gradients(draw.model)) return text;
   if (const double difference = largest_difference(outcome, reference);
@@ -91,7 +91,7 @@ std::string violation(const Draw& draw) {
     text += "gradients differ by " + std::to_string(difference) + "\n";
   }
   // After updates, rounding of fewer bits than f64's may send a token to another expert.
-  const std::size_t exact_steps = draw.model.dtype == DType::f64 ? kSteps : 1;
+  const std::size_t exact_steps = draw.model.dtype == DType::f64 ? kTrainedSteps : 1;
   for (std::size_t step = 0; step < exact_steps; ++step) {
     if (outcome.dropped.at(step) == reference.dropped.at(step)) continue;
     text += "step " + std::to_string(step) + " dropped " + std::to_string(outcome.dropped[step]) +
