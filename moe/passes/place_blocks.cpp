@@ -176,7 +176,8 @@ Program apply(Program program, const PlaceBlocks& placing) {
   for (Op& op : program.ops) {
     if (op.layer >= 0) {
       op.stage = stage_of_layer(op.layer);
-    } else if (op.phase == Phase::update && !std::holds_alternative<ReduceTied>(op.kind)) {
+    } else if ((op.phase == Phase::update || comes_once(op)) &&
+               !std::holds_alternative<ReduceTied>(op.kind)) {
       if (const int stage = tensors.of(op); stage >= 0) op.stage = stage;
       tensors.read_factor_of(op);
     }

@@ -203,7 +203,7 @@ TEST(ScheduleInvariance, DrawsShardedOptimizersThatBeginAndEndBetweenSteps) {
 TEST(ScheduleInvariance, DrawsRanksThatHaveExpertsUnevenly) {
   std::mt19937 random(5);
   int dropless = 0, by_capacity = 0, shared = 0, placed = 0;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const Draw draw = random_draw(random);
     if (draw.model.experts % draw.layout.expert == 0) continue;
     ++(draw.model.capacity_factor ? by_capacity : dropless);

@@ -173,7 +173,7 @@ PipelineTimes v_times(int stages, const PassTimes& t) {
 
 TEST(StageOrders, AVHasNoBubbleInTheMemoryOf1F1BAndLessThan1F1BInHalfOfIt) {
   for (const int stages : {2, 4, 8}) {
-    for (const int batches : {2 * stages, 3 * stages, 4 * stages + 1}) {
+    for (const int batches : {2 * stages, 3 * stages}) {
       const PipelineTimes times = v_times(stages, kEqual);
       const auto bubble_of = [&](int in_flight) {
         std::int64_t end = 0;

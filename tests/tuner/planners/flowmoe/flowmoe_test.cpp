@@ -41,19 +41,22 @@ double simulated_evenly(const EvenSituation& even, const moe::Schedule& schedule
   const moe::Program program = moe::apply(even.program, schedule);
   std::vector<OpCost> costs =
       single_costs(program, even.groups, even.routing, even.costs, even.cluster);
-  std::map<std::pair<int, moe::Phase>, bool> counted;  // its stretch, of a micro-batch
+  // The last op of a stretch has its time: it needs what the exchange before it brought.
+  std::map<std::pair<int, moe::Phase>, std::size_t> last;  // of the stretch of a micro-batch
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    bool& has_time = counted[{op.micro_batch, op.phase}];
     if (moe::is_communication(op)) {
       const bool exchanges = moe::exchanges_rows(op);
       for (GroupCall& call : costs[i].calls) call.alpha_s = exchanges ? exchange_s : 0;
-      if (exchanges) has_time = false;
+      if (exchanges) last.erase({op.micro_batch, op.phase});
       continue;
     }
-    const double seconds = has_time || moe::comes_once(op) ? 0 : stretch_s;
-    costs[i].seconds.assign(costs[i].seconds.size(), seconds);
-    has_time = true;
+    costs[i].seconds.assign(costs[i].seconds.size(), 0);
+    if (moe::comes_once(op)) continue;
+    const auto [stretch, begins] = last.try_emplace({op.micro_batch, op.phase}, i);
+    if (!begins) std::swap(costs[i].seconds, costs[stretch->second].seconds);
+    costs[i].seconds.assign(costs[i].seconds.size(), stretch_s);
+    stretch->second = i;
   }
   return run_simulation(program, even.groups, costs, even.costs, even.cluster).duration_s;
 }
