@@ -185,6 +185,22 @@ TEST(ScheduleInvariance, DrawsGroupsOfMicroBatchesWithOtherDecisionsAndRanks) {
   EXPECT_GT(with_chunks, 3);
 }
 
+TEST(ScheduleInvariance, DrawsBlocksInAVInTheirOrderAndBesideOtherStages) {
+  std::mt19937 random(5);
+  int ordered = 0, changing = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Draw draw = random_draw(random);
+    const auto is_v = [](const Schedule& schedule) {
+      const auto placed = decisions_of<PlaceBlocks>(schedule);
+      return !placed.empty() && placed.front().stages.back() == 0;
+    };
+    if (is_v(draw.schedule) && !decisions_of<OrderMicroBatches>(draw.schedule).empty()) ++ordered;
+    if (draw.later && is_v(*draw.later) != is_v(draw.schedule)) ++changing;
+  }
+  EXPECT_GT(ordered, 0);
+  EXPECT_GT(changing, 0);
+}
+
 TEST(ScheduleInvariance, DrawsShardedOptimizersThatBeginAndEndBetweenSteps) {
   std::mt19937 random(5);
   int sharded = 0, changing = 0;
