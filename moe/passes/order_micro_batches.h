@@ -25,11 +25,15 @@ enum class MicroBatchOrder : std::uint8_t {
   /// [Megatron-Core's batch-level overlap; DeepSeek's DualPipe, on one stage]
   interleaved,
   /// As 1F1B, with the gradients of weights as a pass of their own, which a stage runs where it
-  /// would wait (zero_bubble_orders).
+  /// would wait (zero_bubble_orders). Stages may have their blocks in a V (ChunkPath::v).
   zero_bubble,
   /// 1F1B through several chunks of blocks in each stage, which place_blocks makes in turn
   /// (interleaved_orders). Not to be confused with `interleaved`, which is older.
   interleaved_stages,
+  /// The forward passes of a group of micro-batches in turn, then their backward passes in turn: one
+  /// computes, attention too, while rows of the others travel. Micro-batches are the parts of a
+  /// batch that FlowMoE cuts.  [FlowMoE (arXiv 2510.00207)]
+  in_groups,
 };
 
 /// Decides that order. Whatever it is, the gradients of micro-batches are added up from the first
@@ -43,8 +47,10 @@ struct OrderMicroBatches {
   /// Of zero_bubble: the most micro-batches whose activations a stage keeps; 0 = as many as there
   /// are stages, which is the memory of 1F1B. ZB-H1 has that, ZB-H2 twice as many.
   int in_flight = 0;
-  /// Of orders over stages: how long the passes take, one entry for each stage, and how long rows
-  /// take to the next stage, in any unit. Empty: one unit for each pass.
+  int group_size = 0;  ///< of in_groups: micro-batches; 0 = all
+  /// Of orders over stages: how long the passes take through a chunk, one entry for each stage, and
+  /// how long rows take to the next stage, in any unit. Empty: one unit for each pass, two for those
+  /// of the last stage of a V.
   std::vector<PassTimes> times{};
   std::int64_t pass_on_time = 0;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
@@ -63,13 +69,16 @@ std::string subject(const OrderMicroBatches&);
 /// On the compute stream, a stage receives the rows of its next micro-batch before it works on the
 /// present one; assign pass_on to a stream of its own to avoid that.
 ///
-/// Interleaved passes take turns at each exchange of routed rows, backward first: one pass runs up
-/// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
+/// Passes of interleaved (backward first) and of in_groups (in the order of micro-batches) take turns
+/// at each exchange of routed rows: one pass runs up to and including its next exchange, then the
+/// next pass. Assign exchanges to a stream of their own.
 ///
 /// Throws Refusal where there is one micro-batch, where another order was given before, where
-/// `times` are of another number of stages, for interleaved also where there are several stages, for
+/// `times` are of another number of stages, for interleaved and in_groups also where there are
+/// several stages, for in_groups where a group is larger than all micro-batches, for
 /// interleaved_stages where these do not have as many chunks in turn or do not divide the
-/// micro-batches, and for other orders where a stage has several chunks.
+/// micro-batches, and for other orders where a stage has several chunks, unless these are the V of
+/// zero_bubble.
 Program apply(Program program, const OrderMicroBatches& ordering);
 
 }  // namespace moe

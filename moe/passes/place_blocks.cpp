@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -48,11 +49,32 @@ void check_stages(const Program& program, const std::vector<int>& stages) {
       refuse_stages(fmt::format("stage {} has no block", stage), "expected one at least");
     }
   }
-  if (stages.front() != 0 || stages.back() != count - 1) {
-    refuse_stages(
-        fmt::format("the first block is in stage {}, the last in stage {}", stages.front(),
-                    stages.back()),
-        fmt::format("expected stages 0 and {}, which have the embedding and the head", count - 1));
+  const bool is_tied = std::ranges::any_of(
+      program.ops, [](const Op& op) { return std::holds_alternative<ReduceTied>(op.kind); });
+  const bool goes_back = stages.back() == 0 && !is_tied;
+  if (stages.front() != 0 || (stages.back() != count - 1 && !goes_back)) {
+    refuse_stages(fmt::format("the first block is in stage {}, the last in stage {}",
+                              stages.front(), stages.back()),
+                  fmt::format("expected stages 0 and {}, which have the embedding and the head{}",
+                              count - 1, is_tied ? " (it is tied, and stays)" : ", or 0 for both"));
+  }
+}
+
+/// Puts the head into a stage: its ops, which come behind those of the blocks in forward and before
+/// them in backward, and the parameters that they read.
+void place_head(Program& program, int stage) {
+  std::set<std::pair<int, Phase>> came_to_blocks;  // of micro-batches
+  std::set<TensorId> read;
+  for (Op& op : program.ops) {
+    if (op.phase == Phase::update || comes_once(op)) continue;
+    if (op.layer >= 0) came_to_blocks.emplace(op.micro_batch, op.phase);
+    const bool behind = came_to_blocks.contains({op.micro_batch, op.phase});
+    if (op.layer >= 0 || behind != (op.phase == Phase::forward)) continue;
+    op.stage = stage;
+    for (const Use& use : op.reads) read.insert(use.tensor);
+  }
+  for (Parameter& parameter : program.parameters) {
+    if (parameter.layer < 0 && read.contains(parameter.value)) parameter.stage = stage;
   }
 }
 
@@ -149,11 +171,13 @@ Program apply(Program program, const PlaceBlocks& placing) {
   for (Parameter& parameter : program.parameters) {
     if (parameter.layer >= 0) parameter.stage = stage_of_layer(parameter.layer);
   }
+  place_head(program, placing.stages.back());
   const StagesOfTensors tensors(program);
   for (Op& op : program.ops) {
     if (op.layer >= 0) {
       op.stage = stage_of_layer(op.layer);
-    } else if (op.phase == Phase::update && !std::holds_alternative<ReduceTied>(op.kind)) {
+    } else if ((op.phase == Phase::update || comes_once(op)) &&
+               !std::holds_alternative<ReduceTied>(op.kind)) {
       if (const int stage = tensors.of(op); stage >= 0) op.stage = stage;
       tensors.read_factor_of(op);
     }

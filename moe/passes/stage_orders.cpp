@@ -47,23 +47,30 @@ class Clocks {
          bool backward_is_whole)
       : times_(times),
         stages_(stages),
-        chunks_(stages * chunks),
+        chunks_(place_of_chunk(times.path == ChunkPath::v ? 0 : stages - 1, chunks - 1, stages,
+                               times.path) +
+                1),
         micro_batches_(micro_batches),
         backward_is_whole_(backward_is_whole),
         idle_from_(static_cast<std::size_t>(stages), 0),
-        done_(static_cast<std::size_t>(stages)),
+        done_(static_cast<std::size_t>(chunks_)),
         ends_(static_cast<std::size_t>(chunks_ * micro_batches * 3), kNever) {}
 
   std::int64_t idle_from(int stage) const { return idle_from_[index(stage)]; }
-  int done(int stage, Pass pass) const { return done_[index(stage)][static_cast<int>(pass)]; }
+  int done(int stage, int chunk, Pass pass) const {
+    return done_[index(place(stage, chunk))][static_cast<int>(pass)];
+  }
   std::int64_t time(int stage, Pass pass) const {
     return time_of(times_.stages[index(stage)], pass, backward_is_whole_);
   }
 
+  std::int64_t backward_end(int stage, StageTask task) const {
+    return ends_[index(place(stage, task.chunk), Pass::backward, task.micro_batch)];
+  }
   /// When the stage could begin the task; kNever where nobody knows yet.
   std::int64_t begin(int stage, StageTask task) const {
     std::int64_t came = 0;
-    const int here = place_of_chunk(stage, task.chunk, stages_);
+    const int here = place(stage, task.chunk);
     const int from = here + (task.pass == Pass::forward ? -1 : 1);
     if (task.pass == Pass::weight_gradient) {
       came = ends_[index(here, Pass::backward, task.micro_batch)];
@@ -79,14 +86,17 @@ class Clocks {
   TimedTask run(int stage, StageTask task) {
     TimedTask timed{stage, task, begin(stage, task), 0};
     timed.end = timed.begin + time(stage, task.pass);
-    const int here = place_of_chunk(stage, task.chunk, stages_);
+    const int here = place(stage, task.chunk);
     idle_from_[index(stage)] = ends_[index(here, task.pass, task.micro_batch)] = timed.end;
-    ++done_[index(stage)][static_cast<int>(task.pass)];
+    ++done_[index(here)][static_cast<int>(task.pass)];
     return timed;
   }
 
  private:
   static std::size_t index(int stage) { return static_cast<std::size_t>(stage); }
+  int place(int stage, int chunk) const {
+    return place_of_chunk(stage, chunk, stages_, times_.path);
+  }
   std::size_t index(int place, Pass pass, int micro_batch) const {
     return static_cast<std::size_t>((place * micro_batches_ + micro_batch) * 3 +
                                     static_cast<int>(pass));
@@ -115,32 +125,57 @@ struct ZeroBubbleWay {
   bool backward_first, fills_any_wait, far_ahead;
 };
 
+/// The pipeline of a zero-bubble order. Of a stage in a V a micro-batch in flight counts as two
+/// halves.
+struct ZeroBubblePipeline {
+  int stages, micro_batches, most_in_flight;
+  bool is_v;
+
+  bool has_two_chunks(int stage) const { return is_v && stage < stages - 1; }
+  int chunks(int stage) const { return has_two_chunks(stage) ? 2 : 1; }
+  int tasks() const { return (is_v ? 2 * stages - 1 : stages) * micro_batches * 3; }
+  /// Of a chunk of the stage, in parts of a micro-batch in flight.
+  int weight(int stage) const { return is_v && !has_two_chunks(stage) ? 2 : 1; }
+  int most_kept() const { return is_v ? 2 * most_in_flight : most_in_flight; }
+};
+
 /// What a stage does next, as far as it knows.
-Next next_of_stage(const Clocks& clocks, int stage, int stages, int micro_batches,
-                   int most_in_flight, const ZeroBubbleWay& way) {
-  const int forward = clocks.done(stage, Pass::forward),
-            backward = clocks.done(stage, Pass::backward),
-            weights = clocks.done(stage, Pass::weight_gradient);
-  const int ahead = way.far_ahead ? 2 * (stages - stage) - 1 : stages - stage;
-  Next next;
-  const auto offer = [&](Pass pass, int micro_batch) {
-    const StageTask task{pass, micro_batch};
-    next.offer({clocks.begin(stage, task), stage, task});
-  };
-  const auto offer_backward = [&] {
-    if (backward < forward) offer(Pass::backward, backward);
-  };
-  if (way.backward_first) offer_backward();
-  if (forward < micro_batches && forward - weights < most_in_flight &&
-      (backward > 0 || forward < ahead)) {
-    offer(Pass::forward, forward);
+Next next_of_stage(const Clocks& clocks, int stage, const ZeroBubblePipeline& pipeline,
+                   const ZeroBubbleWay& way) {
+  const int stages = pipeline.stages, chunks = pipeline.chunks(stage);
+  const int ahead = pipeline.is_v   ? pipeline.micro_batches
+                    : way.far_ahead ? 2 * (stages - stage) - 1
+                                    : stages - stage;
+  Next next, weights;
+  int kept = 0;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int done = clocks.done(stage, chunk, Pass::weight_gradient);
+    kept += pipeline.weight(stage) * (clocks.done(stage, chunk, Pass::forward) - done);
+    if (done == clocks.done(stage, chunk, Pass::backward)) continue;
+    const StageTask task{Pass::weight_gradient, done, chunk};
+    weights.offer({clocks.backward_end(stage, task), stage, task});
   }
-  if (!way.backward_first) offer_backward();
+  const auto offer = [&](Pass pass) {
+    for (int chunk = chunks; chunk-- > 0;) {
+      const int done = clocks.done(stage, chunk, pass),
+                forward = clocks.done(stage, chunk, Pass::forward);
+      const int room = pipeline.weight(stage) + (chunk + 1 < chunks ? 1 : 0);
+      const bool may = pass == Pass::backward
+                           ? done < forward
+                           : forward < pipeline.micro_batches &&
+                                 kept + room <= pipeline.most_kept() &&
+                                 (clocks.done(stage, chunk, Pass::backward) > 0 || forward < ahead);
+      const StageTask task{pass, done, chunk};
+      if (may) next.offer({clocks.begin(stage, task), stage, task});
+    }
+  };
+  offer(way.backward_first ? Pass::backward : Pass::forward);
+  offer(way.backward_first ? Pass::forward : Pass::backward);
   const std::int64_t now = clocks.idle_from(stage);
-  if (weights < backward && next.begin > now &&
+  if (weights.begin != kNever && next.begin > now &&
       (way.fills_any_wait || next.begin == kNever ||
        now + clocks.time(stage, Pass::weight_gradient) <= next.begin)) {
-    next = {now, stage, {Pass::weight_gradient, weights}};
+    next = {now, stage, weights.task};
   }
   return next;
 }
@@ -150,15 +185,15 @@ struct TriedOrders {
   std::int64_t end = 0, longest_idle = 0;
 };
 
-TriedOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
-                               int most_in_flight, const ZeroBubbleWay& way) {
-  Clocks clocks(stages, 1, micro_batches, times, false);
-  TriedOrders tried{StageOrders(static_cast<std::size_t>(stages))};
-  std::vector<std::int64_t> idle(static_cast<std::size_t>(stages), 0);
-  for (int left = stages * micro_batches * 3; left > 0; --left) {
+TriedOrders zero_bubble_orders(const ZeroBubblePipeline& pipeline, const PipelineTimes& times,
+                               const ZeroBubbleWay& way) {
+  Clocks clocks(pipeline.stages, pipeline.chunks(0), pipeline.micro_batches, times, false);
+  TriedOrders tried{StageOrders(static_cast<std::size_t>(pipeline.stages))};
+  std::vector<std::int64_t> idle(static_cast<std::size_t>(pipeline.stages), 0);
+  for (int left = pipeline.tasks(); left > 0; --left) {
     Next next;
-    for (int stage = 0; stage < stages; ++stage) {
-      next.offer(next_of_stage(clocks, stage, stages, micro_batches, most_in_flight, way));
+    for (int stage = 0; stage < pipeline.stages; ++stage) {
+      next.offer(next_of_stage(clocks, stage, pipeline, way));
     }
     if (next.begin == kNever) throw std::logic_error("zero_bubble_orders: all stages wait");
     const auto s = static_cast<std::size_t>(next.stage);
@@ -172,7 +207,10 @@ TriedOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTime
 
 }  // namespace
 
-int place_of_chunk(int stage, int chunk, int stages) { return chunk * stages + stage; }
+int place_of_chunk(int stage, int chunk, int stages, ChunkPath path) {
+  if (path == ChunkPath::v && chunk == 1) return 2 * stages - 2 - stage;
+  return chunk * stages + stage;
+}
 
 StageOrders gpipe_orders(int stages, int micro_batches) {
   return orders_ahead(stages, micro_batches, [&](int) { return micro_batches; });
@@ -206,10 +244,12 @@ StageOrders interleaved_orders(int stages, int chunks, int micro_batches) {
 
 StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
                                int most_in_flight) {
+  const ZeroBubblePipeline pipeline{stages, micro_batches, most_in_flight,
+                                    times.path == ChunkPath::v};
   std::optional<TriedOrders> best;
   for (int way = 0; way < 8; ++way) {
-    TriedOrders tried = zero_bubble_orders(stages, micro_batches, times, most_in_flight,
-                                           {(way & 4) == 0, (way & 2) == 0, (way & 1) == 0});
+    TriedOrders tried =
+        zero_bubble_orders(pipeline, times, {(way & 4) == 0, (way & 2) == 0, (way & 1) == 0});
     const auto rank = [](const TriedOrders& one) { return std::tie(one.end, one.longest_idle); };
     if (!best || rank(tried) < rank(*best)) best = std::move(tried);
   }

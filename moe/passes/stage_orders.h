@@ -26,10 +26,16 @@ struct StageTask {
 /// [stage]: its tasks, in its order.
 using StageOrders = std::vector<std::vector<StageTask>>;
 
-/// The place of a stage's chunk among the chunks of all stages, in the order in which rows pass them
-/// forward: stage s has chunks s, p + s, 2 p + s, .. of p stages. A V, as in DualPipeV, would have
-/// another place here.
-int place_of_chunk(int stage, int chunk, int stages);
+/// How rows pass the chunks of all stages forward.
+enum class ChunkPath : std::uint8_t {
+  in_turn,  ///< stage s of p has the chunks s, p + s, 2 p + s, ..
+  /// Down the stages and back: stage s has the chunks s and 2 p - 2 - s. The last stage turns around,
+  /// and has one chunk.  [DualPipeV; ZBV and V-Half of arXiv 2405.15362 and 2401.10241]
+  v,
+};
+
+/// The place of a stage's chunk among the chunks of all stages, in the order in which rows pass them.
+int place_of_chunk(int stage, int chunk, int stages, ChunkPath path = ChunkPath::in_turn);
 
 /// How long a stage takes for each pass of one micro-batch through a chunk, in any unit.
 struct PassTimes {
@@ -41,6 +47,7 @@ struct PassTimes {
 struct PipelineTimes {
   std::vector<PassTimes> stages;
   std::int64_t pass_on = 0;
+  ChunkPath path = ChunkPath::in_turn;
 };
 
 /// All forward passes, then all backward passes.  [GPipe, 2.3]
@@ -69,6 +76,12 @@ StageOrders interleaved_orders(int stages, int chunks, int micro_batches);
 /// first backward pass of stage s. Of those that end first the one whose stages are idle the
 /// shortest time is taken.  [Zero bubble (arXiv 2401.10241) 3: the same choices, reconstructed as a
 /// simulation of clocks]
+///
+/// In a V a chunk counts as half a micro-batch, that of the last stage as a whole one, and as many
+/// forward passes come first as fit. Of two passes alike that of the later chunk is taken. A stage
+/// keeps room for a forward pass of its later chunk, so that none waits for ever: with p
+/// micro-batches in flight it is ZBV, with p / 2 + 1 about V-Half.  [reconstructed so, without the
+/// paper's repeated building blocks]
 StageOrders zero_bubble_orders(int stages, int micro_batches, const PipelineTimes& times,
                                int most_in_flight);
 

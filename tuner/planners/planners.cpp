@@ -14,6 +14,7 @@
 #include "tuner/planners/after_gate/after_gate.h"
 #include "tuner/planners/eplb/eplb.h"
 #include "tuner/planners/fastermoe/fastermoe.h"
+#include "tuner/planners/flowmoe/flowmoe.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/joint/joint.h"
 #include "tuner/planners/lancet/lancet.h"
@@ -256,6 +257,16 @@ const std::vector<Planner>& planners() {
        .parameters = zero_bubble_parameters,
        .options = {kZeroBubbleMemory},
        .passes = Passes::bubbles_filled},
+      {.name = "zero_bubble_v",
+       .description =
+           "zero_bubble with two chunks of blocks in every stage, which rows pass down the "
+           "stages and back",
+       .plan = plan_zero_bubble_v,
+       .paper_seconds = zero_bubble_v_paper_seconds,
+       .candidates = zero_bubble_v_candidates,
+       .parameters = zero_bubble_v_parameters,
+       .options = {kVInFlight},
+       .passes = Passes::bubbles_filled},
       {.name = "interleaved",
        .description = "as 1F1B, with several chunks of blocks in every stage, so that pipelines "
                       "fill and drain faster",
@@ -271,6 +282,15 @@ const std::vector<Planner>& planners() {
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
        .candidates = if_any<plan_two_batch>,
+       .passes = Passes::exchanges_hidden},
+      {.name = "flowmoe",
+       .description = "micro-batches in groups, attention and experts of one beside exchanges of "
+                      "the others, forward and backward; gradients all-reduced in slices between",
+       .plan = plan_flowmoe,
+       .paper_seconds = flowmoe_paper_seconds,
+       .candidates = flowmoe_candidates,
+       .parameters = flowmoe_parameters,
+       .options = {kTogether, kSliceKib},
        .passes = Passes::exchanges_hidden},
       {.name = kJoint,
        .description =

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string>
 
 #include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
@@ -12,6 +14,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/passes/separate_weight_gradients.h"
 #include "moe/program/stage_program.h"
+#include "moe/program/start_rule.h"
 #include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
 
@@ -176,6 +179,29 @@ TEST(OrderMicroBatches, InterleavedStagesTakeAChunkAfterTheOther) {
   EXPECT_EQ(chunks_of(1), "F1 F2 F1' B1' F2' B2' F3 B1 F4 B2 F3' B3' F4' B4' B3 B4");
 }
 
+TEST(OrderMicroBatches, ZeroBubbleInAVTurnsAroundInTheLastStage) {
+  Model model = all_moe_model(DType::f32, 4);
+  model.capacity_factor = 1;
+  model.global_batch = model.capacity_groups = 28 * 4;
+  model.micro_batches = 4;
+  const Program program = apply(build_iteration(model, make_groups(Layout{1, 1, 1, 1, 2}), 0),
+                                {"", {PlaceBlocks{{0, 1, 1, 0}}, kZeroBubble}});
+  EXPECT_NO_THROW(validate(program));
+  const std::vector<bool> apart = separate_weight_gradients(program);
+  std::array<std::string, 2> text;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.layer < 0 || comes_once(op) || std::holds_alternative<PassOn>(op.kind)) continue;
+    const std::string pass = apart[i] ? "W" : op.phase == Phase::forward ? "F" : "B";
+    const std::string task =
+        pass + std::to_string(op.micro_batch + 1) + (op.layer == 3 ? "'" : "") + " ";
+    std::string& of_stage = text[static_cast<std::size_t>(op.stage)];
+    if (!of_stage.ends_with(task)) of_stage += task;
+  }
+  EXPECT_EQ(text[0].substr(0, 27), "F1 F2 F3 F1' B1' W1' F2' B2");
+  EXPECT_EQ(text[1].substr(0, 12), "F1 F2 B1 W1 ");
+}
+
 TEST(OrderMicroBatches, ChunksNeedTheirOrderAndTheOrderItsChunks) {
   const auto refusal = [](int stages, int micro_batches, const std::vector<int>& blocks,
                           MicroBatchOrder order) -> std::string {
@@ -225,12 +251,61 @@ TEST(OrderMicroBatches, InterleavedPassesComputeWhileRowsOfTheOtherTravel) {
   EXPECT_EQ(beside, 4);  // two of the first backward pass, two of the second forward pass
 }
 
-TEST(OrderMicroBatches, RefusesToInterleaveOverStages) {
+const OrderMicroBatches kPairs{.order = MicroBatchOrder::in_groups, .group_size = 2};
+
+TEST(OrderMicroBatches, AGroupGoesThroughTheBlocksTogetherForwardAndThenBack) {
+  // Each pass has two exchanges, so three stretches.
+  EXPECT_EQ(order_of(apply(iteration(1, 3), kPairs), 0),
+            "F1 F2 F1 F2 F1 F2 B1 B2 B1 B2 B1 B2 F3 B3");
+  EXPECT_EQ(order_of(apply(iteration(1, 3), OrderMicroBatches{MicroBatchOrder::in_groups}), 0),
+            "F1 F2 F3 F1 F2 F3 F1 F2 F3 B1 B2 B3 B1 B2 B3 B1 B2 B3");
+}
+
+TEST(OrderMicroBatches, AGroupComputesAttentionWhileRowsOfItsOthersTravel) {
+  Model model = all_moe_model(DType::f32, 3);
+  model.global_batch = model.capacity_groups = 28 * 2;
+  model.micro_batches = 2;
+  const Program program = apply(build_iteration(model, make_groups(Layout{1, 2}), 0),
+                                {"", {kPairs, StreamAssignment{"all_to_all", Stream::inter_node}}});
+  const StartRule rule = start_rule(program);
+  std::map<Phase, int> beside;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (!std::holds_alternative<Attention>(op.kind) &&
+        !std::holds_alternative<AttentionGradient>(op.kind)) {
+      continue;
+    }
+    for (std::size_t j = 0; j < program.ops.size(); ++j) {
+      if (!is_all_to_all(program.ops[j]) || program.ops[j].phase != op.phase) continue;
+      const auto one = static_cast<int>(i), other = static_cast<int>(j);
+      if (!ends_before(rule, one, other) && !ends_before(rule, other, one)) {
+        EXPECT_NE(op.micro_batch, program.ops[j].micro_batch);
+        ++beside[op.phase];
+      }
+    }
+  }
+  // Of the second micro-batch beside the first's dispatch in 3 blocks, of the first beside the
+  // second's combine of 2 blocks before. In backward the first's beside the last exchange of the
+  // second, and the second's beside the first exchange of the first in the block below.
+  EXPECT_EQ(beside[Phase::forward], 3 + 2);
+  EXPECT_EQ(beside[Phase::backward], 3 + 2);
+}
+
+TEST(OrderMicroBatches, RefusesToTakeTurnsOverStagesAndGroupsThatAreTooLarge) {
+  for (const MicroBatchOrder order : {MicroBatchOrder::interleaved, MicroBatchOrder::in_groups}) {
+    try {
+      apply(iteration(2, 3), OrderMicroBatches{order});
+      FAIL();
+    } catch (const Refusal& error) {
+      EXPECT_THAT(error.what(), HasSubstr("2 pipeline stages: expected a layout with pp=1"));
+    }
+  }
   try {
-    apply(iteration(2, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
+    apply(iteration(1, 3), OrderMicroBatches{.order = MicroBatchOrder::in_groups, .group_size = 4});
     FAIL();
   } catch (const Refusal& error) {
-    EXPECT_THAT(error.what(), HasSubstr("2 pipeline stages: expected a layout with pp=1"));
+    EXPECT_THAT(error.what(), HasSubstr("groups of 4 of 3 micro-batches: expected group_size of at "
+                                        "most 3"));
   }
 }
 
@@ -253,7 +328,13 @@ TEST(OrderMicroBatches, IsReadAndWrittenByName) {
   const Schedule schedule{"p", {OrderMicroBatches{MicroBatchOrder::gpipe}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_THAT(to_json(schedule), HasSubstr("\"order\": \"gpipe\""));
-  OrderMicroBatches with_all{MicroBatchOrder::zero_bubble, 8, {{10, 12, 9}, {11, 13, 8}}, 2};
+  const Schedule pairs{"p", {kPairs}};
+  EXPECT_EQ(schedule_from_json(to_json(pairs)), pairs);
+  EXPECT_THAT(to_json(pairs), HasSubstr("\"group_size\": 2"));
+  OrderMicroBatches with_all{.order = MicroBatchOrder::zero_bubble,
+                             .in_flight = 8,
+                             .times = {{10, 12, 9}, {11, 13, 8}},
+                             .pass_on_time = 2};
   const Schedule full{"p", {with_all}};
   EXPECT_EQ(schedule_from_json(to_json(full)), full);
   with_all.order = MicroBatchOrder::gpipe;  // which keeps as many micro-batches as there are

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -122,6 +123,50 @@ TEST(PlaceBlocks, ChangesNeitherLossesNorGradientsNorWhatIsLearnt) {
   }
 }
 
+TEST(PlaceBlocks, AVHasTheHeadBesideTheEmbedding) {
+  const std::vector<int> stages{0, 1, 2, 3, 3, 2, 1, 0};
+  const Program equal = build_iteration(eight_blocks(), make_groups(Layout{1, 1, 1, 1, 4}), 0),
+                v = apply(equal, placed(stages));
+  EXPECT_EQ(to_text(apply(v, PlaceBlocks{stages_of_blocks(equal)})), to_text(equal));
+  for (const Parameter& parameter : v.parameters) {
+    EXPECT_EQ(parameter.stage,
+              parameter.layer < 0 ? 0 : stages[static_cast<std::size_t>(parameter.layer)]);
+  }
+  const Program first = stage_program(v, 0).program, last = stage_program(v, 3).program;
+  EXPECT_EQ(first.losses.size(), 4u);
+  EXPECT_TRUE(last.losses.empty());
+  EXPECT_GE(first.targets.front(), 0);
+  EXPECT_LT(last.targets.front(), 0);
+}
+
+TEST(PlaceBlocks, AVChangesNeitherLossesNorGradientsNorWhatIsLearnt) {
+  const Model model = eight_blocks();
+  const Outcome one = train_small(model, {"sequential", {}}, 1, 5);
+  const Schedule v2 = placed({0, 0, 1, 1, 1, 1, 0, 0});
+  Schedule in_time = v2, sharded = v2;
+  in_time.decisions.push_back(OrderMicroBatches{MicroBatchOrder::zero_bubble});
+  in_time.decisions.push_back(StreamAssignment{"pass_on", Stream::inter_node});
+  sharded.decisions.push_back(ShardOptimizer{});
+  Schedule v4 = placed({0, 1, 2, 3, 3, 2, 1, 0});
+  v4.decisions.push_back(OrderMicroBatches{MicroBatchOrder::zero_bubble, 3});
+  const Layout two{1, 2, 1, 1, 2}, four{1, 1, 1, 1, 4};
+  // With the head in the last stage before and after it.
+  for (const auto& [layout, schedules] :
+       {std::pair{two, Schedules{v2}}, std::pair{two, Schedules{in_time}},
+        std::pair{four, Schedules{v4}},
+        std::pair{two, Schedules{{"equal", {}}, in_time, sharded, {"equal", {}}}}}) {
+    const Outcome other = train_in_turn(model, schedules, make_groups(layout), 5);
+    for (std::size_t step = 0; step < 5; ++step) {
+      EXPECT_NEAR(other.losses[step], one.losses[step], 1e-9 * one.losses[step]) << step;
+    }
+    EXPECT_NEAR(other.losses[0], one.losses[0], kDouble * one.losses[0]);
+    EXPECT_LT(largest_state_difference(other, one), 1e-8) << to_json(schedules.front());
+    if (schedules.size() > 1) continue;
+    EXPECT_LT(largest_difference(other, one), 10 * kDouble) << to_json(schedules.front());
+    EXPECT_EQ(other.planned_peaks, other.touched_peaks);
+  }
+}
+
 TEST(PlaceBlocks, BlocksMoveBetweenStepsWithTheirStates) {
   const Model model = eight_blocks();
   const Outcome one = train_small(model, {"sequential", {}}, 1, 5);
@@ -137,9 +182,11 @@ TEST(PlaceBlocks, BlocksMoveBetweenStepsWithTheirStates) {
 }
 
 TEST(PlaceBlocks, RefusesWhatItCannotDo) {
-  const auto refused = [](int pipeline, std::vector<int> stages) -> std::string {
+  const auto refused = [](int pipeline, std::vector<int> stages,
+                          Head head = Head::untied) -> std::string {
     Model model = eight_blocks();
     model.blocks = 4;
+    model.head = head;
     const Program program = build_iteration(model, make_groups(Layout{1, 1, 1, 1, pipeline}), 0);
     try {
       apply(program, placed(std::move(stages)));
@@ -153,7 +200,9 @@ TEST(PlaceBlocks, RefusesWhatItCannotDo) {
   EXPECT_THAT(refused(2, {0, 0, 1, 2}),
               HasSubstr("block 3 in stage 2: expected stages from 0 to 1"));
   EXPECT_THAT(refused(2, {0, 0, 0, 0}), HasSubstr("stage 1 has no block"));
-  EXPECT_THAT(refused(2, {0, 1, 1, 0}), HasSubstr("the last in stage 0"));
+  EXPECT_THAT(refused(3, {0, 1, 2, 1}), HasSubstr("the last in stage 1"));
+  EXPECT_THAT(refused(2, {0, 1, 1, 0}, Head::tied), HasSubstr("it is tied, and stays"));
+  EXPECT_EQ(refused(2, {0, 1, 1, 0}), "");
   EXPECT_THAT(refused(4, {0, 2, 1, 3}), HasSubstr("stage 0 cannot pass rows on to stage 2"));
   EXPECT_EQ(refused(4, {0, 1, 2, 3}), "");
 }

@@ -44,18 +44,24 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
-/// A stage for every block: the stages in turn, with one block each or more.
-PlaceBlocks random_stages(std::mt19937& random, int blocks, int stages) {
+/// A stage for every block: the stages in turn or, where `may_be_v`, in a V, with one block each or
+/// more.
+PlaceBlocks random_stages(std::mt19937& random, int blocks, int stages, bool may_be_v) {
+  const bool v = may_be_v && blocks >= 2 * stages - 1 && random() % 2;
   const int rounds = 1 + static_cast<int>(random() % static_cast<unsigned>(blocks / stages));
-  std::vector<int> counts(static_cast<std::size_t>(rounds * stages), 1);
-  for (int more = blocks - rounds * stages; more > 0; --more) ++counts[random() % counts.size()];
+  const int chunks = v ? 2 * stages - 1 : rounds * stages;
+  std::vector<int> counts(static_cast<std::size_t>(chunks), 1);
+  for (int more = blocks - chunks; more > 0; --more) ++counts[random() % counts.size()];
   PlaceBlocks placing;
-  for (std::size_t chunk = 0; chunk < counts.size(); ++chunk) {
-    placing.stages.insert(placing.stages.end(), static_cast<std::size_t>(counts[chunk]),
-                          static_cast<int>(chunk) % stages);
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    placing.stages.insert(placing.stages.end(),
+                          static_cast<std::size_t>(counts[static_cast<std::size_t>(chunk)]),
+                          v ? std::min(chunk, chunks - 1 - chunk) : chunk % stages);
   }
   return placing;
 }
+
+bool is_v(const PlaceBlocks& placing) { return placing.stages.back() == 0; }
 
 /// Nodes that have as many ranks of an expert group as each other: blocks of ranks, or in turn.
 std::vector<int> random_nodes(std::mt19937& random, const Layout& layout) {
@@ -79,12 +85,18 @@ Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Lay
   return exchange;
 }
 
-OrderMicroBatches random_order(std::mt19937& random, const Layout& layout) {
+OrderMicroBatches random_order(std::mt19937& random, const Layout& layout, int micro_batches) {
   std::vector<MicroBatchOrder> orders{MicroBatchOrder::gpipe, MicroBatchOrder::one_f_one_b,
                                       MicroBatchOrder::zero_bubble};
-  if (layout.pipeline == 1) orders.push_back(MicroBatchOrder::interleaved);
+  if (layout.pipeline == 1) {
+    orders.insert(orders.end(), {MicroBatchOrder::interleaved, MicroBatchOrder::in_groups});
+  }
   OrderMicroBatches ordering{orders[random() % orders.size()]};
   if (ordering.order == MicroBatchOrder::interleaved) return ordering;
+  if (ordering.order == MicroBatchOrder::in_groups) {
+    ordering.group_size = static_cast<int>(random() % static_cast<unsigned>(micro_batches + 1));
+    return ordering;
+  }
   if (ordering.order == MicroBatchOrder::zero_bubble) {
     ordering.in_flight = static_cast<int>(random() % 5);
   }
@@ -168,14 +180,20 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   }
   std::optional<PlaceBlocks> placing;
   if (layout.pipeline > 1 && random() % 2) {
-    placing = random_stages(random, model.blocks, layout.pipeline);
+    placing = random_stages(random, model.blocks, layout.pipeline, model.head == Head::untied);
     schedule.decisions.push_back(*placing);
   }
   if (model.micro_batches < 2 || random() % 3 == 0) return schedule;
   const int chunks = placing ? chunks_of_blocks(placing->stages).back() + 1 : layout.pipeline;
+  if (placing && is_v(*placing)) {
+    OrderMicroBatches ordering = random_order(random, layout, model.micro_batches);
+    ordering.order = MicroBatchOrder::zero_bubble;
+    schedule.decisions.push_back(ordering);
+    return schedule;
+  }
   const bool divides = layout.pipeline > 1 && model.micro_batches % layout.pipeline == 0;
   if (chunks == layout.pipeline && !(divides && random() % 4 == 0)) {
-    schedule.decisions.push_back(random_order(random, layout));
+    schedule.decisions.push_back(random_order(random, layout, model.micro_batches));
   } else if (divides) {
     schedule.decisions.push_back(OrderMicroBatches{MicroBatchOrder::interleaved_stages});
   }
@@ -329,7 +347,8 @@ void draw_stages_to_come(std::mt19937& random, Draw& draw) {
     return std::holds_alternative<PlaceBlocks>(decision);
   });
   if (random() % 2) {
-    later.decisions.push_back(random_stages(random, draw.model.blocks, draw.layout.pipeline));
+    later.decisions.push_back(random_stages(random, draw.model.blocks, draw.layout.pipeline,
+                                            draw.model.head == Head::untied));
   }
   try {
     draw.later = test::with_streams_of(program, std::move(later));

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace moe::test::stage_orders_test {
 namespace {
@@ -159,6 +161,58 @@ TEST(StageOrders, ZeroBubbleOfTwoStagesInTheMemoryOf1F1B) {
   const StageOrders orders = zero_bubble_orders(2, 4, even_times(2, kEqual), 2);
   EXPECT_EQ(text(orders[0]), "F1 F2 B1 W1 B2 F3 W2 F4 B3 W3 B4 W4 ");
   EXPECT_EQ(text(orders[1]), "F1 B1 F2 B2 W1 W2 F3 B3 F4 B4 W3 W4 ");
+}
+
+/// Of a chunk; the last stage of a V has two in one.
+PipelineTimes v_times(int stages, const PassTimes& t) {
+  PipelineTimes times = even_times(stages, t);
+  times.stages.back() = {2 * t.forward, 2 * t.backward, 2 * t.weight_gradient};
+  times.path = ChunkPath::v;
+  return times;
+}
+
+TEST(StageOrders, AVHasNoBubbleInTheMemoryOf1F1BAndLessThan1F1BInHalfOfIt) {
+  for (const int stages : {2, 4, 8}) {
+    for (const int batches : {2 * stages, 3 * stages}) {
+      const PipelineTimes times = v_times(stages, kEqual);
+      const auto bubble_of = [&](int in_flight) {
+        std::int64_t end = 0;
+        const StageOrders orders = zero_bubble_orders(stages, batches, times, in_flight);
+        for (const TimedTask& one : in_time(orders, times)) end = std::max(end, one.end);
+        int most = 0;  // in halves
+        for (int stage = 0; stage + 1 < stages; ++stage) {
+          most = std::max(most, most_in_flight(orders[static_cast<std::size_t>(stage)]));
+        }
+        EXPECT_LE(most, 2 * in_flight);
+        return end - batches * 2 * all_of(kEqual);
+      };
+      // The last stage begins when the first micro-batch comes.  [ZBV]
+      EXPECT_EQ(bubble_of(stages), (stages - 1) * kEqual.forward)
+          << stages << " stages, " << batches << " micro-batches";
+      EXPECT_LT(bubble_of(stages / 2 + 1), (stages - 1) * 2 * all_of(kEqual));  // 1F1B's
+    }
+  }
+}
+
+TEST(StageOrders, NoStageOfAVWaitsForEver) {
+  for (const PassTimes& t : {kEqual, kLongBackward, PassTimes{0, 0, 0}, PassTimes{1, 0, 9}}) {
+    for (const int stages : {2, 3, 5}) {
+      for (const int batches : {1, 2, 7}) {
+        for (const int in_flight : {1, 2, 4}) {
+          const PipelineTimes times = v_times(stages, t);
+          const StageOrders orders = zero_bubble_orders(stages, batches, times, in_flight);
+          EXPECT_EQ(in_time(orders, times).size(),
+                    static_cast<std::size_t>((2 * stages - 1) * 3 * batches));
+          for (const auto& tasks : orders) {
+            std::map<std::pair<Pass, int>, int> next;  // by chunk
+            for (const StageTask& task : tasks) {
+              EXPECT_EQ(task.micro_batch, (next[{task.pass, task.chunk}]++));
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(StageOrders, OrdersInWhichStagesWaitForEachOtherAreFound) {

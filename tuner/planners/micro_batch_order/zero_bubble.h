@@ -34,4 +34,26 @@ std::string zero_bubble_parameters(const moe::Schedule& schedule);
 /// stage when the first micro-batch comes, at (p - 1) F]
 double zero_bubble_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
+/// Zero bubble in a V: every stage has two chunks of blocks, which rows pass down the stages and back,
+/// so that the embedding and the head are in the first one (moe::ChunkPath::v). Stages have equal
+/// numbers of blocks. Orders for two limits of activations, each for passes that all take as long and
+/// for predicted times: `in_flight` of p micro-batches, as 1F1B has (ZBV), and p / 2 + 1, about half of
+/// it (V-Half). None where there is one micro-batch or one stage, where the head is tied, and where
+/// there are fewer blocks than chunks.  [arXiv 2401.10241, 2405.15362; greedy, reconstructed]
+inline constexpr PlannerOption kVInFlight{
+    "in_flight", 1, 1024,
+    "most micro-batches whose activations a stage keeps [the stages, and half of them and 1]"};
+std::vector<Candidate> zero_bubble_v_candidates(const Situation& situation,
+                                                const PlannerOptions& options);
+/// As plan_zero_bubble.
+moe::Schedule plan_zero_bubble_v(const Situation& situation, const PlannerOptions& options);
+
+/// {"kept": 4, "times": "equal"}, of in_flight; "{}" for a schedule without such an order.
+std::string zero_bubble_v_parameters(const moe::Schedule& schedule);
+
+/// As zero_bubble_paper_seconds, with a bubble of (p - 1) F / 2 with p micro-batches in flight, and of
+/// (p - 1) (F + B + W) / 2 with fewer. [2405.15362: none for F = B = W, and half of that of 1F1B. Ours:
+/// (p - 1) F / 2, when the first micro-batch comes to the last stage]
+double zero_bubble_v_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
+
 }  // namespace tuner

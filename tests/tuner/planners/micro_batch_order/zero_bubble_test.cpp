@@ -20,7 +20,7 @@ namespace {
 
 using namespace test;
 
-/// A dense model on as many stages as it has blocks, whose rows are passed on in no time.
+/// A dense model on stages of as many blocks each, whose rows are passed on in no time.
 struct Pipeline {
   moe::Model model;
   Cluster cluster = small_cluster();
@@ -29,9 +29,10 @@ struct Pipeline {
   CostModel costs;
   moe::Routing none;
 
-  Pipeline(int stages, int micro_batches) {
+  Pipeline(int stages, int micro_batches, int blocks_of_stage = 1) {
     model.vocabulary = 64;  // a small head, so that stages are nearly alike
-    model.blocks = stages;
+    model.head = moe::Head::untied;
+    model.blocks = stages * blocks_of_stage;
     model.moe_every = 0;
     model.global_batch = model.micro_batches = micro_batches;
     cluster.nodes = stages;
@@ -43,8 +44,8 @@ struct Pipeline {
   }
   Situation situation() const { return {program, groups, none, costs, cluster}; }
 
-  /// The simulated time of an iteration in which one op of every pass takes a time and the others
-  /// take none.
+  /// The simulated time of an iteration in which one op of every pass of a block takes a time and the
+  /// others take none.
   double simulated(const moe::Schedule& schedule, const moe::PassTimes& times) const {
     const moe::Program scheduled = moe::apply(program, schedule);
     const std::vector<bool> apart = moe::separate_weight_gradients(scheduled);
@@ -57,7 +58,8 @@ struct Pipeline {
       const moe::Pass pass = apart[i]                          ? moe::Pass::weight_gradient
                              : op.phase == moe::Phase::forward ? moe::Pass::forward
                                                                : moe::Pass::backward;
-      if (moe::comes_once(op) || !timed.emplace(op.stage, op.micro_batch, pass).second) continue;
+      if (moe::comes_once(op) || op.layer < 0) continue;
+      if (!timed.emplace(op.layer, op.micro_batch, pass).second) continue;
       const auto time = pass == moe::Pass::forward    ? times.forward
                         : pass == moe::Pass::backward ? times.backward
                                                       : times.weight_gradient;
@@ -118,6 +120,49 @@ TEST(ZeroBubble, PlannerBeats1F1BInAboutItsMemoryAndSaysWhatItDecided) {
     EXPECT_LT(peak(candidates[i].schedule), 1.25 * peak(before));
     EXPECT_LT(peak(candidates[i].schedule), peak(twice[i].schedule));
   }
+}
+
+TEST(ZeroBubbleV, SimulatedBubbleIsThatOfTheClosedForm) {
+  constexpr int kStages = 4, kBatches = 8;
+  const Pipeline pipeline(kStages, kBatches, 2);
+  const Situation situation = pipeline.situation();
+  const moe::PassTimes t{1, 1, 1};  // of a block
+  const double work = kBatches * 2 * 3;
+  const auto candidates = zero_bubble_v_candidates(situation, {});
+  ASSERT_EQ(candidates.size(), 4u);
+  EXPECT_EQ(candidates[0].parameters_json, R"({"kept": 4, "times": "equal"})");
+  EXPECT_EQ(candidates[2].parameters_json, R"({"kept": 3, "times": "equal"})");
+  EXPECT_NEAR(pipeline.simulated(candidates[0].schedule, t) - work, (kStages - 1) * 1.0, 1e-6);
+  const double of_1f1b = (kStages - 1) * 6.0;
+  EXPECT_NEAR(pipeline.simulated(plan_one_f_one_b(situation, {}), t) - work, of_1f1b, 1e-6);
+  EXPECT_LE(pipeline.simulated(candidates[2].schedule, t) - work, of_1f1b / 2 + 1e-6);
+}
+
+TEST(ZeroBubbleV, PlannerBeatsZeroBubbleInTheMemoryOf1F1B) {
+  const Pipeline pipeline(4, 8, 2);
+  const Situation situation = pipeline.situation();
+  const moe::Schedule plan = plan_zero_bubble_v(situation, {}),
+                      h1 = plan_zero_bubble(situation, parse_planner("zero_bubble:h=1").options);
+  EXPECT_LT(simulated_s(situation, plan), simulated_s(situation, h1));
+  const double paper_s = zero_bubble_v_paper_seconds(situation, plan);
+  EXPECT_NEAR(simulated_s(situation, plan), paper_s, 0.2 * paper_s);
+  const auto peak = [&](const moe::Schedule& schedule) {
+    return static_cast<double>(planned_peak_bytes(situation, schedule));
+  };
+  EXPECT_LT(peak(plan), 1.25 * peak(plan_one_f_one_b(situation, {})));
+  const auto half =
+      zero_bubble_v_candidates(situation, parse_planner("zero_bubble_v:in_flight=2").options);
+  ASSERT_EQ(half.size(), 2u);
+  EXPECT_LT(peak(half[0].schedule), peak(plan_one_f_one_b(situation, {})));
+}
+
+TEST(ZeroBubbleV, NeedsAnUntiedHeadAndTwoChunksForEveryStage) {
+  EXPECT_TRUE(zero_bubble_v_candidates(Pipeline(4, 8, 1).situation(), {}).empty());
+  Pipeline tied(2, 4, 2);
+  tied.model.head = moe::Head::tied;
+  tied.program = moe::build_iteration(tied.model, tied.groups, 0);
+  EXPECT_TRUE(zero_bubble_v_candidates(tied.situation(), {}).empty());
+  EXPECT_TRUE(plan_zero_bubble_v(tied.situation(), {}).decisions.empty());
 }
 
 TEST(ZeroBubble, PlannerKeepsToTheMemoryOfARankWhereOneOrderFits) {
