@@ -102,14 +102,19 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
 
 }  // namespace
 
-moe::Model load_named_model(const ScenarioOptions& options) {
+moe::Model load_named_model(const ScenarioOptions& options,
+                            const std::function<void(const std::string&)>& say) {
   const auto models = moe::source_tree() / "experiments" / "models";
   const auto path = moe::find_input(options.model, models);
   moe::Model model = moe::load_model(path, settings_of(options, false));
   if (const std::string said = moe::assumed_training(path, model); !said.empty()) {
-    spdlog::info(said);
+    say(said);
   }
   return model;
+}
+
+moe::Model load_named_model(const ScenarioOptions& options) {
+  return load_named_model(options, [](const std::string& text) { spdlog::info(text); });
 }
 
 MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model) {

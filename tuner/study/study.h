@@ -22,6 +22,7 @@ inline constexpr double kUsualOthers = 0.1;
 
 struct StudyOptions {
   std::string name;
+  std::string part_of = {};  ///< the name of the studies that take turns with it; "": alone
   moe::Model model;
   TrainingJob job;
   std::vector<PlannerRequest> planners;
