@@ -32,18 +32,21 @@ namespace {
 constexpr std::string_view kBestLayouts = "best:";
 constexpr int kMostLayouts = 500;
 
-void set_key(std::vector<std::string>& settings, const std::string& key, const std::string& value) {
+void set_key(StudyOptions& study, const std::string& key, std::string_view value) {
+  std::vector<std::string>& settings = study.job.settings;
   std::erase_if(settings, [&](const std::string& one) { return one.starts_with(key + '='); });
   settings.push_back(fmt::format("{}={}", key, value));
+  study.chosen.insert(study.chosen.end(), {"--set", settings.back()});
 }
 
 void take_setup(const TrainingSetup& setup, StudyOptions& study) {
   study.job.layout = moe::short_text(setup.layout);
+  study.chosen = {"--layout", study.job.layout};
   if (setup.micro_batches != study.model.micro_batches) {
-    set_key(study.job.settings, "training.micro_batches", std::to_string(setup.micro_batches));
+    set_key(study, "training.micro_batches", std::to_string(setup.micro_batches));
   }
   if (setup.batch_per != study.model.batch_per) {
-    set_key(study.job.settings, "training.batch_per", std::string(name_of(setup.batch_per)));
+    set_key(study, "training.batch_per", name_of(setup.batch_per));
   }
   study.model = with_setup(std::move(study.model), setup);
 }
