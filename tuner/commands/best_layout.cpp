@@ -79,7 +79,9 @@ Scenario load_with_best_layout(ScenarioOptions options, const std::vector<Planne
       model = with_setup(std::move(model), best);
       // A study may have measured this very layout.
       if (is_measured_cluster(options.cluster)) costs = load_named_costs(options, model);
-    } catch (const moe::Refusal&) {  // loading says why
+    } catch (const moe::Refusal& refusal) {
+      say(fmt::format("all experts are over all ranks, as a search finds no layout: {}",
+                      refusal.what()));
     }
   }
   Scenario scenario = scenario_of(options, std::move(model), std::move(costs));

@@ -32,7 +32,7 @@ std::string fastest_in_words(const FastestLayouts& fastest, const moe::Model& mo
 
 /// Loads what the command line names. Where no layout is asked for it is the fastest one, with the
 /// micro-batches that this is found with. Says which on stderr, and what load_said says. Where none
-/// is found loading says why. Throws as load_scenario.
+/// is found all experts are over all ranks, which is said with the reason. Throws as load_scenario.
 Scenario load_with_best_layout(ScenarioOptions options, const std::vector<PlannerRequest>& requests,
                                std::set<std::string>& said);
 

@@ -250,7 +250,8 @@ int search(const Arguments& arguments, int argc, char** argv) {
   for (const std::vector<std::string>& settings : all_settings) {
     const auto refused = [&](const char* reason) {
       if (!first_refusal) first_refusal = std::current_exception();
-      spdlog::warn("search: {}: {}", fmt::join(settings, " "), reason);
+      spdlog::warn(settings.empty() ? std::string(reason)
+                                    : fmt::format("{}: {}", fmt::join(settings, " "), reason));
     };
     try {
       const OneSearch one(arguments, settings);

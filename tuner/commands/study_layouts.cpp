@@ -212,7 +212,9 @@ void choose_layout(const Arguments& arguments, StudyOptions& study) {
     spdlog::info("study \"{}\": {}; --layouts best:3 measures several", study.name,
                  fastest_in_words(fastest, study.model));
     take_setup(fastest.found.front().setup, study);
-  } catch (const moe::Refusal&) {  // the study says why
+  } catch (const moe::Refusal& refusal) {
+    spdlog::info("study \"{}\": all experts are over all ranks, as a search finds no layout: {}",
+                 study.name, refusal.what());
   } catch (const moe::InputError& error) {
     if (!arguments.scenario.cluster.empty()) throw;
     spdlog::info(
