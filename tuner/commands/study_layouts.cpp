@@ -113,6 +113,13 @@ TrainingSetup listed_setup(std::string_view text, const StudyOptions& study) {
   return {layout, study.model.batch_per, study.model.micro_batches};  // loading says why not
 }
 
+[[noreturn]] void refuse_layouts(std::string_view text) {
+  throw moe::InputError(fmt::format(
+      "--layouts {}: expected best:K with K from 1 to {}, all, or layouts with / between them, as "
+      "in ep=4/dp=2,ep=2",
+      text, kMostLayouts));
+}
+
 /// How many layouts "best:3" or "all" asks for; none of a list.
 std::optional<int> count_of(std::string_view text) {
   if (text == "all") return kMostLayouts;
@@ -123,10 +130,7 @@ std::optional<int> count_of(std::string_view text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
   if (error != std::errc() || end != number.data() + number.size() || count < 1 ||
       count > kMostLayouts) {
-    throw moe::InputError(fmt::format(
-        "--layouts {}: expected best:K with K from 1 to {}, all, or layouts with / between them, "
-        "as in ep=4/dp=2,ep=2",
-        text, kMostLayouts));
+    refuse_layouts(text);
   }
   return count;
 }
@@ -136,6 +140,7 @@ std::vector<TrainingSetup> asked_setups(const Arguments& arguments, const StudyO
   const std::optional<int> count = count_of(arguments.study_layouts);
   if (!count) {
     for (const std::string_view text : moe::split(arguments.study_layouts, '/')) {
+      if (text.empty()) refuse_layouts(arguments.study_layouts);
       const TrainingSetup setup = listed_setup(text, study);
       if (std::ranges::count(setups, setup) > 0) {
         throw moe::InputError(fmt::format("--layouts {}: {} comes twice", arguments.study_layouts,
@@ -251,8 +256,7 @@ int study_layouts(const Arguments& arguments, const std::vector<StudyOptions>& s
   if (arguments.study.dry_run) {
     std::vector<SweptStudy> planned;
     for (std::size_t i = 0; i < ends.size(); ++i) {
-      planned.push_back(
-          {{fmt::format("layout=\"{}\"", studies[i].job.layout)}, studies[i], "", ends[i]});
+      planned.push_back({{"layout=" + studies[i].job.layout}, studies[i], "", ends[i]});
     }
     print_plans({{"layout", {}}}, planned, arguments);
     return 0;

@@ -152,7 +152,7 @@ TEST(SearchCommand, StoresWhatItFoundOfEveryNumberOfRanks) {
     ++on_front;
   }
   EXPECT_GE(on_front, 1);
-  EXPECT_TRUE(db::find_problems(connection, 1e9).empty());
+  EXPECT_TRUE(db::find_problems(db::open_reader(file), 1e9).empty());
 }
 
 TEST(SearchCommand, ScalingIsOfTokensOfARankOverThoseOfTheFirstRow) {

@@ -67,7 +67,7 @@ TEST_F(StudyLayouts, OneIsChosenBySearchOrSaidToBeTheUsualOne) {
 }
 
 TEST_F(StudyLayouts, AreRefusedWithWhatWasExpected) {
-  for (const char* wrong : {"best", "best:0", "best:x", "ep=3", "dp=2/dp=2", "ep=2/"}) {
+  for (const char* wrong : {"best", "best:0", "best:x", "ep=3", "dp=2/dp=2", "dp=2/"}) {
     const auto refused = study("s", {"--cluster", "box", "--dry-run", "--layouts", wrong});
     EXPECT_EQ(refused.code, 2) << wrong << refused.errors;
     EXPECT_THAT(refused.errors, HasSubstr("moe-tune: ")) << wrong;
