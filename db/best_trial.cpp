@@ -18,16 +18,22 @@ constexpr std::array<std::string_view, 11> kTrainedWith{
     "--model",   "--set",          "--seed",      "--ranks",    "--layout",  "--device",
     "--threads", "--memory-limit", "--copy-gbps", "--launcher", "--hostfile"};
 
+/// The texts of a list of the study's settings; none where there is no such list.
+std::vector<std::string> texts_of(const std::string& settings_json, const char* key) {
+  constexpr bool kThrows = false;
+  const auto settings = nlohmann::json::parse(settings_json, nullptr, kThrows);
+  std::vector<std::string> texts;
+  if (!settings.is_object() || !settings.contains(key)) return texts;
+  for (const nlohmann::json& text : settings[key]) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 /// `--data` with its files, from the study's settings: among the words that follow it in a command
 /// line may be the name of the study. Empty where there are none.
 std::vector<std::string> words_of_data(const std::string& settings_json) {
-  constexpr bool kThrows = false;
-  const auto settings = nlohmann::json::parse(settings_json, nullptr, kThrows);
-  std::vector<std::string> words;
-  if (!settings.is_object() || !settings.contains("data")) return words;
-  for (const nlohmann::json& file : settings["data"]) {
-    if (file.is_string()) words.push_back(file.get<std::string>());
-  }
+  std::vector<std::string> words = texts_of(settings_json, "data");
   if (!words.empty()) words.insert(words.begin(), "--data");
   return words;
 }
@@ -70,6 +76,9 @@ std::vector<std::string> commands_of(const Connection& connection, const Study& 
     words.insert(words.end(), {"--model", best.model.empty() ? "MODEL" : best.model});
   }
   if (!has("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(best.ranks)});
+  // What a search chose was not typed.
+  const std::vector<std::string> chosen = texts_of(study.settings_json, "chosen");
+  words.insert(words.end(), chosen.begin(), chosen.end());
   const std::vector<std::string> data = words_of_data(study.settings_json);
   words.insert(words.end(), data.begin(), data.end());
   std::string train = "moe-train";

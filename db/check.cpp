@@ -273,9 +273,9 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
     check_schema(connection, problems);
     check_rows<Machine, Run, RunRank, RunLink, RunProduct, Schedule, Iteration, Load, Balance,
                RankLoad, ExpertPlace, Study, Trial, PredictionQuality, TrialRepeat, Fit,
-               Measurement, MeasurementSamples, MeasurementRank, Figure, TimelineInfo, TimelineOp,
-               OpEdge, RankGroup, TimelineTensor, Allocation, Span, StudyCosts, RankActivity,
-               OpActivity>(connection, problems);
+               Measurement, MeasurementSamples, MeasurementRank, PredictedSetup, Figure,
+               TimelineInfo, TimelineOp, OpEdge, RankGroup, TimelineTensor, Allocation, Span,
+               StudyCosts, RankActivity, OpActivity>(connection, problems);
     check_unfinished(connection, stale_after_s, problems);
     check_times(connection, stale_after_s, problems);
     check_iterations(connection, problems);

@@ -202,7 +202,8 @@ struct Table<Study> {
                                       Column{"ranks", &Study::ranks},
                                       Column{"layout", &Study::layout},
                                       Column{"created_at", &Study::created_at},
-                                      Column{"refinement_runs_json", &Study::refinement_runs_json}};
+                                      Column{"refinement_runs_json", &Study::refinement_runs_json},
+                                      Column{"part_of", &Study::part_of}};
 };
 
 template <>
@@ -336,6 +337,36 @@ struct Table<MeasurementRank> {
       Column{"measurement_id", &MeasurementRank::measurement_id},
       Column{"rank", &MeasurementRank::rank}, Column{"time_s", &MeasurementRank::time_s},
       Column{"min_s", &MeasurementRank::min_s}, Column{"max_s", &MeasurementRank::max_s}};
+};
+
+template <>
+struct Table<PredictedSetup> {
+  static constexpr const char* name = "predicted_setup";
+  static constexpr std::tuple columns{
+      Column{"run_id", &PredictedSetup::run_id},
+      Column{"settings", &PredictedSetup::settings},
+      Column{"ranks", &PredictedSetup::ranks},
+      Column{"place", &PredictedSetup::place},
+      Column{"layout", &PredictedSetup::layout},
+      Column{"micro_batches", &PredictedSetup::micro_batches},
+      Column{"batch_per", &PredictedSetup::batch_per},
+      Column{"micro_batch_order", &PredictedSetup::micro_batch_order},
+      Column{"planner", &PredictedSetup::planner},
+      Column{"schedule_id", &PredictedSetup::schedule_id},
+      Column{"shard_optimizer", &PredictedSetup::shard_optimizer},
+      Column{"restored_blocks", &PredictedSetup::restored_blocks},
+      Column{"predicted_s", &PredictedSetup::predicted_s},
+      Column{"tokens_per_s", &PredictedSetup::tokens_per_s},
+      Column{"peak_share", &PredictedSetup::peak_share},
+      Column{"parameter_bytes", &PredictedSetup::parameter_bytes},
+      Column{"gradient_bytes", &PredictedSetup::gradient_bytes},
+      Column{"optimizer_bytes", &PredictedSetup::optimizer_bytes},
+      Column{"activation_bytes", &PredictedSetup::activation_bytes},
+      Column{"buffer_bytes", &PredictedSetup::buffer_bytes},
+      Column{"predicted_peak_bytes", &PredictedSetup::predicted_peak_bytes},
+      Column{"memory_limit_bytes", &PredictedSetup::memory_limit_bytes},
+      Column{"lower_bound_s", &PredictedSetup::lower_bound_s},
+      Column{"bounded_by", &PredictedSetup::bounded_by}};
 };
 
 template <>

@@ -14,6 +14,8 @@ const ListingFilter kByLayer{"--layer", "layer", "only rows of this layer"};
 const ListingFilter kByRank{"--rank", "rank", "only rows of this rank"};
 const ListingFilter kByIteration{"--iteration", "iteration", "only rows of this iteration"};
 const ListingFilter kByStudy{"--study", "study", "only rows of this study"};
+const ListingFilter kByPart{"--part-of", "part_of",
+                            "only studies of this one, which has several layouts"};
 const ListingFilter kByTrial{"--trial", "trial", "only rows of this trial"};
 
 Listing runs() {
@@ -26,7 +28,8 @@ Listing runs() {
       "last_iteration, last_loss, network",
       "started_at DESC, run DESC",
       {kByRun,
-       {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate, figures"},
+       {"--kind", "kind",
+        "only runs of this kind: train, bench, fit, study, search, simulate, figures"},
        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
       "resumes_run is the run from whose checkpoint this one goes on, and changes_results names "
@@ -48,6 +51,7 @@ Listing trials() {
       "prediction_error, own_prediction_error, predicted_peak_bytes, measured_peak_bytes",
       "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
       {kByStudy,
+       kByPart,
        {"--planner", "planner", "only trials of this planner"},
        {"--status", "status",
         "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
@@ -75,7 +79,7 @@ Listing studies() {
           "mean_prediction_error, worst_prediction_error, common_prediction_error, common_share, "
           "kendall_tau, kendall_tau_told_apart, regret, within_deviation",
           "study_id DESC",
-          {kByStudy},
+          {kByStudy, kByPart},
           "mean, worst and common_prediction_error: of the sizes of the errors of first "
           "predictions, the largest, and the mean with signs.\n"
           "common_share: of the mean square error.\n"
@@ -85,6 +89,26 @@ Listing studies() {
           "trials that no refinement planned.\n"
           "within_deviation: share of the trials measured within one predicted deviation; 68% is "
           "expected."};
+}
+
+Listing setups() {
+  return {
+      "setups",
+      "list layouts, micro-batches and schedules that moe-tune search found, newest search first",
+      "setups --db results.db --run 12",
+      "setup_view",
+      "run, model, ranks, settings, place, layout, micro_batches, micro_batch_order, planner, "
+      "predicted_s, tokens_per_s, peak_share, predicted_peak_bytes, shard_optimizer, "
+      "restored_blocks, bounded_by, on_front",
+      "run DESC, settings, ranks, place",
+      {kByRun,
+       {"--model", "model", "only searches for this model"},
+       {"--ranks", "ranks", "only setups of so many ranks"},
+       {"--on-front", "on_front",
+        "1: only setups that no other one of the search beats in time and in memory"}},
+      "place: by predicted time, of setups of one run with equal ranks and settings.\n"
+      "restored_blocks: how many blocks backward computes once more, which saves memory.\n"
+      "on_front: 1 where no other setup is as fast and as lean."};
 }
 
 Listing fits() {
@@ -237,9 +261,9 @@ Listing figures() {
 }  // namespace
 
 const std::vector<Listing>& all_listings() {
-  static const std::vector<Listing> listings{runs(),         studies(), trials(),  fits(),
-                                             measurements(), loads(),   balance(), iterations(),
-                                             timelines(),    spans(),   figures()};
+  static const std::vector<Listing> listings{runs(),       studies(),      trials(), setups(),
+                                             fits(),       measurements(), loads(),  balance(),
+                                             iterations(), timelines(),    spans(),  figures()};
   return listings;
 }
 

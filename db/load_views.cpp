@@ -89,6 +89,23 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
   return figures;
 }
 
+std::vector<SetupOverview> load_setup_overviews(const Connection& connection) {
+  const std::vector<PredictedSetup> setups =
+      select<PredictedSetup>(connection, "ORDER BY run_id DESC, settings, ranks, place");
+  Statement statement(connection,
+                      "SELECT on_front, model, coalesce(cluster, '') FROM setup_view "
+                      "ORDER BY run DESC, coalesce(settings, ''), ranks, place");
+  std::vector<SetupOverview> rows;
+  while (statement.step() && rows.size() < setups.size()) {
+    SetupOverview& row = rows.emplace_back();
+    row.setup = setups[rows.size() - 1];
+    row.on_front = statement.value<std::int64_t>(0) != 0;
+    row.model = statement.value<std::string>(1);
+    row.cluster = statement.value<std::string>(2);
+  }
+  return rows;
+}
+
 std::map<std::int64_t, RunPlace> load_run_places(const Connection& connection) {
   Statement statement(connection,
                       "SELECT run.id, run.kind, run.machine_id, machine.hostname, run.network, "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/records.h"
 
 /// Reads the views whose figures all programs show alike, because they are worked out in one place.
 /// Throws Error.
@@ -75,6 +76,17 @@ struct TrialFigures {
   std::optional<double> min_repeat_s, max_repeat_s;  ///< the fastest and the slowest of them
   std::optional<double> min_iteration_s;             ///< the shortest of all its iterations
 };
+
+/// A setup that a search found, and the rest of its row of setup_view.
+struct SetupOverview {
+  PredictedSetup setup;
+  std::string model;      ///< the name
+  std::string cluster;    ///< the name; empty where it is not known
+  bool on_front = false;  ///< no other of its search, ranks and settings is as fast and as lean
+};
+
+/// The newest search first; those of one search by settings, ranks and place.
+std::vector<SetupOverview> load_setup_overviews(const Connection&);
 
 /// On what a run ran.
 struct RunPlace {

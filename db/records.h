@@ -30,7 +30,8 @@ struct Machine {
 struct Run {
   std::int64_t id = 0;
   std::int64_t machine_id = 0;
-  std::string kind;    ///< "train" | "bench" | "study" | "simulate" | "figures" | "routing"
+  std::string
+      kind;  ///< "train" | "bench" | "study" | "search" | "simulate" | "figures" | "routing"
   std::string name;    ///< a name for people: that of a model, a study, a file
   std::string status;  ///< "running" | "done" | "failed" | "killed"
   std::string error;   ///< why it failed, empty otherwise
@@ -189,6 +190,8 @@ struct Study {
   double created_at = 0;
   /// [[20, 21], [20, 21, 30]]: for each refinement, the trials' runs from which its costs come too.
   std::string refinement_runs_json = {};
+  /// The name under which it was begun with studies of other layouts; empty where it is alone.
+  std::string part_of = {};
 };
 
 /// The status of a run or trial that has begun and not ended.
@@ -339,6 +342,34 @@ struct Measurement {
   /// Standard deviation of the samples over their mean; of interference that of the slowdowns of
   /// its rounds.
   std::optional<double> relative_deviation = {};
+};
+
+/// A setup that a search found (predicted_setup of schema.sql).
+struct PredictedSetup {
+  std::int64_t run_id = 0;
+  std::string settings;  ///< of several combinations: "training.precision=bf16"
+  int ranks = 1;
+  int place = 1;  ///< by predicted time, of these ranks and settings
+  std::string layout;
+  int micro_batches = 1;
+  std::string batch_per;
+  std::string micro_batch_order;
+  std::string planner;
+  std::int64_t schedule_id = 0;
+  int shard_optimizer = 0;  ///< 1: ranks that hold copies of parameters share the optimizer states
+  int restored_blocks = 0;
+  double predicted_s = 0;
+  double tokens_per_s = 0;
+  std::optional<double> peak_share;
+  std::int64_t parameter_bytes = 0;
+  std::int64_t gradient_bytes = 0;
+  std::int64_t optimizer_bytes = 0;
+  std::int64_t activation_bytes = 0;
+  std::int64_t buffer_bytes = 0;
+  std::int64_t predicted_peak_bytes = 0;
+  std::optional<std::int64_t> memory_limit_bytes;
+  double lower_bound_s = 0;
+  std::string bounded_by;
 };
 
 /// A figure that a paper prints, beside what moelab gives for it. Unique in its run by all texts

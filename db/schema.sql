@@ -229,7 +229,8 @@ CREATE TABLE expert_place (
 
 -- A named set of trials over one model and machine. profile_runs_json: ids of the runs whose
 -- timelines gave the costs, in the order in which they were made; refinement_runs_json: for each
--- refinement, the trials' runs that gave its costs too; cost_model_json: the newest costs.
+-- refinement, the trials' runs that gave its costs too; cost_model_json: the newest costs. part_of:
+-- the name under which it was begun with others, one for each layout; '' where it is alone.
 CREATE TABLE study (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -244,7 +245,8 @@ CREATE TABLE study (
   layout TEXT NOT NULL DEFAULT '',
   created_at REAL NOT NULL,
   refinement_runs_json TEXT NOT NULL DEFAULT ''
-    CHECK (refinement_runs_json = '' OR json_valid(refinement_runs_json))
+    CHECK (refinement_runs_json = '' OR json_valid(refinement_runs_json)),
+  part_of TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 -- One candidate schedule of a study: the paper's, the predicted and the measured time side by side.
@@ -418,6 +420,42 @@ CREATE TABLE measurement_rank (
   max_s REAL NOT NULL,
   PRIMARY KEY (measurement_id, rank)
 ) STRICT, WITHOUT ROWID;
+
+-- A setup that `moe-tune search` found for so many ranks and with these settings ('' or
+-- 'training.precision=bf16 cluster.nodes=4'): the layout of the ranks, the number of micro-batches and
+-- the schedule. place: by predicted time, from 1. batch_per: who has a sequence, 'rank' or 'tp_group'.
+-- micro_batch_order: the order of micro-batches. restored_blocks: how many blocks backward computes
+-- once more. peak_share: of the FLOP/s that the ranks can reach at most; NULL where that is not known.
+-- The parts of the peak of the fullest rank add up to predicted_peak_bytes. memory_limit_bytes: of a
+-- rank; NULL where nobody said it.
+CREATE TABLE predicted_setup (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  settings TEXT NOT NULL,
+  ranks INTEGER NOT NULL CHECK (ranks >= 1),
+  place INTEGER NOT NULL CHECK (place >= 1),
+  layout TEXT NOT NULL,
+  micro_batches INTEGER NOT NULL CHECK (micro_batches >= 1),
+  batch_per TEXT NOT NULL CHECK (batch_per IN ('rank', 'tp_group')),
+  micro_batch_order TEXT NOT NULL,
+  planner TEXT NOT NULL,
+  schedule_id INTEGER NOT NULL REFERENCES schedule (id),
+  shard_optimizer INTEGER NOT NULL CHECK (shard_optimizer IN (0, 1)),
+  restored_blocks INTEGER NOT NULL CHECK (restored_blocks >= 0),
+  predicted_s REAL NOT NULL CHECK (predicted_s >= 0),
+  tokens_per_s REAL NOT NULL CHECK (tokens_per_s >= 0),
+  peak_share REAL CHECK (peak_share >= 0),
+  parameter_bytes INTEGER NOT NULL,
+  gradient_bytes INTEGER NOT NULL,
+  optimizer_bytes INTEGER NOT NULL,
+  activation_bytes INTEGER NOT NULL,
+  buffer_bytes INTEGER NOT NULL,
+  predicted_peak_bytes INTEGER NOT NULL,
+  memory_limit_bytes INTEGER,
+  lower_bound_s REAL NOT NULL,
+  bounded_by TEXT NOT NULL,
+  PRIMARY KEY (run_id, settings, ranks, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX predicted_setup_by_schedule ON predicted_setup (schedule_id);
 
 -- A figure that a paper prints, beside what moelab gives for it (experiments/reproduce). paper: which
 -- of the papers; place: the table or figure in it; setting, system, quantity: what the figure is of.

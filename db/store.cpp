@@ -258,6 +258,9 @@ void insert(Connection& connection, std::span<const Measurement> measurements) {
   insert_all(connection, measurements);
 }
 void insert(Connection& connection, std::span<const Fit> fits) { insert_all(connection, fits); }
+void insert(Connection& connection, std::span<const PredictedSetup> setups) {
+  insert_all(connection, setups);
+}
 void insert(Connection& connection, std::span<const Figure> figures) {
   insert_all(connection, figures);
 }

@@ -72,6 +72,7 @@ void insert(Connection&, std::span<const RankLoad>);
 void insert(Connection&, std::span<const ExpertPlace>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
+void insert(Connection&, std::span<const PredictedSetup>);
 void insert(Connection&, std::span<const Figure>);
 void insert(Connection&, std::span<const RankActivity>);
 void insert(Connection&, std::span<const OpActivity>);

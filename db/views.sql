@@ -81,7 +81,7 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        failure, model,
        (SELECT nullif(revision, '') FROM run WHERE id = last_run) AS revision,
        (SELECT hosts FROM run_view WHERE run = last_run) AS hosts,
-       (SELECT machine_class FROM run_view WHERE run = last_run) AS machine_class
+       (SELECT machine_class FROM run_view WHERE run = last_run) AS machine_class, part_of
 FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                      WHEN sequential_id IS NOT NULL THEN sequential_id
                      ELSE (SELECT fastest.id FROM trial AS fastest
@@ -138,6 +138,7 @@ FROM (SELECT *, CASE WHEN measured_s IS NULL THEN NULL
                     ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network,
                    nullif(trial.failure, '') AS failure,
                    nullif(study.model_json, '') ->> 'name' AS model,
+                   nullif(study.part_of, '') AS part_of,
                    (SELECT run_id FROM trial_repeat
                     WHERE trial_id = trial.id AND run_id IS NOT NULL
                     ORDER BY repeat DESC LIMIT 1) AS last_run
@@ -174,7 +175,8 @@ SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layo
            WHERE measured.study_id = study.id AND network <> '')) AS network,
        (SELECT group_concat(value, '; ') FROM
           (SELECT DISTINCT machine_class AS value FROM measured JOIN run_view USING (run)
-           WHERE measured.study_id = study.id)) AS machine_class
+           WHERE measured.study_id = study.id)) AS machine_class,
+       nullif(study.part_of, '') AS part_of
 FROM study
 LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
                                       WHERE study_id = study.id AND status = 'done'
@@ -411,6 +413,26 @@ FROM measurement
 JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id
 WHERE measurement.op = 'interference';
+
+-- on_front: 1 where no setup of the same run, settings and ranks is both as fast and as lean, and
+-- better in one of the two.
+CREATE VIEW setup_view AS
+SELECT setup.run_id AS run, run.name AS model, nullif(setup.settings, '') AS settings, setup.ranks,
+       setup.place, setup.layout, setup.micro_batches, setup.batch_per, setup.micro_batch_order,
+       setup.planner, setup.predicted_s, setup.tokens_per_s, setup.peak_share,
+       iif(setup.shard_optimizer, 'yes', 'no') AS shard_optimizer, setup.restored_blocks,
+       setup.parameter_bytes, setup.gradient_bytes, setup.optimizer_bytes, setup.activation_bytes,
+       setup.buffer_bytes, setup.predicted_peak_bytes, setup.memory_limit_bytes,
+       setup.lower_bound_s, nullif(setup.bounded_by, '') AS bounded_by, setup.schedule_id,
+       NOT EXISTS (SELECT 1 FROM predicted_setup AS other
+                   WHERE other.run_id = setup.run_id AND other.settings = setup.settings
+                     AND other.ranks = setup.ranks AND other.predicted_s <= setup.predicted_s
+                     AND other.predicted_peak_bytes <= setup.predicted_peak_bytes
+                     AND (other.predicted_s < setup.predicted_s
+                          OR other.predicted_peak_bytes < setup.predicted_peak_bytes)) AS on_front,
+       nullif(run.cluster_json, '') ->> 'name' AS cluster, run.started_at
+FROM predicted_setup AS setup
+JOIN run ON run.id = setup.run_id;
 
 CREATE VIEW figure_view AS
 SELECT figure.paper, figure.place, figure.setting, figure.system, figure.quantity,

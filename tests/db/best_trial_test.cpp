@@ -72,6 +72,15 @@ TEST_F(BestTrials, CommandsHaveAllFilesOfDataAndTheMemoryLimit) {
             "--memory-limit 2G --data a.txt:2 'my b.txt' --schedule trial-2.json");
 }
 
+TEST_F(BestTrials, CommandsHaveTheLayoutThatASearchChose) {
+  connection.database().exec(
+      R"(UPDATE study SET model_json = '{"name":"tiny"}', settings_json = )"
+      R"('{"chosen":["--layout","dp=2,ep=1","--set","training.micro_batches=2"]}')");
+  EXPECT_EQ(best().commands.at(1),
+            "moe-train --model tiny --ranks 2 --layout dp=2,ep=1 --set training.micro_batches=2 "
+            "--schedule trial-2.json");
+}
+
 TEST_F(BestTrials, AStudyWithoutOneIsNamed) {
   EXPECT_EQ(kind_of([&] { best_trials(connection, "another", ""); }), ErrorKind::not_found);
   connection.database().exec("UPDATE trial SET status = 'failed'");

@@ -140,6 +140,40 @@ TEST_F(Views, TrialsAndStudiesTellOnWhatTheyWereMeasured) {
   EXPECT_EQ(text("SELECT failure FROM trial_view WHERE planner = 'tutel'"), "NULL");
 }
 
+TEST_F(Views, TrialsAndStudiesTellWithWhichOthersTheyTakeTurns) {
+  EXPECT_EQ(text("SELECT part_of FROM study_view"), "NULL");
+  connection.database().exec("UPDATE study SET part_of = 'wide'");
+  EXPECT_EQ(text("SELECT part_of FROM study_view"), "wide");
+  EXPECT_EQ(text("SELECT count(*) FROM trial_view WHERE part_of = 'wide'"),
+            text("SELECT count(*) FROM trial"));
+}
+
+TEST_F(Views, OnTheFrontAreSetupsThatNoOtherOfTheirSearchBeats) {
+  PredictedSetup setup;
+  setup.run_id = 1;
+  setup.batch_per = "rank";
+  setup.schedule_id = 1;
+  std::vector<PredictedSetup> setups;
+  const auto add = [&](const std::string& settings, int ranks, const std::string& layout,
+                       double predicted_s, std::int64_t bytes) {
+    setup.settings = settings, setup.ranks = ranks, setup.layout = layout;
+    setup.place = static_cast<int>(setups.size()) + 1;
+    setup.predicted_s = predicted_s, setup.predicted_peak_bytes = bytes;
+    setups.push_back(setup);
+  };
+  add("", 4, "fast", 1, 400);
+  add("", 4, "beaten", 2, 500);
+  add("", 4, "as lean, later", 2, 400);
+  add("", 4, "lean", 3, 300);
+  add("", 8, "alone", 9, 900);
+  add("training.precision=bf16", 4, "other settings", 9, 900);
+  insert(connection, setups);
+  EXPECT_EQ(text("SELECT group_concat(layout, '; ') FROM (SELECT layout FROM setup_view WHERE "
+                 "on_front ORDER BY place)"),
+            "fast; lean; alone; other settings");
+  EXPECT_EQ(text("SELECT count(*) FROM setup_view WHERE settings IS NULL"), "5");
+}
+
 TEST_F(Views, EqualMachinesOfOtherNamesAreOneClass) {
   Machine machine = sample_machine("another");
   machine.hostname = "node7";

@@ -8,9 +8,8 @@
 
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
+#include "tuner/commands/printing.h"
 #include "tuner/planners/joint/joint.h"
-#include "tuner/scenario/measured_costs.h"
-#include "tuner/search/search.h"
 
 namespace tuner {
 namespace {
@@ -29,46 +28,65 @@ std::vector<const Planner*> orders_of(const std::vector<PlannerRequest>& request
 
 }  // namespace
 
-ScenarioOptions with_best_layout(ScenarioOptions options,
-                                 const std::vector<PlannerRequest>& requests,
-                                 std::set<std::string>& said) {
-  if (!options.layout.empty()) return options;
-  const moe::Model model = load_named_model(options);
-  const MeasuredCosts costs = load_named_costs(options, model);
-  const Cluster& cluster = costs.costed.cluster;
-  const int ranks = options.ranks.value_or(cluster.nodes * cluster.ranks_per_node);
-  if (ranks == 1 || ranks > cluster.nodes * cluster.ranks_per_node) return options;
+FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model& model,
+                               const MeasuredCosts& costs, int ranks,
+                               const std::vector<PlannerRequest>& requests, int count,
+                               std::int64_t memory_bytes) {
   SearchOptions search;
   search.orders = orders_of(requests);
-  search.top = 1;
+  search.top = count == 1 ? 1 : 2 * count;  // half of them are the fastest
+  search.memory_bytes = memory_bytes;
   search.micro_batches = {model.micro_batches};
   if (setups_of(model, ranks, search.layouts, search.micro_batches).setups.empty()) {
     search.micro_batches.reset();
   }
-  try {
-    const SearchResult result = search_setups(options, model, costs, ranks, search);
-    const FoundSetup& best = result.found.front();
-    options.layout = moe::to_text(best.setup.layout);
-    const auto set = [&](const std::string& key, const auto& value) {
-      std::erase_if(options.settings,
-                    [&](const std::string& one) { return one.starts_with(key + '='); });
-      options.settings.push_back(fmt::format("{}={}", key, value));
+  SearchResult result = search_setups(options, model, costs, ranks, search);
+  FastestLayouts fastest{{}, result.layouts};
+  for (FoundSetup& found : result.found) {
+    const auto is_same = [&](const FoundSetup& one) {
+      return one.setup.layout == found.setup.layout;
     };
-    if (best.setup.micro_batches != model.micro_batches) {
-      set("training.micro_batches", best.setup.micro_batches);
-    }
-    if (best.setup.batch_per != model.batch_per) {
-      set("training.batch_per", name_of(best.setup.batch_per));
-    }
-    const std::string text = fmt::format(
-        "{}: of {} layouts the fastest by search ({}: {}); moe-tune search tries micro-batches and "
-        "schedules too",
-        options_of(model, best.setup), result.layouts, best.order,
-        db::format_cell("predicted_s", best.predicted_s));
-    if (said.insert(text).second) spdlog::info(text);
-  } catch (const moe::Refusal&) {  // loading says why
+    if (std::ranges::any_of(fastest.found, is_same)) continue;
+    fastest.found.push_back(std::move(found));
+    if (fastest.found.size() == static_cast<std::size_t>(count)) break;
   }
-  return options;
+  return fastest;
+}
+
+std::string fastest_in_words(const FastestLayouts& fastest, const moe::Model& model) {
+  const FoundSetup& best = fastest.found.front();
+  return fmt::format("{}: of {} layouts the fastest by search ({}: {})",
+                     options_of(model, best.setup), fastest.layouts, best.order,
+                     db::format_cell("predicted_s", best.predicted_s));
+}
+
+Scenario load_with_best_layout(ScenarioOptions options, const std::vector<PlannerRequest>& requests,
+                               std::set<std::string>& said) {
+  const auto say = [&](const std::string& text) {
+    if (said.insert(text).second) spdlog::info(text);
+  };
+  moe::Model model = load_named_model(options, say);
+  MeasuredCosts costs = load_named_costs(options, model);
+  const Cluster& cluster = costs.costed.cluster;
+  const int all = cluster.nodes * cluster.ranks_per_node, ranks = options.ranks.value_or(all);
+  if (options.layout.empty() && ranks > 1 && ranks <= all) {
+    try {
+      const FastestLayouts fastest = fastest_layouts(options, model, costs, ranks, requests, 1);
+      const TrainingSetup& best = fastest.found.front().setup;
+      say(fastest_in_words(fastest, model) +
+          "; moe-tune search tries micro-batches and schedules too");
+      options.layout = moe::to_text(best.layout);
+      model = with_setup(std::move(model), best);
+      // A study may have measured this very layout.
+      if (is_measured_cluster(options.cluster)) costs = load_named_costs(options, model);
+    } catch (const moe::Refusal& refusal) {
+      say(fmt::format("all experts are over all ranks, as a search finds no layout: {}",
+                      refusal.what()));
+    }
+  }
+  Scenario scenario = scenario_of(options, std::move(model), std::move(costs));
+  say_remarks(scenario, said);
+  return scenario;
 }
 
 }  // namespace tuner

@@ -14,7 +14,7 @@ namespace tuner {
 struct Arguments {
   ScenarioOptions scenario;
   std::string planner;
-  std::string planners;
+  std::string planners = "sequential,tutel,pipemoe";
   std::string schedule;
   std::vector<std::string> given;   ///< schedule files whose decisions planners go on from
   std::string schedule_file = "-";  ///< the file to write a schedule to
@@ -36,6 +36,10 @@ struct Arguments {
   std::string best_file;  ///< the file to write the best schedule to; "": none
   std::int64_t memory_bytes = 0;
   int top = 8;
+  // study
+  /// The four systems and what unites them; a study measures sequential beside any.
+  std::string study_planners = "pro_prophet,fsmoe,lancet,mpmoe_pb,joint";
+  std::string study_layouts;  ///< "best:3", "all", or layouts with / between them; "": one
   // fit
   std::vector<std::int64_t> runs;    ///< only their measurements; all where it is empty
   std::string since;                 ///< since.h; any time where it is empty
@@ -51,7 +55,7 @@ int fit(const Arguments& arguments, int argc, char** argv);
 int judge(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int simulate_schedule(const Arguments& arguments, int argc, char** argv);
-int search(const Arguments& arguments);
+int search(const Arguments& arguments, int argc, char** argv);
 int compare(const Arguments& arguments);
 int clusters(const Arguments& arguments);
 int models(const Arguments& arguments);

@@ -40,8 +40,7 @@ ComparedRows compared(const Arguments& arguments, const std::vector<PlannerReque
                       const std::vector<std::string>& settings, std::set<std::string>& said) {
   ScenarioOptions options = arguments.scenario;
   options.settings = settings;
-  options = with_best_layout(std::move(options), requests, said);
-  const Scenario scenario = load_said(options, said);
+  const Scenario scenario = load_with_best_layout(std::move(options), requests, said);
   const int plan_every = arguments.plan_every;
   std::vector<Given> given;
   for (const std::string& file : arguments.given) {

@@ -1,5 +1,7 @@
 #include "tuner/commands/declare.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "db/console/options.h"
@@ -23,8 +25,11 @@ void add_model(CLI::App& command, Arguments& arguments) {
   command.get_option("--set")->group("Scenario");
 }
 
-void add_layout(CLI::App& command, Arguments& arguments) {
-  command.add_option("--layout", arguments.scenario.layout, moe::kLayoutHelp)
+void add_layout(CLI::App& command, Arguments& arguments, const std::string& usual) {
+  const std::string help = moe::kLayoutHelp;
+  command
+      .add_option("--layout", arguments.scenario.layout,
+                  fmt::format("{} [default: {}]", help.substr(0, help.find(" [default")), usual))
       ->type_name("LAYOUT")
       ->group("Scenario");
 }
@@ -64,7 +69,8 @@ void add_model_on_cluster(CLI::App& command, Arguments& arguments, const std::st
       ->group("Scenario");
 }
 
-void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database) {
+void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database,
+                  const std::string& usual_layout) {
   add_model_on_cluster(command, arguments, database);
   command
       .add_option("--ranks", arguments.scenario.ranks,
@@ -72,7 +78,7 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
       ->check(options::whole_number(1, kMostPredictedRanks))
       ->type_name("N")
       ->group("Scenario");
-  add_layout(command, arguments);
+  add_layout(command, arguments, usual_layout);
 }
 
 void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what) {

@@ -29,11 +29,13 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action);
 
 /// Model, cluster, database (whose text is `database`) and routing.
 void add_model_on_cluster(CLI::App& command, Arguments& arguments, const std::string& database);
-/// These, ranks and layout.
-void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database);
+/// These, ranks and layout (add_layout).
+void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database,
+                  const std::string& usual_layout = "ep=all");
 /// `--model`, and `--set` for its keys.
 void add_model(CLI::App& command, Arguments& arguments);
-void add_layout(CLI::App& command, Arguments& arguments);
+/// `usual`: the layout where none is asked for.
+void add_layout(CLI::App& command, Arguments& arguments, const std::string& usual = "ep=all");
 void add_most_chunks(CLI::App& command, int& most_chunks);
 /// `--given`, which may come several times.
 void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what);

@@ -7,11 +7,11 @@ namespace tuner {
 
 void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
   CLI::App* command = app.add_subcommand("compare", "predict what each planner makes of a model");
-  add_scenario(*command, arguments, "the database that --cluster measured reads");
+  add_scenario(*command, arguments, "the database that --cluster measured reads",
+               "the fastest that a search finds");
   command->get_option("--set")->description(
       "other values for a key of the model, as in moe.experts=8,16, or of the cluster, as in "
       "cluster.nodes=4,8; may come several times: there is a row for each combination of values");
-  arguments.planners = "sequential,tutel,pipemoe";
   command->add_option("--planners", arguments.planners, "the planners, with commas between them")
       ->capture_default_str()
       ->type_name("PLANNERS");

@@ -8,7 +8,8 @@ namespace tuner {
 void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
   CLI::App* command = app.add_subcommand(
       "search", "find the layout, micro-batches and schedule that train a model fastest");
-  add_model_on_cluster(*command, arguments, "the database that --cluster measured reads");
+  add_model_on_cluster(*command, arguments,
+                       "where what is found is stored, and what --cluster measured reads");
   command->get_option("--set")->description(
       "other values for a key of the model, as in training.precision=f32,bf16, or of the cluster, "
       "as in cluster.nodes=4,8; may come several times: of several combinations of values each has "
@@ -73,7 +74,8 @@ void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
       "moe-tune search --model deepseek-v3 --cluster dgx-h100 --set cluster.nodes=32 \\\n"
       "  --set training.precision=bf16 --layouts tp=1..8,pp=4..16 --planners none\n"
       "moe-tune search --model mixtral-8x7b --cluster dgx-h100 --ranks 16,32,64");
-  command->callback([&] { action = [&](int, char**) { return search(arguments); }; });
+  command->callback(
+      [&] { action = [&](int argc, char** argv) { return search(arguments, argc, argv); }; });
 }
 
 }  // namespace tuner

@@ -107,7 +107,7 @@ CLI::Option* add(CLI::App& command, const StudySetting& setting, Arguments& argu
         if constexpr (std::is_same_v<Value, bool>) {
           return command.add_flag(name, value, help);
         } else if constexpr (std::is_same_v<Value, std::vector<PlannerRequest>>) {
-          return command.add_option(name, arguments.planners, help)->capture_default_str();
+          return command.add_option(name, arguments.study_planners, help)->capture_default_str();
         } else {
           CLI::Option* const option = command.add_option(name, value, help);
           return has_default(value) ? option->capture_default_str() : option;
@@ -132,7 +132,25 @@ void declare_scenario(CLI::App& command, Arguments& arguments) {
       ->check(options::whole_number(1, options::kMostRanks))
       ->type_name("N")
       ->group("Scenario");
-  add_layout(command, arguments);
+  add_layout(
+      command, arguments,
+      "the fastest that a search finds by the costs of --cluster or by those that --db holds; "
+      "ep=all where there are none");
+  command
+      .add_option("--layouts", arguments.study_layouts,
+                  "measure several layouts, whose rounds take turns: best:K, the K fastest that a "
+                  "search finds; all that it finds; or layouts with / between them, as in "
+                  "ep=4/dp=2,ep=2. --top is of each. Each is a study \"NAME dp=2,ep=2\"")
+      ->excludes("--layout")
+      ->type_name("LAYOUTS")
+      ->group("Scenario");
+  command
+      .add_option(
+          "--cluster", arguments.scenario.cluster,
+          "search layouts by the costs of this cluster: a name in experiments/clusters, or a "
+          "TOML file [default: what --db holds]")
+      ->type_name("NAME|FILE")
+      ->group("Scenario");
 }
 
 }  // namespace

@@ -22,12 +22,16 @@ db::Cell setting_cell(const std::string& setting) {
 
 Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said) {
   Scenario scenario = load_scenario(options);
+  say_remarks(scenario, said);
+  return scenario;
+}
+
+void say_remarks(const Scenario& scenario, std::set<std::string>& said) {
   for (const std::string& remark : scenario.remarks) {
     if (said.insert(remark).second) spdlog::info(remark);
   }
   const std::string far = extrapolation(scenario);
   if (!far.empty() && said.insert(far).second) spdlog::warn(far);
-  return scenario;
 }
 
 bool shows_column(const Arguments& arguments, bool one_has_it) {

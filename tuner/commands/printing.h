@@ -25,6 +25,8 @@ db::Cell setting_cell(const std::string& setting);
 /// Loads what the command line names, and says the remarks on stderr, none that is in `said`
 /// already. Throws as load_scenario.
 Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said);
+/// Says them of a scenario that is loaded.
+void say_remarks(const Scenario& scenario, std::set<std::string>& said);
 /// Whether a column is printed that is empty for most schedules. A table has it where one schedule
 /// has a value; CSV and JSON always have it, so that programs find the same columns.
 bool shows_column(const Arguments& arguments, bool one_has_it);

@@ -7,21 +7,23 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "db/connection.h"
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
+#include "db/error.h"
 #include "db/output_place.h"
 #include "moe/errors.h"
 #include "moe/input/sizes.h"
 #include "moe/model/model_figures.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/store_search.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/sweep.h"
@@ -36,15 +38,6 @@ constexpr const char* kFoundFigures[]{
     "optimizer_bytes", "activation_bytes", "buffer_bytes",    "predicted_peak_bytes",
     "lower_bound_s",   "bounded_by"};
 
-/// What was found for one combination of settings and number of ranks.
-struct FoundRow {
-  std::vector<std::string> settings;
-  int ranks = 0;
-  FoundSetup found;
-  std::vector<db::Cell> figures;
-  double tokens_per_s = 0;
-};
-
 /// FLOP/s of a rank: the fastest rate that the fit of products of this type ever gives.
 double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
   const auto fit = costs.fits.find(gemm_fit(moe::name_of(dtype)));
@@ -54,15 +47,6 @@ double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
     most = std::max(most, flops / seconds_of(fit->second, 1, flops));
   }
   return most;
-}
-
-/// "one_f_one_b"; "sequential" where the schedule has no order of micro-batches.
-std::string order_of(const FoundSetup& found) {
-  nlohmann::json order{{"order", db::kSequential}};
-  for (const auto& one : moe::decisions_of<moe::OrderMicroBatches>(found.schedule)) {
-    write(order, one);
-  }
-  return order.at("order");
 }
 
 std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
@@ -111,35 +95,28 @@ void say(const SearchResult& result, int ranks, bool knows_memory) {
   }
 }
 
-FoundRow row_of(FoundSetup found, std::vector<std::string> settings, int ranks, std::size_t place,
-                double token_flops, double peak_flops) {
-  FoundRow row;
-  row.tokens_per_s = static_cast<double>(found.tokens) / found.predicted_s;
-  const double share = row.tokens_per_s * token_flops / (peak_flops * ranks);
+std::vector<db::Cell> figures_of(const FoundRow& row) {
+  const FoundSetup& found = row.found;
   const auto restored = moe::decisions_of<moe::RestoreBlock>(found.schedule).size();
   const bool sharded = !moe::decisions_of<moe::ShardOptimizer>(found.schedule).empty();
-  row.figures = {static_cast<std::int64_t>(place),
-                 found.predicted_s,
-                 row.tokens_per_s,
-                 peak_flops > 0 ? db::Cell(share) : db::Cell{},
-                 moe::short_text(found.setup.layout),
-                 std::int64_t{found.setup.micro_batches},
-                 order_of(found),
-                 found.schedule.planner,
-                 sharded ? "yes" : "no",
-                 static_cast<std::int64_t>(restored),
-                 found.peak.parameters,
-                 found.peak.gradients,
-                 found.peak.optimizer,
-                 found.peak.activations,
-                 found.peak.buffers,
-                 found.peak.all(),
-                 found.lower_bound_s,
-                 found.bounded_by};
-  row.settings = std::move(settings);
-  row.ranks = ranks;
-  row.found = std::move(found);
-  return row;
+  return {std::int64_t{row.place},
+          found.predicted_s,
+          row.tokens_per_s,
+          db::optional_cell(row.peak_share),
+          moe::short_text(found.setup.layout),
+          std::int64_t{found.setup.micro_batches},
+          order_of(found),
+          found.schedule.planner,
+          sharded ? "yes" : "no",
+          static_cast<std::int64_t>(restored),
+          found.peak.parameters,
+          found.peak.gradients,
+          found.peak.optimizer,
+          found.peak.activations,
+          found.peak.buffers,
+          found.peak.all(),
+          found.lower_bound_s,
+          found.bounded_by};
 }
 
 /// A search of one combination of settings.
@@ -176,8 +153,16 @@ class OneSearch {
     say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0);
     std::vector<FoundRow> rows;
     for (FoundSetup& found : result.found) {
-      rows.push_back(
-          row_of(std::move(found), settings_, ranks, rows.size() + 1, token_flops_, peak_flops_));
+      FoundRow& row = rows.emplace_back();
+      row.settings = settings_;
+      row.ranks = ranks;
+      row.place = static_cast<int>(rows.size());
+      row.tokens_per_s = static_cast<double>(found.tokens) / found.predicted_s;
+      if (peak_flops_ > 0) {
+        row.peak_share = row.tokens_per_s * token_flops_ / (peak_flops_ * ranks);
+      }
+      row.memory_bytes = options_.memory_bytes > 0 ? options_.memory_bytes : cluster().memory_bytes;
+      row.found = std::move(found);
     }
     return rows;
   }
@@ -211,7 +196,8 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
       cells.insert(cells.end(), {std::int64_t{row.ranks}, row.tokens_per_s / row.ranks /
                                                               (first.tokens_per_s / first.ranks)});
     }
-    cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+    const std::vector<db::Cell> figures = figures_of(row);
+    cells.insert(cells.end(), figures.begin(), figures.end());
     if (shows_batch) {
       cells.emplace_back(std::string(name_of(row.found.setup.batch_per)));
     }
@@ -233,32 +219,52 @@ void give_best(const Arguments& arguments, const FoundRow& best, const moe::Mode
                file.empty() ? "FILE, as -o FILE writes it" : file);
 }
 
+/// Where the searches are to be stored. A file that holds the costs may be one that only reads.
+std::optional<db::Connection> open_store(const Arguments& arguments) {
+  const std::string& database = arguments.scenario.database;
+  if (database.empty()) return std::nullopt;
+  try {
+    return db::open_writer(database);
+  } catch (const db::Error& error) {
+    if (!is_measured_cluster(arguments.scenario.cluster)) throw;
+    spdlog::warn("search: what is found is not stored: {}", error.what());
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
-int search(const Arguments& arguments) {
+int search(const Arguments& arguments, int argc, char** argv) {
   db::refuse_database_as_output(arguments.best_file, arguments.scenario.database);
   if (!arguments.best_file.empty()) db::expect_output(arguments.best_file);
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
   const auto all_settings = combinations(keys);
   std::set<std::string> said;
-  std::vector<FoundRow> rows;
+  std::optional<db::Connection> store = open_store(arguments);
+  std::vector<FoundRow> rows, all_rows;
   std::exception_ptr first_refusal;
   const FoundRow* best = nullptr;
   bool several_ranks = false;
   std::optional<moe::Model> model;
+  Cluster cluster;
   for (const std::vector<std::string>& settings : all_settings) {
     const auto refused = [&](const char* reason) {
       if (!first_refusal) first_refusal = std::current_exception();
-      spdlog::warn("search: {}: {}", fmt::join(settings, " "), reason);
+      spdlog::warn(settings.empty() ? std::string(reason)
+                                    : fmt::format("{}: {}", fmt::join(settings, " "), reason));
     };
     try {
       const OneSearch one(arguments, settings);
-      if (!model) model = one.model();
+      if (!model) {
+        model = one.model();
+        cluster = one.cluster();
+      }
       const std::vector<int> ranks = asked_ranks(arguments, one.cluster());
       several_ranks = ranks.size() > 1;
       for (const int count : ranks) {
         try {
           std::vector<FoundRow> found = one.rows(count, said);
+          if (store) std::ranges::copy(found, std::back_inserter(all_rows));
           if (several_ranks || all_settings.size() > 1) found.resize(1);
           std::ranges::move(found, std::back_inserter(rows));
         } catch (const moe::Refusal& refusal) {
@@ -277,6 +283,13 @@ int search(const Arguments& arguments) {
     if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
   }
   give_best(arguments, *best, *model);
+  if (store) {
+    std::vector<std::vector<std::string>> swept;
+    for (const FoundRow& row : all_rows) swept.push_back(swept_settings(keys, row.settings));
+    const std::int64_t run = store_search(*store, all_rows, swept, *model, cluster, argc, argv);
+    spdlog::info("search: {} setups are stored: moe-db setups --db {} --run {}", all_rows.size(),
+                 arguments.scenario.database, run);
+  }
   return 0;
 }
 

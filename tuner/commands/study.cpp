@@ -11,6 +11,7 @@
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/study_layouts.h"
 #include "tuner/commands/study_sweep.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/sweep.h"
@@ -59,7 +60,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.job.database = arguments.scenario.database;
   options.job.ranks = ranks_of_study(arguments);
   options.job.layout = arguments.scenario.layout;
-  options.planners = parse_planners(arguments.planners);
+  options.planners = parse_planners(arguments.study_planners);
   options.argv.assign(argv, argv + argc);
   options.say = [](const std::string& text) { spdlog::info(text); };
   if (const std::string network = options.job.network(); !network.empty()) {
@@ -68,8 +69,17 @@ int study(Arguments& arguments, int argc, char** argv) {
   moe::stop_when_asked();
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
   const std::vector<std::vector<std::string>> all = combinations(keys);
-  if (all.size() > 1) return sweep_studies(keys, all, arguments);
+  const bool several = !arguments.study_layouts.empty();
+  if (all.size() > 1) {
+    if (several) {
+      throw moe::InputError(fmt::format("--layouts {}: expected one value of each key, or --layout",
+                                        arguments.study_layouts));
+    }
+    return sweep_studies(keys, all, arguments);
+  }
   set_model(options, all.front());
+  if (several) return study_layouts(arguments, studies_of_layouts(arguments, options));
+  choose_layout(arguments, options);
   const StudyEnd end = run_study(options);
   if (options.dry_run) {
     print_plans({}, {{{}, options, "", end}}, arguments);

@@ -13,6 +13,7 @@
 #include "db/error.h"
 #include "moe/errors.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/study_layouts.h"
 #include "tuner/study/training_plan.h"
 
 namespace tuner {
@@ -80,7 +81,8 @@ void print_fastest(const std::vector<SweptKey>& keys, const std::vector<SweptStu
 
 std::vector<SweptStudy> studies_of(const std::vector<SweptKey>& keys,
                                    const std::vector<std::vector<std::string>>& combinations,
-                                   const StudyOptions& options) {
+                                   const Arguments& arguments) {
+  const StudyOptions& options = arguments.study;
   std::vector<SweptStudy> studies;
   for (const std::vector<std::string>& settings : combinations) {
     SweptStudy& one = studies.emplace_back();
@@ -89,6 +91,7 @@ std::vector<SweptStudy> studies_of(const std::vector<SweptKey>& keys,
     one.options.name = name_of_swept(options.name, swept_settings(keys, settings));
     try {
       set_model(one.options, settings);
+      choose_layout(arguments, one.options);
     } catch (const moe::Refusal& refusal) {
       one.refusal = refusal.what();
     } catch (const moe::InputError& error) {
@@ -141,7 +144,7 @@ void print_plans(const std::vector<SweptKey>& keys, const std::vector<SweptStudy
 int sweep_studies(const std::vector<SweptKey>& keys,
                   const std::vector<std::vector<std::string>>& combinations,
                   const Arguments& arguments) {
-  std::vector<SweptStudy> studies = studies_of(keys, combinations, arguments.study);
+  std::vector<SweptStudy> studies = studies_of(keys, combinations, arguments);
   run_studies(studies, arguments.study.budget_s, arguments.study.say);
   if (arguments.study.dry_run) {
     print_plans(keys, studies, arguments);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "db/connection.h"
@@ -21,5 +22,11 @@ struct ComparedTrials {
 ComparedTrials compared_trials(
     const db::Connection& connection, std::int64_t study_id,
     const std::function<bool(const db::Trial&)>& counts = [](const db::Trial&) { return true; });
+
+/// Those of several studies whose repeats of one number took turns (studies_in_turns.h). The
+/// sequential trial of the first study that has one stands for all.
+ComparedTrials compared_trials(const db::Connection& connection,
+                               std::span<const std::int64_t> studies,
+                               const std::function<bool(const db::Trial&)>& counts);
 
 }  // namespace tuner

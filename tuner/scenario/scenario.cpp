@@ -24,6 +24,7 @@
 #include "tuner/costs/used_fits.h"
 #include "tuner/machine/slowdown.h"
 #include "tuner/scenario/measured_costs.h"
+#include "tuner/scenario/more_nodes.h"
 #include "tuner/scenario/routing_spec.h"
 
 namespace tuner {
@@ -39,23 +40,54 @@ std::vector<std::string> settings_of(const ScenarioOptions& options, bool cluste
 }
 
 constexpr std::string_view kCardsKey = "cluster.inter_node.cards_per_node";
+constexpr std::string_view kNodesKey = "cluster.nodes";
+constexpr std::string_view kRateKey = "cluster.inter_node.bandwidth_gbit_per_s";
+constexpr std::string_view kLatencyKey = "cluster.inter_node.latency_s";
 
 /// Of a measured cluster no other key can be set.
-void check_is_of_cards(const std::vector<std::string>& settings) {
+void check_is_of_measured(const std::vector<std::string>& settings) {
   for (const moe::Setting& setting : moe::parse_settings(settings)) {
-    if (moe::key_of(setting) == kCardsKey) continue;
+    const std::string key = moe::key_of(setting);
+    if (key == kCardsKey || key == kNodesKey || key == kRateKey || key == kLatencyKey) continue;
     throw moe::InputError(
-        fmt::format("--set {}={}: --cluster measured has no file with keys, only {}: expected a "
-                    "cluster's name or file",
-                    moe::key_of(setting), setting.value, kCardsKey));
+        fmt::format("--set {}={}: --cluster measured has no file with keys, only {}, {}, {} and "
+                    "{}: expected one of these, or a cluster's name or file",
+                    key, setting.value, kNodesKey, kCardsKey, kRateKey, kLatencyKey));
   }
+}
+
+/// What settings of a measured cluster say of its nodes.
+AskedNodes asked_nodes(const std::vector<std::string>& settings) {
+  constexpr double kGbit_bytes = 1e9 / 8, kMostLatency_s = 10;
+  AskedNodes asked;
+  for (const std::string& text : settings) {
+    const moe::Setting setting = moe::parse_setting(text);
+    const std::string key = moe::key_of(setting);
+    moe::InputNode root{moe::InputNode::Members{}};
+    moe::put(root, setting, 0, 1);
+    const moe::InputDocument document("--set " + text, moe::InputDocument::Kind::toml, root);
+    const moe::InputObject table = document.object();
+    if (key == kNodesKey) {
+      asked.nodes = static_cast<int>(table.integer("nodes", 1, kMostPredictedRanks));
+    } else if (key == kRateKey) {
+      asked.bandwidth_bytes_per_s =
+          table.object("inter_node")
+              .number("bandwidth_gbit_per_s", 1e-6, 1e9, "Gbit/s, from 1e-6 to 1e9") *
+          kGbit_bytes;
+    } else if (key == kLatencyKey) {
+      asked.latency_s = table.object("inter_node")
+                            .number("latency_s", 0, kMostLatency_s, "seconds, from 0 to 10");
+    }
+  }
+  return asked;
 }
 
 /// Gives the nodes of a measured machine the cards that settings say, or says that they are not
 /// known.
-void take_cards(const std::vector<std::string>& settings, MeasuredCosts& measured) {
+void take_cards(const std::vector<std::string>& settings, bool has_nodes, MeasuredCosts& measured) {
   Cluster& cluster = measured.costed.cluster;
   for (const std::string& text : settings) {
+    if (moe::key_of(moe::parse_setting(text)) != kCardsKey) continue;
     moe::InputNode root{moe::InputNode::Members{}};
     moe::put(root, moe::parse_setting(text), 0, 1);
     const moe::InputDocument document("--set " + text, moe::InputDocument::Kind::toml, root);
@@ -68,7 +100,9 @@ void take_cards(const std::vector<std::string>& settings, MeasuredCosts& measure
     divide_cards(measured.costed, cards);
     measured.knows_cards = true;
   }
-  if (measured.knows_cards || cluster.nodes == 1 || cluster.ranks_per_node == 1) return;
+  if (measured.knows_cards || (cluster.nodes == 1 && !has_nodes) || cluster.ranks_per_node == 1) {
+    return;
+  }
   measured.remarks.push_back(
       fmt::format("how many network cards a node has is not known: its {} ranks are taken to share "
                   "one, unless --set {}=N",
@@ -102,14 +136,19 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
 
 }  // namespace
 
-moe::Model load_named_model(const ScenarioOptions& options) {
+moe::Model load_named_model(const ScenarioOptions& options,
+                            const std::function<void(const std::string&)>& say) {
   const auto models = moe::source_tree() / "experiments" / "models";
   const auto path = moe::find_input(options.model, models);
   moe::Model model = moe::load_model(path, settings_of(options, false));
   if (const std::string said = moe::assumed_training(path, model); !said.empty()) {
-    spdlog::info(said);
+    say(said);
   }
   return model;
+}
+
+moe::Model load_named_model(const ScenarioOptions& options) {
+  return load_named_model(options, [](const std::string& text) { spdlog::info(text); });
 }
 
 MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model) {
@@ -118,7 +157,8 @@ MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model&
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
   }
-  check_is_of_cards(settings);
+  check_is_of_measured(settings);
+  const AskedNodes nodes = asked_nodes(settings);
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
   std::string place;
   if (options.cluster != kMeasuredCluster) {
@@ -130,10 +170,13 @@ MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model&
           options.cluster, kMeasuredCluster));
     }
   }
-  MeasuredCosts measured = measured_costs(
-      options.database,
-      {moe::to_json(model), options.ranks, options.layout, place, options.model, options.network});
-  take_cards(settings, measured);
+  MeasuredCosts measured =
+      measured_costs(options.database,
+                     // Nodes are asked for: what was measured on fewer ranks tells.
+                     {moe::to_json(model), nodes.nodes ? std::nullopt : options.ranks,
+                      options.layout, place, options.model, options.network});
+  take_cards(settings, nodes.nodes.value_or(1) > 1, measured);
+  take_nodes(nodes, measured);
   return measured;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,10 @@ struct Scenario {
 };
 
 struct MeasuredCosts;
-/// The model that they name. Throws moe::InputError.
+/// The model that they name; `say` gets a line where a batch is assumed. Throws moe::InputError.
+moe::Model load_named_model(const ScenarioOptions& options,
+                            const std::function<void(const std::string&)>& say);
+/// The same, said on stderr.
 moe::Model load_named_model(const ScenarioOptions& options);
 /// The costs that they name, for the model. Throws moe::InputError, db::Error.
 MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model& model);

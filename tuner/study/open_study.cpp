@@ -29,6 +29,7 @@ db::Study new_study(const StudyOptions& options, const moe::Groups& groups,
                     const std::vector<Given>& given) {
   db::Study study;
   study.name = options.name;
+  study.part_of = options.part_of;
   study.created_at = db::now();
   study.model_json = moe::to_json(options.model);
   study.settings_json = settings_json(options, given);

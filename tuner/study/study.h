@@ -22,8 +22,11 @@ inline constexpr double kUsualOthers = 0.1;
 
 struct StudyOptions {
   std::string name;
+  std::string part_of = {};  ///< the name of the studies that take turns with it; "": alone
   moe::Model model;
   TrainingJob job;
+  /// Options of moe-train that nobody typed: the layout that a search chose, and what came with it.
+  std::vector<std::string> chosen = {};
   std::vector<PlannerRequest> planners;
   int most_chunks = 4;
   /// The number of candidates that are trained besides sequential, or kTopAll, or kTopOfEachPlanner

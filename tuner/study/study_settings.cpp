@@ -179,6 +179,7 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
       settings["in_common"].push_back(one.key);
     }
   }
+  if (!options.chosen.empty()) settings["chosen"] = options.chosen;
   settings["given"] = json::array();  // files may be gone when the study goes on
   for (const Given& each : given) {
     settings["given"].push_back(

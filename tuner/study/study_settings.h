@@ -75,7 +75,7 @@ std::string option_of(const StudySetting& setting);
 std::string help_of(const StudySetting& setting);
 
 /// The settings of a study, as its row of the database keeps them: {"planners": [...], "steps": 20,
-/// ..., "in_common": ["steps", ...]}.
+/// ..., "in_common": ["steps", ...]}; with "chosen" (StudyOptions) where that is not empty.
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given);
 
 /// Gives each setting that is kept a value: as asked for now, else as the study was begun, else the

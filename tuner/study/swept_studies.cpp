@@ -6,40 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <filesystem>
-#include <system_error>
 
-#include "db/connection.h"
 #include "db/console/exit_codes.h"
-#include "db/error.h"
 #include "moe/errors.h"
-#include "moe/lost_output.h"
-#include "moe/stop.h"
-#include "tuner/study/open_study.h"
-#include "tuner/study/study_owner.h"
+#include "tuner/study/studies_in_turns.h"
 
 namespace tuner {
-namespace {
-
-/// Before hours are spent on the others.
-void expect_new(const std::vector<SweptStudy>& studies) {
-  std::error_code ignored;
-  for (const SweptStudy& one : studies) {
-    const std::string& database = one.options.job.database;
-    if (one.options.resume || !std::filesystem::exists(database, ignored)) continue;
-    refuse_existing(db::open_reader(database), one.options.name, database);
-  }
-}
-
-/// Whether the studies after it would end the same way.
-bool concerns_all(const std::exception& error) {
-  return dynamic_cast<const moe::Stopped*>(&error) != nullptr ||
-         dynamic_cast<const TakenOver*>(&error) != nullptr ||
-         dynamic_cast<const db::Error*>(&error) != nullptr ||
-         dynamic_cast<const moe::LostOutput*>(&error) != nullptr;
-}
-
-}  // namespace
 
 std::string name_of_swept(const std::string& name, const std::vector<std::string>& swept) {
   return swept.empty() ? name : fmt::format("{} {}", name, fmt::join(swept, " "));
@@ -51,7 +23,9 @@ void run_studies(std::vector<SweptStudy>& studies, double budget_s,
   if (!studies.empty() && std::ranges::none_of(studies, is_legal)) {
     throw moe::InputError(studies.front().refusal);
   }
-  expect_new(studies);
+  std::vector<StudyOptions> all;
+  for (const SweptStudy& one : studies) all.push_back(one.options);
+  expect_new(all);
   constexpr double kNoTime_s = 1e-9;  // 0 would be any time
   const auto begin = std::chrono::steady_clock::now();
   std::exception_ptr first_refusal;

@@ -97,18 +97,6 @@ std::optional<std::size_t> sequential_of(const std::vector<TrainedTrial>& trials
   return std::nullopt;
 }
 
-/// The largest number of a repeat that the study has, of trials too that are not among the best any
-/// more.
-int newest_repeat(const db::Connection& connection, std::int64_t study_id) {
-  int newest = 0;
-  for (const db::Trial& trial : db::load_trials(connection, study_id)) {
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
-      newest = std::max(newest, repeat.repeat);
-    }
-  }
-  return newest;
-}
-
 class TrialTrainings {
  public:
   TrialTrainings(db::Connection& connection, const db::Study& study, const StudyTrainings& how)
@@ -121,21 +109,17 @@ class TrialTrainings {
   void run() {
     claim();
     announce();
-    try {
-      while (true) {
-        const Round round = next();
-        if (round.trials.empty()) break;
-        for (const auto& together : trainings_of(round, times())) {
-          run_repeat(together, round.repeat);
-        }
-        std::erase_if(trials_, [](const TrainedTrial& entry) { return !is_live(entry); });
-        say_what_is_best();
-      }
-    } catch (const EndedEarly&) {
-      settle();
-      throw;
-    }
-    settle();
+    settled([&] {
+      while (train_round()) continue;
+    });
+  }
+
+  bool run_round(int least_repeat) {
+    newest_repeat_ = std::max(newest_repeat_, least_repeat - 1);
+    claim();
+    bool trained = false;
+    settled([&] { trained = train_round(); });
+    return trained;
   }
 
   TrialsPlan plan() const {
@@ -172,6 +156,30 @@ class TrialTrainings {
       entry.changes = true;
       return false;
     });
+  }
+
+  /// False where no round is left.
+  bool train_round() {
+    const Round round = next();
+    if (round.trials.empty()) return false;
+    for (const auto& together : trainings_of(round, times())) {
+      run_repeat(together, round.repeat);
+    }
+    std::erase_if(trials_, [](const TrainedTrial& entry) { return !is_live(entry); });
+    say_what_is_best();
+    return true;
+  }
+
+  /// Settles the trials after `train`, also where that ends early.
+  template <class Train>
+  void settled(const Train& train) {
+    try {
+      train();
+    } catch (const EndedEarly&) {
+      settle();
+      throw;
+    }
+    settle();
   }
 
   /// Those that were trained are done, and those that were not are planned.
@@ -346,6 +354,21 @@ class TrialTrainings {
 
 void train_trials(db::Connection& connection, const db::Study& study, const StudyTrainings& how) {
   TrialTrainings(connection, study, how).run();
+}
+
+bool train_next_round(db::Connection& connection, const db::Study& study, const StudyTrainings& how,
+                      int least_repeat) {
+  return TrialTrainings(connection, study, how).run_round(least_repeat);
+}
+
+int newest_repeat(const db::Connection& connection, std::int64_t study_id) {
+  int newest = 0;
+  for (const db::Trial& trial : db::load_trials(connection, study_id)) {
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      newest = std::max(newest, repeat.repeat);
+    }
+  }
+  return newest;
 }
 
 TrialsPlan plan_trials(db::Connection& connection, const db::Study& study,

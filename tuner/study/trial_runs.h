@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "db/connection.h"
@@ -22,6 +23,15 @@ inline constexpr int kMostTimelines = 3;
 /// StudyTrainings::before_training, or where no rank was started (study_trainings.h). Then the trials
 /// that were trained count, and those that were not are planned.
 void train_trials(db::Connection& connection, const db::Study& study, const StudyTrainings& how);
+
+/// Trains one round of them, under a repeat of the number `least_repeat` or a later one: rounds of
+/// several studies that have a number in common count as turns. False where no round is left.
+bool train_next_round(db::Connection& connection, const db::Study& study, const StudyTrainings& how,
+                      int least_repeat);
+
+/// The largest number of a repeat that the study has, of trials too that are not among the best any
+/// more; 0: none.
+int newest_repeat(const db::Connection& connection, std::int64_t study_id);
 
 /// What train_trials would train.
 struct TrialsPlan {

@@ -45,6 +45,7 @@ struct Panel {
   panel(loads)               \
   panel(runs)                \
   panel(trials)              \
+  panel(setups)              \
   panel(fits)                \
   /* a new one goes above */
 // clang-format on

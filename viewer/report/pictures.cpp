@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "db/load_views.h"
 #include "db/timeline/read_timeline.h"
 #include "viewer/panels/panels.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -41,6 +42,10 @@ constexpr std::array kCaptions = {
             "The schedules of the study. Left: each prediction with its deviation against the "
             "measurement with the range of its repeats; on the dashed line both are equal. Right: "
             "time against memory; the red line is the lowest bound."},
+    Caption{"setups",
+            "The layouts, micro-batches and schedules that a search found. Left: time against the "
+            "memory of the fullest rank; the line is the front: what is above it and to its right "
+            "is beaten in both. Right: what that memory consists of."},
     Caption{"fits",
             "The lines from which costs are predicted: time = start-up + size / rate. What is "
             "doubtful is marked."}};
@@ -87,6 +92,8 @@ Picture draw_panel(const Panel& panel, PanelStates& states, Session& session, Wi
 std::vector<Picture> draw_panels(Session& session, Window& window) {
   std::vector<Picture> pictures;
   for (const Panel& panel : all_panels()) {
+    const bool is_of_searches = std::string_view(panel.name) == "setups";
+    if (is_of_searches && db::load_setup_overviews(session.connection).empty()) continue;
     PanelStates states;
     pictures.push_back(draw_panel(panel, states, session, window));
     if (std::string_view(panel.name) == "timeline" && knows_memory(session)) {

@@ -16,7 +16,8 @@ struct Picture {
   std::string png;  ///< the bytes of the file
 };
 
-/// A picture of every panel, in the order of the tabs, of what the session has selected; after that
+/// A picture of every panel, in the order of the tabs, of what the session has selected; of searches
+/// only where the database has any; after that
 /// of the timelines one with their memory, where it is known. Throws DisplayError.
 std::vector<Picture> draw_panels(Session& session, Window& window);
 

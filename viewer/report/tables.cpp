@@ -142,6 +142,11 @@ std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFa
        "computed after placement, and the replicas that the rank held.",
        query("SELECT * FROM rank_load_view WHERE run = ?1 ORDER BY iteration, layer, rank",
              facts.loads_run)},
+      {"setups.csv",
+       "A row per layout, micro-batches and schedule that a search found, the newest search first; "
+       "on_front: 1 where no other one is as fast and as lean.",
+       query("SELECT * FROM setup_view WHERE ?1 > 0 ORDER BY run DESC, settings, ranks, place",
+             study)},
       {"fits.csv", "A row per fitted line that costs are predicted from, newest first.",
        query("SELECT * FROM fit_view WHERE ?1 > 0 ORDER BY started_at DESC, op", study)}};
 }

@@ -15,7 +15,7 @@ struct CsvTable {
 };
 
 /// Trials and repeats of the study, the time of each rank and the exposed ops of the timelines that
-/// the report draws, losses, balance and fits. Columns are named as those of the database's views.
+/// the report draws, losses, balance, setups of searches and fits. Columns are named as those of the database's views.
 /// Throws db::Error.
 std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFacts& facts);
 

@@ -129,5 +129,21 @@ TEST(CompareCommand, ASweepOfWhichNothingIsLegalEndsWithTheFirstReason) {
   EXPECT_THAT(unknown.errors, HasSubstr("--set moe.exprt=4: moe.exprt"));
 }
 
+TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {
+  const db::TemporaryDirectory directory;
+  const std::string config = directory.file("config.json");
+  std::ofstream(config) << R"({"model_type": "mixtral", "vocab_size": 64, "hidden_size": 16,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "num_experts_per_tok": 2, "intermediate_size": 16, "num_local_experts": 4})";
+  const auto compared = moe_tune({"compare", "--model", config, "--cluster", "box", "--ranks", "4",
+                                  "--planners", "sequential"});
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  EXPECT_THAT(compared.errors, HasSubstr("layouts the fastest by search"));
+  const std::string said = "says nothing of a training";
+  const auto first = compared.errors.find(said);
+  ASSERT_NE(first, std::string::npos) << compared.errors;
+  EXPECT_EQ(compared.errors.find(said, first + 1), std::string::npos) << compared.errors;
+}
+
 }  // namespace
 }  // namespace tuner::compare_command_test

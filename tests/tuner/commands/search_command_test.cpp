@@ -2,11 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "db/check.h"
+#include "db/load.h"
+#include "db/query.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/tuner/commands/moe_tune.h"
 
@@ -105,6 +109,65 @@ TEST(SearchCommand, GivesCompareALayoutWhereNoneIsAskedFor) {
                                 .output);
   EXPECT_LE(best.at(0).at("predicted_s").get<double>(),
             nlohmann::json::parse(compared.output).at(0).at("predicted_s").get<double>());
+}
+
+TEST(SearchCommand, StoresWhatItFoundOfEveryNumberOfRanks) {
+  const db::TemporaryDirectory directory;
+  const std::string file = directory.file("found.db");
+  const auto found =
+      search({"--planners", "none", "--ranks", "2,4", "--top", "6", "--memory-limit", "1G", "--set",
+              "training.precision=f32,f64", "--db", file, "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_THAT(found.errors, HasSubstr("are stored: moe-db setups --db " + file + " --run 1"));
+  const auto connection = db::open_reader(file);
+  EXPECT_EQ(db::load_runs(connection, {.kind = "search"}).at(0).ranks, 4);
+  const auto rows = nlohmann::json::parse(found.output);
+  for (const auto& row : rows) {
+    db::Query best(connection,
+                   "SELECT predicted_s, predicted_peak_bytes, layout, tokens_per_s, "
+                   "memory_limit_bytes, parameter_bytes + gradient_bytes + optimizer_bytes + "
+                   "activation_bytes + buffer_bytes FROM setup_view WHERE place = 1 AND ranks = ?1 "
+                   "AND settings = ?2",
+                   {row.at("ranks").get<std::int64_t>(),
+                    "training.precision=" + row.at("training.precision").get<std::string>()});
+    const auto stored = best.next();
+    ASSERT_TRUE(stored);
+    EXPECT_EQ((*stored)[0], db::Cell(row.at("predicted_s").get<double>()));
+    EXPECT_EQ((*stored)[1], db::Cell(row.at("predicted_peak_bytes").get<std::int64_t>()));
+    EXPECT_EQ((*stored)[2], db::Cell(row.at("layout").get<std::string>()));
+    EXPECT_EQ((*stored)[3], db::Cell(row.at("tokens_per_s").get<double>()));
+    EXPECT_EQ((*stored)[4], db::Cell(std::int64_t{1} << 30));
+    EXPECT_EQ((*stored)[5], (*stored)[1]);
+  }
+  // The fastest is on the front, and of two on it the faster one needs more memory.
+  db::Query front(connection,
+                  "SELECT predicted_peak_bytes FROM setup_view WHERE ranks = 4 AND settings = "
+                  "'training.precision=f32' AND on_front ORDER BY predicted_s");
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  int on_front = 0;
+  while (const auto row = front.next()) {
+    const auto bytes = std::get<std::int64_t>((*row)[0]);
+    EXPECT_LE(bytes, before);
+    before = bytes;
+    ++on_front;
+  }
+  EXPECT_GE(on_front, 1);
+  EXPECT_TRUE(db::find_problems(db::open_reader(file), 1e9).empty());
+}
+
+TEST(SearchCommand, ScalingIsOfTokensOfARankOverThoseOfTheFirstRow) {
+  const auto found = search({"--planners", "none", "--ranks", "1,2,4", "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  const auto rows = nlohmann::json::parse(found.output);
+  ASSERT_EQ(rows.size(), 3u);
+  const auto of_rank = [](const nlohmann::json& row) {
+    return row.at("tokens_per_s").get<double>() / row.at("ranks").get<double>();
+  };
+  for (const auto& row : rows) {
+    EXPECT_DOUBLE_EQ(row.at("scaling_share"), of_rank(row) / of_rank(rows.at(0)));
+    EXPECT_LE(row.at("scaling_share").get<double>(), 1.05) << "ranks are not faster together";
+  }
+  EXPECT_EQ(rows.at(2).at("ranks"), 4);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(Scenario, SettingsChangeKeysOfTheModelAndOfTheCluster) {
               HasSubstr("--set cluster.nodes=0: nodes: expected an integer from 1 to 1000000"));
   EXPECT_THAT(with("cluster.nodse=2"), HasSubstr("--set cluster.nodse=2: nodse: unknown key"));
   options.cluster = "measured";
-  EXPECT_THAT(with("cluster.nodes=2"), HasSubstr("--cluster measured has no file"));
+  EXPECT_THAT(with("cluster.memory=2"), HasSubstr("--cluster measured has no file"));
 }
 
 TEST(Scenario, AFasterNetworkMakesExchangesFaster) {
@@ -180,6 +180,57 @@ TEST_F(MeasuredTest, IsTheNewestProfileOfThisModelAndNumberOfRanks) {
   EXPECT_EQ(gemm(load_scenario(measured(4))), 4e-3);
   EXPECT_EQ(gemm(load_scenario(measured())), 4e-3) << "the newest of any number of ranks";
   EXPECT_EQ(load_scenario(measured()).groups.ranks, 4);
+}
+
+TEST_F(MeasuredTest, NodesOfOneThatWasMeasuredCostBetweenThemWhatTheirLinkSays) {
+  fit_machine();
+  fit("all_to_all", "intra_node", 4, 1e-9, 1);
+  const double inside_s = 1e-6;  // alpha of the fit, which is the latency of the fastest one
+  ScenarioOptions options = measured();
+  options.settings = {"cluster.nodes=16"};
+  EXPECT_THAT(refusal(options), HasSubstr("one node was measured: expected also --set "
+                                          "cluster.inter_node.bandwidth_gbit_per_s=GBPS"));
+  options.settings = {"cluster.inter_node.latency_s=1e-5"};
+  EXPECT_THAT(refusal(options), HasSubstr("expected --set cluster.nodes=N too"));
+  options.settings = {"cluster.nodes=16", "cluster.inter_node.bandwidth_gbit_per_s=8",
+                      "cluster.inter_node.latency_s=1e-5"};
+  options.ranks = 32;  // more than was measured
+  const Scenario scenario = load_scenario(options);
+  EXPECT_EQ(scenario.cluster.nodes, 16);
+  EXPECT_EQ(scenario.cluster.ranks_per_node, 4);
+  EXPECT_EQ(scenario.groups.node_of.back(), 7);
+  EXPECT_DOUBLE_EQ(scenario.cluster.inter_node.bandwidth_bytes_per_s, 1e9);
+  const LinearFit& inside = scenario.costs.fits.at("all_to_all/intra_node");
+  const LinearFit& between = scenario.costs.fits.at("all_to_all/inter_node");
+  EXPECT_DOUBLE_EQ(inside.beta_s_per_unit, 1e-9) << "as measured";
+  EXPECT_DOUBLE_EQ(between.beta_s_per_unit, 4e-9) << "4 ranks share a card of 1 GB/s";
+  EXPECT_DOUBLE_EQ(between.alpha_s, inside_s * (1e-5 / 1e-6));
+  EXPECT_THAT(scenario.remarks,
+              ::testing::Contains("16 nodes as the 1 that was measured: collectives between nodes "
+                                  "are those inside a node, at 8 Gbit/s a card and 10 us"));
+  options.settings.emplace_back("cluster.inter_node.cards_per_node=4");
+  EXPECT_DOUBLE_EQ(load_scenario(options).costs.fits.at("all_to_all/inter_node").beta_s_per_unit,
+                   1e-9)
+      << "each rank has a card";
+}
+
+TEST_F(MeasuredTest, MoreNodesThanWereMeasuredHaveTheirCosts) {
+  fit_machine();
+  fit("all_to_all", "inter_node", 2, 1e-8, 2);
+  ScenarioOptions options = measured();
+  options.settings = {"cluster.nodes=8"};
+  const Scenario eight = load_scenario(options);
+  EXPECT_EQ(eight.groups.ranks, 8);
+  EXPECT_DOUBLE_EQ(eight.costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 1e-8);
+  EXPECT_THAT(eight.remarks,
+              ::testing::Contains("8 nodes as the 2 that were measured: collectives between nodes "
+                                  "start as they do among 2"));
+  options.settings = {"cluster.inter_node.bandwidth_gbit_per_s=1.6"};  // twice as fast
+  const Scenario faster = load_scenario(options);
+  EXPECT_EQ(faster.groups.ranks, 2);
+  EXPECT_DOUBLE_EQ(faster.costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 5e-9);
+  options.settings = {"cluster.nodes=0"};
+  EXPECT_THAT(refusal(options), HasSubstr("--set cluster.nodes=0: nodes: expected an integer"));
 }
 
 TEST_F(MeasuredTest, RefusesCostsThatAnotherBuildStoredInAnotherForm) {

@@ -1,0 +1,93 @@
+#include "tuner/study/compared_layouts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "db/console/statistics.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "tests/db/sample.h"
+
+namespace tuner::compared_layouts_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+struct ComparedLayoutsTest : ::testing::Test {
+  db::Connection connection = db::open_writer(":memory:");
+  std::vector<StudyOfLayout> studies;
+
+  void begin(const std::string& layout) {
+    db::Study row;
+    row.name = "s " + layout;
+    row.part_of = "s";
+    studies.push_back({layout, db::insert(connection, row)});
+  }
+  /// Of the study that was begun last.
+  void add(const std::string& planner, double predicted_s, const std::vector<double>& repeats) {
+    db::Trial trial = db::sample_trial(connection, studies.back().study_id, planner);
+    trial.predicted_s = predicted_s;
+    trial.id = db::find_or_insert(connection, trial);
+    for (std::size_t i = 0; i < repeats.size(); ++i) {
+      db::insert(connection, db::TrialRepeat{trial.id, static_cast<int>(i) + 1, {}, repeats[i], 5});
+    }
+    trial.status = repeats.empty() ? "planned" : "done";
+    if (!repeats.empty()) trial.measured_s = db::median(repeats);
+    db::finish_trial(connection, trial);
+  }
+};
+
+TEST_F(ComparedLayoutsTest, OneOrderOfAllTrialsBesideThePredictedOne) {
+  begin("ep=4");
+  add("sequential", 2.0, {2.0, 2.0, 2.0});
+  add("joint", 1.5, {1.5, 1.501, 1.499});
+  begin("dp=2,ep=2");
+  add("sequential", 1.0, {1.0, 1.001, 0.999});
+  add("joint", 0.9, {});
+  begin("dp=4,ep=1");
+  add("sequential", 0.8, {1.002, 1.0, 0.999});  // predicted to be the best, and tied
+  const ComparedLayouts compared = compared_layouts(connection, studies);
+  ASSERT_EQ(compared.trials.size(), 5u);
+  std::vector<std::string> order;
+  for (const LayoutTrial& one : compared.trials)
+    order.push_back(one.layout + ' ' + one.trial.planner);
+  EXPECT_THAT(order, Contains("dp=2,ep=2 joint")) << "it was not measured";
+  EXPECT_EQ(order.back(), "dp=2,ep=2 joint");
+  EXPECT_EQ(order[2], "ep=4 joint");
+  EXPECT_EQ(order[3], "ep=4 sequential");
+  const LayoutTrial& slowest = compared.trials[3];
+  EXPECT_EQ(slowest.place, 4);
+  EXPECT_EQ(slowest.predicted_place, 4);
+  EXPECT_DOUBLE_EQ(slowest.speedup.value(), 1) << "sequential of the first layout";
+  EXPECT_NEAR(compared.trials[0].speedup.value(), 2, 1e-2);
+  const std::size_t tied = order[0] == "dp=4,ep=1 sequential" ? 0 : 1;
+  EXPECT_EQ(compared.trials[tied].predicted_place, 1);
+  EXPECT_EQ(compared.trials[tied].tied_with, "dp=2,ep=2 sequential");
+  EXPECT_THAT(compared.lines,
+              Contains("layouts by their fastest trials: repeats tell 2 of 3 pairs apart, 2 of "
+                       "them are in the predicted order"));
+  EXPECT_THAT(compared.lines.front(), HasSubstr("times as fast as ep=4 sequential"));
+}
+
+TEST_F(ComparedLayoutsTest, APairInTheOppositeOrderIsCounted) {
+  begin("ep=2");
+  add("sequential", 1.0, {2.0, 2.0, 2.0});
+  begin("dp=2,ep=1");
+  add("sequential", 3.0, {1.0, 1.0, 1.0});
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains("layouts by their fastest trials: repeats tell 1 of 1 pairs apart, 0 of "
+                       "them are in the predicted order"));
+}
+
+TEST_F(ComparedLayoutsTest, OfNothingMeasuredThePredictionsAreLeft) {
+  begin("ep=2");
+  add("sequential", 1.0, {});
+  const ComparedLayouts compared = compared_layouts(connection, studies);
+  EXPECT_TRUE(compared.lines.empty());
+  ASSERT_EQ(compared.trials.size(), 1u);
+  EXPECT_FALSE(compared.trials[0].place);
+}
+
+}  // namespace
+}  // namespace tuner::compared_layouts_test

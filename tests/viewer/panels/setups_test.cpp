@@ -1,0 +1,78 @@
+#include <SQLiteCpp/Database.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
+
+namespace viewer::setups_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class SetupsTest : public ::testing::Test, public OpenApp {
+ protected:
+  db::PredictedSetup setup(int ranks, int place, const std::string& layout, double time_s,
+                           std::int64_t bytes) {
+    db::PredictedSetup one;
+    one.run_id = ids.study_run;
+    one.ranks = ranks;
+    one.place = place;
+    one.layout = layout;
+    one.batch_per = "rank";
+    one.micro_batch_order = "sequential";
+    one.planner = "joint";
+    one.schedule_id = 1;
+    one.predicted_s = time_s;
+    one.tokens_per_s = 1e4;
+    one.parameter_bytes = bytes;
+    one.predicted_peak_bytes = bytes;
+    return one;
+  }
+  std::vector<std::string> texts(App& app) {
+    for (int i = 0; i < 3; ++i) headless.frame([&] { draw_app(app); });
+    return drawn_texts();
+  }
+};
+
+TEST_F(SetupsTest, SayWhereTheyComeFromWhereThereAreNone) {
+  App app = open();
+  show_panel(app, "setups");
+  EXPECT_THAT(texts(app), Contains(HasSubstr("moe-tune search --db FILE")));
+}
+
+TEST_F(SetupsTest, AreDrawnWithTheirMemoryAndTheFront) {
+  const std::vector<db::PredictedSetup> setups{
+      setup(4, 1, "ep=4", 0.010, 400 << 20), setup(4, 2, "dp=2,ep=2", 0.011, 500 << 20),
+      setup(4, 3, "ep=2,tp=2", 0.012, 300 << 20), setup(8, 1, "ep=8", 0.005, 200 << 20)};
+  db::insert(connection, setups);
+  App app = open();
+  show_panel(app, "setups");
+  const std::vector<std::string> drawn = texts(app);
+  EXPECT_THAT(drawn, Contains(HasSubstr("4 ranks")));
+  for (const char* text : {"ep=4", "dp=2,ep=2", "ep=2,tp=2", "10.0 ms", "500.0 MiB", "front"}) {
+    EXPECT_THAT(drawn, Contains(text));
+  }
+  EXPECT_THAT(drawn, Not(Contains("ep=8"))) << "of another number of ranks";
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), "\u2022"), 2) << "dp=2,ep=2 is beaten by ep=4";
+  EXPECT_EQ(app.session.problem, "");
+}
+
+TEST_F(SetupsTest, OfWhichANumberIsWrongAreRefusedWithIt) {
+  const std::vector<db::PredictedSetup> setups{setup(4, 1, "ep=4", 0.010, 400 << 20)};
+  db::insert(connection, setups);
+  connection.database().exec("UPDATE predicted_setup SET predicted_peak_bytes = -5");
+  App app = open();
+  show_panel(app, "setups");
+  texts(app);
+  EXPECT_THAT(app.session.problem, HasSubstr("predicted_setup.predicted_peak_bytes = -5"));
+}
+
+}  // namespace
+}  // namespace viewer::setups_test

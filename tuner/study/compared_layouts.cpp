@@ -1,0 +1,114 @@
+#include "tuner/study/compared_layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "db/load.h"
+#include "tuner/study/finished_trials.h"
+
+namespace tuner {
+namespace {
+
+/// [i]: the place of the i-th time, from 1.
+std::vector<int> places_of(const std::vector<double>& times_s) {
+  std::vector<std::size_t> order(times_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times_s[i]; });
+  std::vector<int> places(times_s.size());
+  for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = static_cast<int>(i) + 1;
+  return places;
+}
+
+/// "2 of 3 pairs of layouts that repeats tell apart are in the predicted order", each by the trial
+/// that was measured fastest; "" of a single layout.
+std::string order_of_layouts(const FinishedTrials& all) {
+  std::map<std::int64_t, std::size_t> fastest;  // of a study
+  std::map<std::int64_t, double> predicted_s;   // the least of a study
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    const db::Trial& trial = all.trials[i];
+    const auto best = fastest.try_emplace(trial.study_id, i).first;
+    if (*trial.measured_s < *all.trials[best->second].measured_s) best->second = i;
+    const auto least = predicted_s.try_emplace(trial.study_id, first_predicted_s(trial)).first;
+    least->second = std::min(least->second, first_predicted_s(trial));
+  }
+  int told = 0, ordered = 0;
+  for (auto a = fastest.begin(); a != fastest.end(); ++a) {
+    for (auto b = std::next(a); b != fastest.end(); ++b) {
+      if (!told_apart(all.comparison, a->second, b->second)) continue;
+      ++told;
+      const bool measured = *all.trials[a->second].measured_s < *all.trials[b->second].measured_s;
+      ordered += measured == (predicted_s[a->first] < predicted_s[b->first]);
+    }
+  }
+  if (fastest.size() < 2) return "";
+  const std::size_t pairs = fastest.size() * (fastest.size() - 1) / 2;
+  return fmt::format(
+      "layouts by their fastest trials: repeats tell {} of {} pairs apart, {} of them are in the "
+      "predicted order",
+      told, pairs, ordered);
+}
+
+/// Those of the studies that are not among the finished ones.
+void add_others(const db::Connection& connection, std::span<const StudyOfLayout> studies,
+                std::vector<LayoutTrial>& trials) {
+  const auto finished = trials.size();
+  for (const StudyOfLayout& study : studies) {
+    for (db::Trial& trial : db::load_trials(connection, study.study_id)) {
+      const auto is_it = [&](const LayoutTrial& one) { return one.trial.id == trial.id; };
+      if (std::any_of(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(finished),
+                      is_it)) {
+        continue;
+      }
+      LayoutTrial& other = trials.emplace_back();
+      other.layout = study.layout;
+      other.trial = std::move(trial);
+    }
+  }
+}
+
+}  // namespace
+
+ComparedLayouts compared_layouts(const db::Connection& connection,
+                                 std::span<const StudyOfLayout> studies) {
+  std::vector<std::int64_t> ids;
+  std::map<std::int64_t, std::string> layout_of;
+  for (const StudyOfLayout& study : studies) {
+    ids.push_back(study.study_id);
+    layout_of[study.study_id] = study.layout;
+  }
+  const FinishedTrials all = finished_trials(
+      connection, ids, [&](const db::Trial& trial) { return layout_of[trial.study_id] + ' '; });
+  ComparedLayouts result;
+  std::vector<double> measured_s, predicted_s;
+  for (const db::Trial& trial : all.trials) {
+    measured_s.push_back(*trial.measured_s);
+    predicted_s.push_back(first_predicted_s(trial));
+  }
+  const std::vector<int> places = places_of(measured_s), predicted = places_of(predicted_s);
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    const db::Trial& trial = all.trials[i];
+    result.trials.push_back({layout_of[trial.study_id], trial, places[i], predicted[i],
+                             all.comparison.speedups[i] / all.comparison.speedups[all.against],
+                             names_of_tied(all, i)});
+  }
+  add_others(connection, studies, result.trials);
+  std::ranges::stable_sort(result.trials, {}, [](const LayoutTrial& one) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return std::pair(one.place.value_or(std::numeric_limits<int>::max()),
+                     one.trial.predicted_s.value_or(kNever));
+  });
+  if (all.trials.empty()) return result;
+  result.lines = in_words(all, quality_of(all));
+  if (std::string text = order_of_layouts(all); !text.empty()) {
+    result.lines.push_back(std::move(text));
+  }
+  return result;
+}
+
+}  // namespace tuner

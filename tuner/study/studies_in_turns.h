@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "tuner/study/study.h"
+
+namespace tuner {
+
+/// Runs studies of one model in several layouts as one: each is profiled and predicted, then the
+/// rounds of their trials take turns, a round of each study, and so do refinements. Rounds beside
+/// each other have the same number, so that trials of all studies can be compared (compared_trials.h).
+/// A study that fails is told by its `failure`, and the others go on; with one budget all end. Returns
+/// how each ended, in their order. A dry run plans each.
+///
+/// Throws moe::InputError, before anything is trained, where one exists and is not to be resumed; the
+/// first error where all failed; and as run_study where a signal asks for the end or the database can
+/// no longer be written.
+std::vector<StudyEnd> run_in_turns(const std::vector<StudyOptions>& studies);
+
+/// Throws moe::InputError where a study of one of these names exists and is not to be resumed.
+void expect_new(const std::vector<StudyOptions>& studies);
+
+/// Whether studies after it would end the same way.
+bool concerns_all(const std::exception& error);
+
+}  // namespace tuner

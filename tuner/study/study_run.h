@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "tuner/study/budget.h"
+#include "tuner/study/open_study.h"
+#include "tuner/study/profile.h"
+#include "tuner/study/profile_schedules.h"
+#include "tuner/study/study.h"
+#include "tuner/study/study_predictions.h"
+#include "tuner/study/study_situation.h"
+#include "tuner/study/study_trainings.h"
+
+namespace tuner {
+
+/// A study that this process runs (study.h), as a whole or step by step. What run_study() says of
+/// errors holds for each step; whoever takes the steps ends the study with conclude() or abandon().
+class StudyRun {
+ public:
+  explicit StudyRun(const StudyOptions& options);
+
+  StudyEnd run();
+  /// What run() would train. Nothing is trained; what is written is lost with the connection.
+  StudyEnd plan();
+
+  /// Profiles and predicts.
+  void prepare();
+  /// Trains a round of trials under a repeat of this number or a later one (trial_runs.h). False
+  /// where none is left.
+  bool train_round(int least_repeat);
+  /// The largest number of a repeat so far; 0: none.
+  int newest_repeat() const;
+  /// Fits costs to all that was measured and plans again. False where no refinement is left, or it
+  /// would change nothing.
+  bool refine();
+
+  StudyEnd conclude(const std::optional<EndedEarly>& early);
+  void abandon(const std::string& status, const std::string& error) {
+    open_.abandon(status, error);
+  }
+
+ private:
+  std::size_t missing_profile_runs(const std::vector<ProfileSchedule>& schedules) const;
+  /// The newest costs of this machine that the database has: of another study, or of `moe-tune fit`.
+  /// False where it has none.
+  bool take_costs_of_others();
+  /// The runs of the first round are as long as trials (profile_runs.h).
+  std::vector<PlannedTraining> planned_profile(std::size_t runs, std::size_t schedules,
+                                               std::optional<double> iteration_s) const;
+  /// What else a study may train, of which nothing is known before.
+  std::string not_in_plan() const;
+  /// `predictions`: the bytes of what is predicted. None where no training of the model is stored.
+  std::optional<double> planned_bytes(const std::vector<PlannedTraining>& plan,
+                                      double predictions) const;
+  StudyEnd without_predictions(std::size_t profile_runs, std::size_t schedules);
+  std::vector<ProfileSchedule> schedules_of_profile() const;
+  void profile();
+  /// The costs of the profile and of these runs of trials.
+  Profile profile_with(const std::vector<std::int64_t>& trials) const;
+  bool begin_refinement();
+
+  StudyOptions options_;
+  Budget budget_{options_.budget_s};
+  StudySituation planned_;
+  db::Connection connection_;
+  OpenStudy open_;
+  const StudyTrainings trainings_{
+      options_, [this] { open_.check_owner(); },
+      [this](std::int64_t run) { open_.check_place(run); },
+      [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
+  StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_};
+  std::vector<std::int64_t> profile_runs_;
+};
+
+}  // namespace tuner
