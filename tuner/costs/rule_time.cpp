@@ -10,9 +10,9 @@ namespace tuner {
 namespace {
 
 /// By bytes of counts: 4 ranks with 16 experts, 16 with 64, 64 with 256, and 256 with 256.
-constexpr std::array<double, 4> kBytes{256, 4096, 65536, 262144};
+constexpr std::array<double, 4> kRuleBytes{256, 4096, 65536, 262144};
 /// [rule][size]: seconds.
-constexpr std::array<std::array<double, 4>, kRules.size()> kSeconds{{
+constexpr std::array<std::array<double, 4>, kRules.size()> kRuleSeconds{{
     {3.2e-6, 1.7e-5, 1.0e-4, 6.5e-4},
     {2.9e-6, 1.4e-5, 7.8e-5, 6.9e-4},
     {2.6e-6, 1.6e-5, 1.3e-4, 1.3e-3},
@@ -39,7 +39,8 @@ double rule_seconds(const CostModel& costs, std::string_view rule, double bytes)
   std::size_t at = 0;
   while (kRules[at] != rule) ++at;
   std::vector<SizeTime> points;
-  for (std::size_t i = 0; i < kBytes.size(); ++i) points.push_back({kBytes[i], kSeconds[at][i]});
+  for (std::size_t i = 0; i < kRuleBytes.size(); ++i)
+    points.push_back({kRuleBytes[i], kRuleSeconds[at][i]});
   return seconds_of(fit_points(std::move(points), "byte"), 1, bytes);
 }
 
