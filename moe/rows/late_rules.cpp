@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace moe {
 namespace {
@@ -302,6 +304,37 @@ LatePlan late_plan(const LateCopies& copies, std::span<const std::int64_t> rows,
   for (const Transfer& transfer : planning.transfers) {
     plan[transfer.expert].front().rows -= transfer.rows;
     plan[transfer.expert].push_back({transfer.to, transfer.rows});
+  }
+  return plan;
+}
+
+LatePlan late_plan_in_domains(const LateCopies& copies, std::span<const std::int64_t> rows,
+                              std::span<const int> homes, std::span<const int> nodes) {
+  if (copies.domain == LateDomain::all) {
+    return late_plan(copies, rows, homes, static_cast<int>(nodes.size()));
+  }
+  std::map<int, std::vector<int>> members;  // by node, ascending
+  std::vector<int> place(nodes.size());     // [member]: among those of its node
+  for (std::size_t member = 0; member < nodes.size(); ++member) {
+    std::vector<int>& of_node = members[nodes[member]];
+    place[member] = static_cast<int>(of_node.size());
+    of_node.push_back(static_cast<int>(member));
+  }
+  LatePlan plan(rows.size());
+  for (const auto& [node, of_node] : members) {
+    std::vector<std::int64_t> rows_there;
+    std::vector<int> experts, homes_there;
+    for (std::size_t expert = 0; expert < rows.size(); ++expert) {
+      if (nodes[homes[expert]] != node) continue;
+      experts.push_back(static_cast<int>(expert));
+      rows_there.push_back(rows[expert]);
+      homes_there.push_back(place[homes[expert]]);
+    }
+    LatePlan there = late_plan(copies, rows_there, homes_there, static_cast<int>(of_node.size()));
+    for (std::size_t i = 0; i < experts.size(); ++i) {
+      for (MemberRows& one : there[i]) one.member = of_node[one.member];
+      plan[experts[i]] = std::move(there[i]);
+    }
   }
   return plan;
 }

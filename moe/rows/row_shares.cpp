@@ -175,11 +175,11 @@ std::vector<const std::vector<std::int64_t>*> tokens_of_copy(const LayerRouting&
 
 /// Chooses replicas by the counts.
 PlacedRows place_late(const ExpertPlacement& placement, std::span<const std::int64_t> rows,
-                      int members) {
-  const auto experts = static_cast<int>(rows.size());
+                      std::span<const int> nodes) {
+  const auto experts = static_cast<int>(rows.size()), members = static_cast<int>(nodes.size());
   const ExpertHomes homes =
       placement.homes.empty() ? homes_in_order(experts, members) : placement.homes;
-  const LatePlan plan = late_plan(placement.late, rows, homes, members);
+  const LatePlan plan = late_plan_in_domains(placement.late, rows, homes, nodes);
   ExpertPlacement bound = placement;
   bound.rows_of_others = RowsOfOthers::balanced;
   for (int expert = 0; expert < experts; ++expert) {
@@ -220,7 +220,13 @@ PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& rout
   for (const auto* tokens : tokens_of_copy(routing, groups, rank)) {
     for (std::size_t e = 0; e < total.size(); ++e) total[e] += (*tokens)[e];
   }
-  if (late) return place_late(placement, total, members);
+  if (late) {
+    std::vector<int> nodes;
+    for (const int member : moe::members(groups, GroupKind::expert, rank)) {
+      nodes.push_back(groups.node_of[member]);
+    }
+    return place_late(placement, total, nodes);
+  }
   placed.quotas = balanced_quotas(placed.slots, total);
   return placed;
 }
