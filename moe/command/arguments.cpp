@@ -274,8 +274,8 @@ void declare_results(CLI::App& app, TrainArguments& a) {
   app.add_option(
          "--balanced-steps", a.balanced_steps,
          "after the last iteration, time N ordinary steps and N with even routing in turns, "
-         "and print which share of the throughput of even routing ordinary steps reach")
-      ->capture_default_str()
+         "and print which share of the throughput of even routing ordinary steps reach "
+         "[default: 2 where the schedule shares rows out after the gate, else 0]")
       ->check(iterations(0))
       ->type_name("N")
       ->group("Output");

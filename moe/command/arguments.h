@@ -56,7 +56,7 @@ struct TrainArguments {
   int keep = 2;
   bool resume = false;
   std::string log;
-  int balanced_steps = 0;
+  std::optional<int> balanced_steps;  ///< none: as the schedule asks (kBalancedSteps)
   std::string print_program;
   db::options::Output output;
 };

@@ -109,7 +109,7 @@ void check_turns(const TrainArguments& arguments, std::size_t schedules) {
   }
   if (!arguments.print_program.empty()) refuse("--print-program");
   if (!arguments.checkpoint.empty()) refuse("--checkpoint");
-  if (arguments.balanced_steps > 0) refuse("--balanced-steps");
+  if (arguments.balanced_steps.value_or(0) > 0) refuse("--balanced-steps");
 }
 
 /// For a person: which of two schedules it is, whatever it is called.

@@ -104,6 +104,25 @@ std::optional<SampleOptions> sample_options(const TrainArguments& arguments,
                        arguments.sample, arguments.temperature};
 }
 
+/// So many steps tell the share of force-balanced throughput where nobody asked for it.
+constexpr int kBalancedSteps = 2;
+
+/// Whether a rule shares rows out after the gate: what it reaches is asked for.
+bool shares_rows_out(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.decisions, [](const Decision& decision) {
+    const auto* replicating = std::get_if<ReplicateExperts>(&decision);
+    return replicating != nullptr && shares_rows_out(replicating->placement);
+  });
+}
+
+/// TrainOptions::balanced_steps
+int balanced_steps(const TrainArguments& arguments, const TrainInputs& inputs) {
+  const std::vector<Schedule>& schedules = inputs.plan.schedules;
+  const bool asks = schedules.size() == 1 && shares_rows_out(schedules.front()) &&
+                    !only_evaluates(arguments, inputs);
+  return arguments.balanced_steps.value_or(asks ? kBalancedSteps : 0);
+}
+
 TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& inputs,
                            const Groups& groups, const OpenDevice& device) {
   const SchedulePlan& plan = inputs.plan;
@@ -111,7 +130,7 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.checkpoint = checkpoint_options(arguments, inputs, groups);
   options.resume = inputs.resume;
   options.data = inputs.data;
-  options.balanced_steps = arguments.balanced_steps;
+  options.balanced_steps = balanced_steps(arguments, inputs);
   options.only_evaluates = only_evaluates(arguments, inputs);
   options.sample = sample_options(arguments, inputs);
   options.run.device_world = device.world.get();
@@ -184,7 +203,7 @@ void check_evaluation(const TrainArguments& arguments, const TrainInputs& inputs
     throw InputError(
         "--evaluate-only: with --evaluate-batches 0 there is nothing to do: expected 1 or more");
   }
-  if (arguments.balanced_steps > 0) {
+  if (arguments.balanced_steps.value_or(0) > 0) {
     throw InputError("--balanced-steps: --evaluate-only has no iteration: expected one of them");
   }
   if (!arguments.database.empty()) {

@@ -23,6 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kRowsOfOthers{"home", "spread", "balanced"};
 constexpr std::int64_t kMostSlots = 4096;
 constexpr std::array<std::string_view, 3> kLateRules{"ultraep", "moonep", "llep"};
+constexpr std::array<std::string_view, 2> kLateDomains{"all", "node"};
 constexpr std::array<std::string_view, kExpertRoutes> kExpertRouteNames{"unicast", "ring"};
 
 std::string described(const ReplicateExperts& replicating) {
@@ -315,6 +316,9 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
       object["after_gate"]["alpha"] = late.alpha;
       object["after_gate"]["least_rows"] = late.least_rows;
     }
+    if (late.domain != LateDomain::all) {
+      object["after_gate"]["domain"] = kLateDomains[static_cast<std::size_t>(late.domain)];
+    }
     return;
   }
   object["replicas"] = nlohmann::json::array();
@@ -344,6 +348,10 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
         object.member("rule", "a rule").one_of({kLateRules.begin(), kLateRules.end()}));
     late.slots = static_cast<int>(object.integer("slots", 1, kMostSlots));
     late.alpha = object.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
+    if (object.has("domain")) {
+      late.domain = static_cast<LateDomain>(object.member("domain", "among whom loads are evened")
+                                                .one_of({kLateDomains[0], kLateDomains[1]}));
+    }
     if (object.has("least_rows")) late.least_rows = object.integer("least_rows", 1, most);
     replicating.placement.rows_of_others = RowsOfOthers::balanced;
     return replicating;

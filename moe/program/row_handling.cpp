@@ -125,14 +125,20 @@ AllRoutedRows::AllRoutedRows(const Program& program, const Routing* routing)
     } else {
       continue;
     }
-    layers_.push_back({routed_layer(op), &handling_.at(op.layer), counts});
+    const RowHandling& handling = handling_.at(op.layer);
+    layers_.push_back(
+        {routed_layer(op), &handling, counts, &shares_.emplace_back(handling.placement, *counts)});
   }
+}
+
+RowLayout make_row_layout(const RoutedRows& rows, const Groups& groups, int rank) {
+  return make_row_layout(*rows.counts, groups, rank, *rows.handling, rows.shares->of(groups, rank));
 }
 
 Binding AllRoutedRows::bind(const Groups& groups, int rank) const {
   Binding binding;
   for (const RoutedRows& rows : layers_) {
-    binding.layouts.emplace(rows.at, make_row_layout(*rows.counts, groups, rank, *rows.handling));
+    binding.layouts.emplace(rows.at, make_row_layout(rows, groups, rank));
   }
   return binding;
 }

@@ -24,12 +24,15 @@ std::map<int, RowHandling> row_handling(const Program& program);
 Routing exchanged_rows(const Program& program, Routing routing);
 
 /// A layer, micro-batch and part whose routing a Program binds or whose rows are padded: how its
-/// rows are handled, and the counts of all ranks.
+/// rows are handled, the counts of all ranks, and who computes them.
 struct RoutedRows {
   RoutedLayer at;
   const RowHandling* handling = nullptr;
   const LayerRouting* counts = nullptr;
+  SharesByCopy* shares = nullptr;  ///< of all ranks
 };
+/// Its rows on one rank.
+RowLayout make_row_layout(const RoutedRows& rows, const Groups& groups, int rank);
 
 /// The routed rows of a Program in the order of its exchanges of counts. It is worked out once for
 /// all ranks, and refers to the routing.
@@ -53,6 +56,7 @@ class AllRoutedRows {
 
   std::map<int, RowHandling> handling_;
   std::list<LayerRouting> parts_;
+  std::list<SharesByCopy> shares_;
   std::vector<RoutedRows> layers_;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "moe/rows/row_shares.h"
 
@@ -79,6 +81,38 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
   return tokens;
 }
 
+namespace {
+
+/// Calls visit(routing) for every routing of the layer in an iteration that has a plan of its own:
+/// those of micro-batches, or of their parts. For none where nothing is placed.
+template <class Visit>
+void visit_rules(const Routing& routing, int layer, const ExpertPlacement& placement,
+                 const Visit& visit) {
+  if (!places_otherwise(placement)) return;
+  for (const LayerRouting& one : routing.layers) {
+    if (one.layer != layer) continue;
+    if (one.by_part.empty()) visit(one);
+    for (const auto& tokens : one.by_part) {
+      LayerRouting part{one.layer, one.experts, tokens, one.micro_batch};
+      part.alike = one.alike;
+      visit(part);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> placed_tokens(const Routing& routing, int layer, const Groups& groups,
+                                        const ExpertPlacement& placement) {
+  std::vector<std::int64_t> sum;
+  visit_rules(routing, layer, placement, [&](const LayerRouting& part) {
+    const std::vector<std::int64_t> tokens = rank_tokens(part, groups, placement);
+    sum.resize(tokens.size());
+    for (std::size_t rank = 0; rank < tokens.size(); ++rank) sum[rank] += tokens[rank];
+  });
+  return sum;
+}
+
 std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
                                         std::span<const std::int64_t> b) {
   if (a.size() != b.size()) return std::nullopt;
@@ -94,15 +128,14 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
 }
 
 std::vector<db::RankLoad> rank_loads(const LayerRouting& routing, const Groups& groups,
-                                     int first_rank, const ExpertPlacement& placement) {
+                                     int first_rank, std::span<const std::int64_t> placed) {
   const std::vector<std::int64_t> kept = rank_tokens(routing, groups);
-  std::vector<std::int64_t> asked, placed;
+  std::vector<std::int64_t> asked;
   if (!routing.asked.empty()) {
     LayerRouting before = routing;
     before.tokens = routing.asked;
     asked = rank_tokens(before, groups);
   }
-  if (places_otherwise(placement)) placed = rank_tokens(routing, groups, placement);
   std::vector<db::RankLoad> rows;
   for (std::size_t rank = 0; rank < kept.size(); ++rank) {
     db::RankLoad& row = rows.emplace_back();
@@ -115,25 +148,31 @@ std::vector<db::RankLoad> rank_loads(const LayerRouting& routing, const Groups& 
   return rows;
 }
 
-std::vector<db::ExpertPlace> expert_places(int layer, int experts, const Groups& groups,
+std::vector<db::ExpertPlace> expert_places(const Routing& routing, int layer, const Groups& groups,
                                            int first_rank, const ExpertPlacement& placement) {
-  std::vector<db::ExpertPlace> rows;
-  if (!places_otherwise(placement)) return rows;
-  const ExpertSlots slots = expert_slots(placement, experts, groups.layout.expert);
-  for (int rank = 0; rank < stage_ranks(groups); ++rank) {
-    const int member = index_in_group(groups, GroupKind::expert, rank);
-    for (int slot = 0; slot < slot_count(slots); ++slot) {
-      const int expert = expert_in(slots, member, slot);
-      if (expert < 0) continue;
-      const int replica = home_of(slots, expert) == member ? 0 : 1;
-      rows.push_back({0, 0, layer, first_rank + rank, expert, replica});
+  std::map<std::pair<int, int>, bool> computed;  // by rank and expert: whether it is a replica
+  const int of_copy = groups.layout.expert * groups.layout.expert_sharded;
+  visit_rules(routing, layer, placement, [&](const LayerRouting& part) {
+    for (int first = 0; first < stage_ranks(groups); first += of_copy) {
+      const ExpertSlots slots = place_rows(placement, part, groups, first).slots;
+      for (int rank = first; rank < first + of_copy; ++rank) {
+        const int member = index_in_group(groups, GroupKind::expert, rank);
+        for (int slot = 0; slot < slot_count(slots); ++slot) {
+          const int expert = expert_in(slots, member, slot);
+          if (expert >= 0) computed[{rank, expert}] = home_of(slots, expert) != member;
+        }
+      }
     }
+  });
+  std::vector<db::ExpertPlace> rows;
+  for (const auto& [at, replica] : computed) {
+    rows.push_back({0, 0, layer, first_rank + at.first, at.second, replica ? 1 : 0});
   }
   return rows;
 }
 
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
-                       std::span<const std::int64_t> before, const ExpertPlacement& placement) {
+                       std::span<const std::int64_t> before, std::span<const std::int64_t> placed) {
   const std::vector<std::int64_t> of_experts = expert_tokens(routing);
   const std::vector<std::int64_t> asked_of = asked_expert_tokens(routing);
   const std::vector<std::int64_t> of_ranks = rank_tokens(routing, groups);
@@ -151,8 +190,7 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
   row.mean_rank_tokens = mean_tokens(of_ranks);
   row.rank_standard_deviation = deviation_of_tokens(of_ranks);
-  if (places_otherwise(placement)) {
-    const std::vector<std::int64_t> placed = rank_tokens(routing, groups, placement);
+  if (!placed.empty()) {
     row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
     row.placed_rank_standard_deviation = deviation_of_tokens(placed);
   }

@@ -36,25 +36,31 @@ std::optional<double> worst_max_over_mean(const Routing& routing);
 std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
                                         std::span<const std::int64_t> b);
 
+/// [rank in the layer's pipeline stage]: token copies that the rank computes in an iteration under
+/// `placement`, in every micro-batch and part by what was chosen for it. Empty where the placement
+/// neither replicates nor moves an expert.
+std::vector<std::int64_t> placed_tokens(const Routing& routing, int layer, const Groups& groups,
+                                        const ExpertPlacement& placement);
+
 /// The balance of one layer's loads: a row of the database, its run and iteration not yet set.
-/// `before` is asked_expert_tokens() of the previous iteration, empty where there is none.
-/// `placement` is that of the layer's experts in this iteration; the balance of ranks under it
-/// stands beside the balance without it.
+/// `before` is asked_expert_tokens() of the previous iteration, empty where there is none. `placed`
+/// is placed_tokens(); the balance of ranks under the placement stands beside that without it.
 /// The standard deviation over experts is Pro-Prophet's balance degree ("the standard deviation of
 /// the input distribution tensor", VI). Pro-Prophet calls the similarity of neighbouring
 /// iterations' loads locality and gives no measure of it. Here it is the cosine similarity of what
 /// gates asked for.
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
-                       std::span<const std::int64_t> before, const ExpertPlacement& placement = {});
+                       std::span<const std::int64_t> before,
+                       std::span<const std::int64_t> placed = {});
 
 /// The loads of the layer's ranks: rows of the database, their run and iteration not yet set. The
-/// ranks of the layer's pipeline stage are numbered from first_rank on.
+/// ranks of the layer's pipeline stage are numbered from first_rank on. `placed`: placed_tokens().
 std::vector<db::RankLoad> rank_loads(const LayerRouting& routing, const Groups& groups,
-                                     int first_rank, const ExpertPlacement& placement = {});
+                                     int first_rank, std::span<const std::int64_t> placed = {});
 
-/// The experts that every rank of the stage computes under `placement`; none where the placement
-/// neither replicates nor moves an expert.
-std::vector<db::ExpertPlace> expert_places(int layer, int experts, const Groups& groups,
+/// The experts that every rank of the stage computes under `placement`, in any micro-batch or part
+/// of the iteration; none where the placement neither replicates nor moves an expert.
+std::vector<db::ExpertPlace> expert_places(const Routing& routing, int layer, const Groups& groups,
                                            int first_rank, const ExpertPlacement& placement);
 
 }  // namespace moe

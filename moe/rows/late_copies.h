@@ -7,6 +7,14 @@
 /// all ranks have. Facts of public code and papers, in own words.
 namespace moe {
 
+/// Among whom the rule evens loads.
+enum class LateDomain : std::uint8_t {
+  all,
+  /// The members of one node, by themselves: parameters and gradients stay inside nodes, and nodes
+  /// stay as uneven as they are.  [FEPLB (arXiv 2604.19654), abstract]
+  node,
+};
+
 enum class LateRule : std::uint8_t {
   /// The least threshold for which a greedy plan brings every member down to it: the fullest member
   /// gives rows of its largest experts to the member with most room. At least one row of an expert
@@ -26,6 +34,7 @@ struct LateCopies {
   int slots = 0;                   ///< replicas that a member may hold; 0: none is chosen late
   double alpha = 1.1;              ///< of llep
   std::int64_t least_rows = 1024;  ///< of llep: fewer rows are not worth a product of their own
+  LateDomain domain = LateDomain::all;
   friend auto operator<=>(const LateCopies&, const LateCopies&) = default;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace moe {
 namespace {
@@ -19,16 +21,23 @@ struct Transfer {
 struct Home {
   std::span<const std::int64_t> rows;
   std::span<const int> homes;
-  std::vector<std::vector<int>> at;  ///< [member]: experts at home there, most rows first
+  std::vector<int> experts;        ///< by member at home, most rows first
+  std::vector<std::size_t> first;  ///< [member + 1]: its first one among them
 
   Home(std::span<const std::int64_t> of, std::span<const int> at_home, int members)
-      : rows(of), homes(at_home), at(static_cast<std::size_t>(members)) {
-    for (std::size_t expert = 0; expert < rows.size(); ++expert) {
-      at[homes[expert]].push_back(static_cast<int>(expert));
-    }
-    for (auto& experts : at) {
-      std::ranges::stable_sort(experts, [&](int a, int b) { return rows[a] > rows[b]; });
-    }
+      : rows(of), homes(at_home), experts(of.size()), first(static_cast<std::size_t>(members) + 1) {
+    std::iota(experts.begin(), experts.end(), 0);
+    std::ranges::sort(experts, [&](int a, int b) {
+      if (homes[a] != homes[b]) return homes[a] < homes[b];
+      return rows[a] != rows[b] ? rows[a] > rows[b] : a < b;
+    });
+    for (const int home : homes) ++first[home + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+  }
+
+  int members() const { return static_cast<int>(first.size()) - 1; }
+  std::span<const int> at(int member) const {
+    return std::span(experts).subspan(first[member], first[member + 1] - first[member]);
   }
 };
 
@@ -41,7 +50,10 @@ struct Planning {
   std::vector<int> last;            ///< [member]: the expert that it was given last
 
   Planning(const Home& of, int slots)
-      : home(&of), load(of.at.size()), free_slots(of.at.size(), slots), last(of.at.size(), -1) {
+      : home(&of),
+        load(static_cast<std::size_t>(of.members())),
+        free_slots(load.size(), slots),
+        last(load.size(), -1) {
     for (std::size_t expert = 0; expert < of.rows.size(); ++expert) {
       load[of.homes[expert]] += of.rows[expert];
     }
@@ -69,53 +81,93 @@ std::vector<int> members_by(const std::vector<std::int64_t>& key, bool descendin
   return order;
 }
 
-/// Whether every member comes down to the threshold.
-bool lower_to(Planning& planning, std::int64_t threshold) {
-  const Home& home = *planning.home;
-  const std::vector<int> sources = members_by(planning.load, true);
-  std::vector<std::int64_t> slack;
-  for (const std::int64_t load : planning.load) {
-    slack.push_back(std::max<std::int64_t>(threshold - load, 0));
+/// UltraEP's greedy plans for one threshold after another.
+class Lowering {
+ public:
+  /// `at_home`: the plan that moves nothing.
+  Lowering(const Planning& at_home, int slots)
+      : home_(*at_home.home),
+        load_(at_home.load),
+        slots_(slots),
+        sources_(members_by(load_, true)),
+        free_slots_(load_.size()) {}
+
+  /// Whether every member comes down to the threshold, by transfers().
+  bool lower_to(std::int64_t threshold) {
+    transfers_.clear();
+    free_slots_.assign(load_.size(), slots_);
+    takers_.clear();
+    for (int member = 0; member < home_.members(); ++member) {
+      if (load_[member] < threshold) takers_.push_back({threshold - load_[member], member});
+    }
+    std::make_heap(takers_.begin(), takers_.end());
+    for (const int source : sources_) {
+      const std::int64_t need = load_[source] - threshold;
+      if (need <= 0) break;
+      if (!relieve(source, need)) return false;
+    }
+    return true;
   }
-  for (const int source : sources) {
-    std::int64_t need = planning.load[source] - threshold;
-    for (const int expert : home.at[source]) {
-      std::int64_t available = home.rows[expert] - 1;
+  const std::vector<Transfer>& transfers() const { return transfers_; }
+
+ private:
+  /// A member with room and a free slot. The greatest is that with most room, of equal ones the
+  /// first.
+  struct Taker {
+    std::int64_t room = 0;
+    int member = 0;
+    bool operator<(const Taker& other) const {
+      return room != other.room ? room < other.room : member > other.member;
+    }
+  };
+
+  /// A member that is given rows of an expert takes all that it can, so it is not asked again for
+  /// the same one.
+  bool relieve(int source, std::int64_t need) {
+    for (const int expert : home_.at(source)) {
+      std::int64_t available = home_.rows[expert] - 1;
       while (need > 0 && available > 0) {
-        int to = -1;
-        for (int member = 0; member < static_cast<int>(slack.size()); ++member) {
-          if (slack[member] == 0 || !planning.may_take(expert, member)) continue;
-          if (to < 0 || slack[member] > slack[to]) to = member;
-        }
-        if (to < 0) break;
-        const std::int64_t count = std::min({need, slack[to], available});
-        planning.give(expert, to, count);
-        slack[to] -= count;
+        if (takers_.empty()) return false;
+        std::pop_heap(takers_.begin(), takers_.end());
+        Taker taker = takers_.back();
+        takers_.pop_back();
+        const std::int64_t count = std::min({need, taker.room, available});
+        transfers_.push_back({expert, taker.member, count});
         need -= count;
         available -= count;
+        taker.room -= count;
+        if (taker.room == 0 || --free_slots_[taker.member] == 0) continue;
+        takers_.push_back(taker);
+        std::push_heap(takers_.begin(), takers_.end());
       }
-      if (need <= 0) break;
+      if (need <= 0) return true;
     }
-    if (need > 0) return false;
+    return false;
   }
-  return true;
-}
 
-Planning ultraep(const Planning& at_home) {
-  const auto members = static_cast<std::int64_t>(at_home.load.size());
-  std::int64_t low = (at_home.total() + members - 1) / members, high = at_home.most();
-  Planning best = at_home;
+  const Home& home_;
+  const std::vector<std::int64_t>& load_;  ///< [member]: at home
+  int slots_;
+  std::vector<int> sources_;  ///< most loaded first
+  std::vector<int> free_slots_;
+  std::vector<Taker> takers_;  ///< a heap
+  std::vector<Transfer> transfers_;
+};
+
+Planning ultraep(Planning planning, int slots) {
+  const auto members = static_cast<std::int64_t>(planning.load.size());
+  std::int64_t low = (planning.total() + members - 1) / members, high = planning.most();
+  Lowering lowering(planning, slots);
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    Planning tried = at_home;
-    if (lower_to(tried, middle)) {
-      best = std::move(tried);
+    if (lowering.lower_to(middle)) {
+      planning.transfers = lowering.transfers();
       high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return best;
+  return planning;
 }
 
 Planning moonep(Planning planning) {
@@ -140,7 +192,7 @@ Planning moonep(Planning planning) {
   }
   for (int home = 0; home < members; ++home) {
     std::vector<std::int64_t> rest;
-    const std::vector<int>& experts = planning.home->at[home];
+    const std::span<const int> experts = planning.home->at(home);
     for (const int expert : experts) rest.push_back(planning.home->rows[expert]);
     auto& quotas = from[home];
     std::ranges::sort(quotas, {}, &Quota::to);
@@ -235,7 +287,7 @@ LatePlan late_plan(const LateCopies& copies, std::span<const std::int64_t> rows,
   Planning planning(at_home, copies.slots);
   switch (copies.rule) {
     case LateRule::ultraep:
-      planning = ultraep(planning);
+      planning = ultraep(std::move(planning), copies.slots);
       break;
     case LateRule::moonep:
       planning = moonep(std::move(planning));
@@ -252,6 +304,37 @@ LatePlan late_plan(const LateCopies& copies, std::span<const std::int64_t> rows,
   for (const Transfer& transfer : planning.transfers) {
     plan[transfer.expert].front().rows -= transfer.rows;
     plan[transfer.expert].push_back({transfer.to, transfer.rows});
+  }
+  return plan;
+}
+
+LatePlan late_plan_in_domains(const LateCopies& copies, std::span<const std::int64_t> rows,
+                              std::span<const int> homes, std::span<const int> nodes) {
+  if (copies.domain == LateDomain::all) {
+    return late_plan(copies, rows, homes, static_cast<int>(nodes.size()));
+  }
+  std::map<int, std::vector<int>> members;  // by node, ascending
+  std::vector<int> place(nodes.size());     // [member]: among those of its node
+  for (std::size_t member = 0; member < nodes.size(); ++member) {
+    std::vector<int>& of_node = members[nodes[member]];
+    place[member] = static_cast<int>(of_node.size());
+    of_node.push_back(static_cast<int>(member));
+  }
+  LatePlan plan(rows.size());
+  for (const auto& [node, of_node] : members) {
+    std::vector<std::int64_t> rows_there;
+    std::vector<int> experts, homes_there;
+    for (std::size_t expert = 0; expert < rows.size(); ++expert) {
+      if (nodes[homes[expert]] != node) continue;
+      experts.push_back(static_cast<int>(expert));
+      rows_there.push_back(rows[expert]);
+      homes_there.push_back(place[homes[expert]]);
+    }
+    LatePlan there = late_plan(copies, rows_there, homes_there, static_cast<int>(of_node.size()));
+    for (std::size_t i = 0; i < experts.size(); ++i) {
+      for (MemberRows& one : there[i]) one.member = of_node[one.member];
+      plan[experts[i]] = std::move(there[i]);
+    }
   }
   return plan;
 }

@@ -21,5 +21,8 @@ using LatePlan = std::vector<std::vector<MemberRows>>;
 /// moonep and llep move no rows to a member without a free slot, so that both are bounded.
 LatePlan late_plan(const LateCopies& copies, std::span<const std::int64_t> rows,
                    std::span<const int> homes, int members);
+/// The same in the domains of LateCopies. `nodes`: [member].
+LatePlan late_plan_in_domains(const LateCopies& copies, std::span<const std::int64_t> rows,
+                              std::span<const int> homes, std::span<const int> nodes);
 
 }  // namespace moe

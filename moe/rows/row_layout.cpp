@@ -226,16 +226,9 @@ PieceRange pieces_of(const RowLayout& layout, Slice slice) {
 }
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
-                          std::vector<Slice> cuts, std::span<const Rows> relays,
-                          const ExpertPlacement& placement, int ranks_per_group) {
+                          const RowHandling& handling, const SharesByCopy::OfCopy& shares) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
-  if (source_ranks(routing) != stage_ranks(groups) || routing.experts < groups.layout.expert) {
-    throw std::invalid_argument(fmt::format(
-        "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
-        "expert groups of {}",
-        routing.layer, source_ranks(routing), routing.experts, stage_ranks(groups),
-        groups.layout.expert));
-  }
+  const int ranks_per_group = handling.ranks_per_group;
   if (ranks_per_group < 0 ||
       (ranks_per_group > 0 && static_cast<int>(group.size()) % ranks_per_group != 0)) {
     throw std::invalid_argument(
@@ -246,14 +239,12 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   RowLayout layout;
   layout.ranks_per_group = ranks_per_group;
   layout.experts = routing.experts;
-  const PlacedRows placed = place_rows(placement, routing, groups, rank);
-  layout.slots = placed.slots;
-  layout.cuts = std::move(cuts);
+  layout.slots = shares.placed.slots;
+  layout.cuts = handling.cuts;
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = tokens_of(routing, groups, rank);
-  const RowShares shares(placed, routing, groups, rank);
   const int own_shard = index_in_group(groups, GroupKind::expert_sharded, rank);
-  const GroupRows rows{shares, own_shard, static_cast<int>(group.size())};
+  const GroupRows rows{shares.rows, own_shard, static_cast<int>(group.size())};
   const int slots = slot_count(layout.slots);
   layout.received.columns = static_cast<std::size_t>(slots);
   layout.received.counts.reserve(group.size() * layout.received.columns);
@@ -280,7 +271,7 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   }
 
   for (int shard = 0; shard < groups.layout.expert_sharded; ++shard) {
-    layout.shared_rows.push_back(received_by(layout, {shares, shard, rows.members}));
+    layout.shared_rows.push_back(received_by(layout, {shares.rows, shard, rows.members}));
   }
   const std::span all(layout.shared_rows);
   const auto own = static_cast<std::size_t>(own_shard);
@@ -288,15 +279,24 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   layout.piece_offset = offsets_of(all.subspan(own, 1), pieces);
   layout.gathered_offset = offsets_of(all, pieces);
 
-  if (!relays.empty()) layout.nodes = expert_nodes(groups, rank);
-  for (const Rows kind : relays) layout.relayed.emplace(kind, make_relayed(layout, rows, kind));
+  if (!handling.relays.empty()) layout.nodes = expert_nodes(groups, rank);
+  for (const Rows kind : handling.relays)
+    layout.relayed.emplace(kind, make_relayed(layout, rows, kind));
   return layout;
 }
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           const RowHandling& handling) {
-  return make_row_layout(routing, groups, rank, handling.cuts, handling.relays, handling.placement,
-                         handling.ranks_per_group);
+  return make_row_layout(routing, groups, rank, handling,
+                         {handling.placement, routing, groups, rank});
+}
+
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          std::vector<Slice> cuts, std::span<const Rows> relays,
+                          const ExpertPlacement& placement, int ranks_per_group) {
+  return make_row_layout(
+      routing, groups, rank,
+      RowHandling{std::move(cuts), {relays.begin(), relays.end()}, placement, ranks_per_group});
 }
 
 std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }

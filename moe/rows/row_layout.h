@@ -7,10 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "moe/rows/count_table.h"
 #include "moe/rows/expert_nodes.h"
 #include "moe/rows/expert_slots.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
+#include "moe/rows/row_shares.h"
 #include "moe/rows/tensor.h"
 
 namespace moe {
@@ -40,18 +42,6 @@ struct RelayedRows {
   std::vector<int> sources;     ///< members of the expert group, ascending
   std::vector<std::vector<std::int64_t>> tokens;  ///< [target][source]
   std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
-};
-
-/// Rows of counts that all have `columns`, one after the other: of thousands of ranks each would
-/// else have memory of its own.
-struct CountTable {
-  std::size_t columns = 1;
-  std::vector<std::int64_t> counts;
-
-  std::size_t size() const { return counts.size() / columns; }
-  std::span<const std::int64_t> operator[](std::size_t row) const {
-    return std::span(counts).subspan(row * columns, columns);
-  }
 };
 
 /// The places of the rows of one MoE layer on one rank.
@@ -116,6 +106,9 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           const ExpertPlacement& placement = {}, int ranks_per_group = 0);
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           const RowHandling& handling);
+/// The same with the shares of the rank's copy of the experts, where those are known already.
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          const RowHandling& handling, const SharesByCopy::OfCopy& shares);
 
 std::int64_t sent_rows(const RowLayout& layout);
 std::int64_t received_rows(const RowLayout& layout);

@@ -1,7 +1,10 @@
 #include "moe/rows/row_shares.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "moe/rows/late_rules.h"
@@ -127,15 +130,13 @@ RowQuotas balanced_quotas(const ExpertSlots& slots, std::span<const std::int64_t
   return Balancing(slots, rows).balanced();
 }
 
-std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int64_t> rows,
-                                                        std::span<const int> own,
-                                                        std::span<const std::int64_t> quotas) {
-  std::vector<std::vector<std::int64_t>> shares(rows.size(),
-                                                std::vector<std::int64_t>(quotas.size()));
+CountTable shares_near_home(std::span<const std::int64_t> rows, std::span<const int> own,
+                            std::span<const std::int64_t> quotas) {
+  CountTable shares{quotas.size(), std::vector<std::int64_t>(rows.size() * quotas.size())};
   std::vector<std::int64_t> rest(rows.begin(), rows.end()), room(quotas.begin(), quotas.end());
   const auto take = [&](std::size_t source, std::size_t copy) {
     const std::int64_t taken = std::min(rest[source], room[copy]);
-    shares[source][copy] += taken;
+    shares.counts[source * shares.columns + copy] += taken;
     rest[source] -= taken;
     room[copy] -= taken;
   };
@@ -174,11 +175,11 @@ std::vector<const std::vector<std::int64_t>*> tokens_of_copy(const LayerRouting&
 
 /// Chooses replicas by the counts.
 PlacedRows place_late(const ExpertPlacement& placement, std::span<const std::int64_t> rows,
-                      int members) {
-  const auto experts = static_cast<int>(rows.size());
+                      std::span<const int> nodes) {
+  const auto experts = static_cast<int>(rows.size()), members = static_cast<int>(nodes.size());
   const ExpertHomes homes =
       placement.homes.empty() ? homes_in_order(experts, members) : placement.homes;
-  const LatePlan plan = late_plan(placement.late, rows, homes, members);
+  const LatePlan plan = late_plan_in_domains(placement.late, rows, homes, nodes);
   ExpertPlacement bound = placement;
   bound.rows_of_others = RowsOfOthers::balanced;
   for (int expert = 0; expert < experts; ++expert) {
@@ -203,6 +204,13 @@ PlacedRows place_late(const ExpertPlacement& placement, std::span<const std::int
 
 PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& routing,
                       const Groups& groups, int rank) {
+  if (source_ranks(routing) != stage_ranks(groups) || routing.experts < groups.layout.expert) {
+    throw std::invalid_argument(fmt::format(
+        "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
+        "expert groups of {}",
+        routing.layer, source_ranks(routing), routing.experts, stage_ranks(groups),
+        groups.layout.expert));
+  }
   const int members = groups.layout.expert;
   const bool late = is_late(placement);
   PlacedRows placed;
@@ -212,7 +220,13 @@ PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& rout
   for (const auto* tokens : tokens_of_copy(routing, groups, rank)) {
     for (std::size_t e = 0; e < total.size(); ++e) total[e] += (*tokens)[e];
   }
-  if (late) return place_late(placement, total, members);
+  if (late) {
+    std::vector<int> nodes;
+    for (const int member : moe::members(groups, GroupKind::expert, rank)) {
+      nodes.push_back(groups.node_of[member]);
+    }
+    return place_late(placement, total, nodes);
+  }
   placed.quotas = balanced_quotas(placed.slots, total);
   return placed;
 }
@@ -240,7 +254,7 @@ RowShares::RowShares(const PlacedRows& placed, const LayerRouting& routing, cons
 std::int64_t RowShares::rows(int shard, int source, int expert, int member) const {
   const std::size_t at =
       static_cast<std::size_t>(source) * shards_ + static_cast<std::size_t>(shard);
-  if (!split_.empty() && !split_[expert].empty()) {
+  if (!split_.empty() && !split_[expert].counts.empty()) {
     const int copy = copy_at(slots_, expert, member);
     return copy < 0 ? 0 : split_[expert][at][copy];
   }
@@ -253,7 +267,7 @@ std::vector<std::int64_t> RowShares::rows_by_member(int shard, int source) const
   const std::vector<std::int64_t>& tokens = *tokens_[at];
   std::vector<std::int64_t> rows(tokens_.size() / shards_);
   for (int expert = 0; expert < static_cast<int>(tokens.size()); ++expert) {
-    if (split_.empty() || split_[expert].empty()) {
+    if (split_.empty() || split_[expert].counts.empty()) {
       rows[destination(slots_, source, expert)] += tokens[expert];
       continue;
     }
@@ -265,14 +279,21 @@ std::vector<std::int64_t> RowShares::rows_by_member(int shard, int source) const
   return rows;
 }
 
+const SharesByCopy::OfCopy& SharesByCopy::of(const Groups& groups, int rank) {
+  const int ranks = groups.layout.expert * groups.layout.expert_sharded;
+  return copies_
+      .try_emplace(rank_in_stage(groups, rank) / ranks, placement_, routing_, groups, rank)
+      .first->second;
+}
+
 std::vector<std::vector<std::int64_t>> rows_between_ranks(const ExpertPlacement& placement,
                                                           const LayerRouting& routing,
                                                           const Groups& groups) {
   std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(stage_ranks(groups)));
   const int of_copy = groups.layout.expert * groups.layout.expert_sharded;
   for (int first = 0; first < stage_ranks(groups); first += of_copy) {
-    const PlacedRows placed = place_rows(placement, routing, groups, first);
-    const RowShares shares(placed, routing, groups, first);
+    const SharesByCopy::OfCopy of_first(placement, routing, groups, first);
+    const RowShares& shares = of_first.rows;
     for (int rank = first; rank < first + of_copy; ++rank) {
       rows[rank] = shares.rows_by_member(index_in_group(groups, GroupKind::expert_sharded, rank),
                                          index_in_group(groups, GroupKind::expert, rank));

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
+#include "moe/rows/count_table.h"
 #include "moe/rows/expert_slots.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
@@ -27,9 +29,8 @@ RowQuotas balanced_quotas(const ExpertSlots& slots, std::span<const std::int64_t
 /// still have, in order. `rows`: [source]; `own`: [source] the copy that is on the same member, -1
 /// where there is none. Returns [source][copy]. The sum of quotas must be that of the rows.
 /// [UltraEP's locality, with MoonEP's exact intervals for the rest]
-std::vector<std::vector<std::int64_t>> shares_near_home(std::span<const std::int64_t> rows,
-                                                        std::span<const int> own,
-                                                        std::span<const std::int64_t> quotas);
+CountTable shares_near_home(std::span<const std::int64_t> rows, std::span<const int> own,
+                            std::span<const std::int64_t> quotas);
 
 /// Where the experts of one routed layer are computed, and how many rows of each.
 struct PlacedRows {
@@ -39,7 +40,8 @@ struct PlacedRows {
   /// otherwise a source's own copy takes of its rows first.
   bool in_line = false;
 };
-/// Of the copy of the experts to which `rank` belongs. Throws as expert_slots.
+/// Of the copy of the experts to which `rank` belongs. Throws as expert_slots, and
+/// std::invalid_argument where the routing is not of the groups' ranks and experts.
 PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& routing,
                       const Groups& groups, int rank);
 
@@ -62,7 +64,37 @@ class RowShares {
   std::vector<const std::vector<std::int64_t>*> tokens_;  ///< [source * shards + shard]
   /// [expert][source * shards + shard][copy]. Empty for an expert of one copy, and where rows are
   /// not balanced.
-  std::vector<std::vector<std::vector<std::int64_t>>> split_;
+  std::vector<CountTable> split_;
+};
+
+/// The shares of one routed layer in every copy of the experts. The ranks of a copy come to the
+/// same, so they are worked out once for all of them.
+class SharesByCopy {
+ public:
+  /// The arguments must outlive it.
+  SharesByCopy(const ExpertPlacement& placement, const LayerRouting& routing)
+      : placement_(placement), routing_(routing) {}
+  SharesByCopy(const SharesByCopy&) = delete;
+  SharesByCopy& operator=(const SharesByCopy&) = delete;
+
+  struct OfCopy {
+    PlacedRows placed;
+    RowShares rows;
+    OfCopy(const ExpertPlacement& placement, const LayerRouting& routing, const Groups& groups,
+           int rank)
+        : placed(place_rows(placement, routing, groups, rank)),
+          rows(placed, routing, groups, rank) {}
+    OfCopy(const OfCopy&) = delete;
+    OfCopy& operator=(const OfCopy&) = delete;
+  };
+  /// Those of the copy to which `rank` belongs. The groups are always divided alike. Throws as
+  /// place_rows.
+  const OfCopy& of(const Groups& groups, int rank);
+
+ private:
+  const ExpertPlacement& placement_;
+  const LayerRouting& routing_;
+  std::map<int, OfCopy> copies_;  ///< by the place in the stage
 };
 
 /// [rank of the layer's pipeline stage][member of its expert group]: the rows of the rank that the

@@ -132,7 +132,7 @@ void TrainStore::keep(const StepReport& report) {
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(balance_of(
         layer, groups_, std::exchange(expert_tokens_[layer.layer], asked_expert_tokens(layer)),
-        placements_[layer.layer]));
+        placed_tokens(report.routing, layer.layer, groups_, placements_[layer.layer])));
     row.run_id = run_id_;
     row.iteration = report.iteration;
   }
@@ -193,13 +193,13 @@ void TrainStore::add_loads(Loads& rows, int iteration, const Routing& routing,
     const int first = first_rank_.at(layer.layer);
     const auto found = placements.find(layer.layer);
     const ExpertPlacement placement = found == placements.end() ? ExpertPlacement{} : found->second;
-    for (db::RankLoad& row : rank_loads(layer, groups_, first, placement)) {
+    const auto placed = placed_tokens(routing, layer.layer, groups_, placement);
+    for (db::RankLoad& row : rank_loads(layer, groups_, first, placed)) {
       row.run_id = run_id_;
       row.iteration = iteration;
       rows.of_ranks.push_back(row);
     }
-    for (db::ExpertPlace& row :
-         expert_places(layer.layer, layer.experts, groups_, first, placement)) {
+    for (db::ExpertPlace& row : expert_places(routing, layer.layer, groups_, first, placement)) {
       row.run_id = run_id_;
       row.iteration = iteration;
       rows.places.push_back(row);

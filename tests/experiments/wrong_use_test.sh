@@ -40,6 +40,10 @@ refused "--only needs a value" "$root/experiments/published_models/run" --only -
 refused "--draws needs a value" "$root/experiments/against_transformers/run" --draws --seed
 refused "--precisions f16: expected f32, bf16 or both" "$root/experiments/box_planners/run" --precisions f16 --table
 refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --rounds --nodes 2
+refused "--routing-files needs a value" "$root/experiments/referee/run" --routing-files --quick
+refused "--routing-files $scratch: no .json file there" \
+  "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
+refused "no simulated.csv there" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
+#include "db/timeline/timeline.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/study/prediction.h"
 
@@ -10,6 +14,20 @@ namespace tuner {
 /// those after the gate included.
 double max_over_mean(const Situation& situation, const moe::Schedule& schedule,
                      const Prediction& prediction);
+
+/// What replicas cost an iteration.
+struct ReplicaFigures {
+  double away_share = 0;          ///< rows that are computed away from the homes of their experts
+  std::int64_t expert_bytes = 0;  ///< parameters sent and gradients returned, by all ranks together
+  double rule_s = 0;              ///< of all rules that a rank works out, one after the other
+  double exposed_experts_s = 0;   ///< of these transfers; the mean of the ranks
+  friend bool operator==(const ReplicaFigures&, const ReplicaFigures&) = default;
+};
+/// Of the predicted iteration. None where the schedule replicates no expert.
+std::optional<ReplicaFigures> replica_figures(const Situation& situation,
+                                              const moe::Schedule& schedule,
+                                              const Prediction& prediction,
+                                              const db::Timeline& timeline);
 
 /// A situation in which every expert gets as many rows from every rank. Schedules that differ only
 /// in their placements are simulated there once.

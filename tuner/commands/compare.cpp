@@ -84,6 +84,13 @@ void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
   for (const SweptKey& key : keys) columns.push_back(key.key);
   columns.insert(columns.end(), {"planner", "parameters"});
   columns.insert(columns.end(), std::begin(kComparedFigures), std::end(kComparedFigures));
+  const bool has_replicas = shows_column(
+      arguments,
+      std::ranges::any_of(rows, [](const Compared& row) { return !row.of_replicas.empty(); }));
+  if (has_replicas) {
+    columns.insert(columns.end(), std::begin(kReplicaFigures), std::end(kReplicaFigures));
+  }
+  const std::size_t figures = columns.size();
   std::vector<std::pair<const char*, std::string Compared::*>> seldom{
       {"given", &Compared::given},
       {"changes_results", &Compared::changes},
@@ -99,6 +106,10 @@ void print(const std::vector<SweptKey>& keys, const std::vector<Compared>& rows,
     cells.insert(cells.end(), {row.planner, row.parameters_json});
     cells.insert(cells.end(), row.figures.begin(), row.figures.end());
     cells.resize(keys.size() + 2 + std::size(kComparedFigures));
+    if (has_replicas) {
+      cells.insert(cells.end(), row.of_replicas.begin(), row.of_replicas.end());
+    }
+    cells.resize(figures);
     for (const auto& [name, text] : seldom) cells.push_back(db::text_cell(row.*text));
     writer.row(cells);
   }

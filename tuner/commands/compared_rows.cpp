@@ -20,26 +20,31 @@
 namespace tuner {
 namespace {
 
-std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction& prediction,
-                                 const Situation& situation, const EvenLoads& even,
-                                 double sequential_s, double planning_s) {
+/// Writes the figures of a row.
+void write_figures(const moe::Schedule& schedule, const Prediction& prediction,
+                   const Situation& situation, const EvenLoads& even, double sequential_s,
+                   double planning_s, Compared& row) {
   const Degrees degrees = degrees_of(schedule);
   const db::Timeline timeline =
       moe::asked_timeline(prediction.program, prediction.timeline, situation.groups);
   const double predicted_s = prediction.timeline.duration_s;
-  return {std::int64_t{degrees.forward},
-          std::int64_t{degrees.backward},
-          db::optional_cell(prediction.paper_s),
-          predicted_s,
-          db::optional_cell(prediction.deviation_s),
-          prediction.bound.seconds(),
-          sequential_s / predicted_s,
-          db::summarize(timeline, timeline.extent).mean.exposed_s,
-          max_over_mean(situation, schedule, prediction),
-          even.force_balanced_share(schedule, prediction),
-          prediction.peak_bytes,
-          fits_memory(prediction.peak_bytes, situation.cluster),
-          planning_s};
+  row.figures = {std::int64_t{degrees.forward},
+                 std::int64_t{degrees.backward},
+                 db::optional_cell(prediction.paper_s),
+                 predicted_s,
+                 db::optional_cell(prediction.deviation_s),
+                 prediction.bound.seconds(),
+                 sequential_s / predicted_s,
+                 db::summarize(timeline, timeline.extent).mean.exposed_s,
+                 max_over_mean(situation, schedule, prediction),
+                 even.force_balanced_share(schedule, prediction),
+                 prediction.peak_bytes,
+                 fits_memory(prediction.peak_bytes, situation.cluster),
+                 planning_s};
+  if (const auto replicas = replica_figures(situation, schedule, prediction, timeline)) {
+    row.of_replicas = {replicas->away_share, replicas->expert_bytes, replicas->rule_s,
+                       replicas->exposed_experts_s};
+  }
 }
 
 /// The planner's own choice.
@@ -124,8 +129,8 @@ ComparedRows compare_planners(const Situation& situation,
           row.changes = moe::changes_results(candidate.schedule);
           const Prediction prediction = predict(whole, planner, candidate.schedule);
           result.fits_used.merge(fit_use(whole.costs, prediction.program, prediction.costs.ops));
-          row.figures = figures_of(candidate.schedule, prediction, whole, even, sequential_s,
-                                   planning.count());
+          write_figures(candidate.schedule, prediction, whole, even, sequential_s, planning.count(),
+                        row);
           if (!all_candidates && planner.remark != nullptr &&
               fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
             spdlog::info(remark_of(planner, whole, request.options, candidate.schedule));
@@ -160,8 +165,8 @@ ComparedRows replay_planners(const Situation& situation,
         row.changes = moe::changes_results(replayed.schedule);
         result.fits_used.merge(
             fit_use(situation.costs, replayed.prediction.program, replayed.prediction.costs.ops));
-        row.figures = figures_of(replayed.schedule, replayed.prediction, situation, even,
-                                 sequential_s, planning.count() / replayed.plans);
+        write_figures(replayed.schedule, replayed.prediction, situation, even, sequential_s,
+                      planning.count() / replayed.plans, row);
         result.rows.push_back(std::move(row));
       });
 }

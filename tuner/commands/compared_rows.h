@@ -26,14 +26,19 @@ inline constexpr const char* kComparedFigures[]{"forward_chunks",
                                                 "fits_memory",
                                                 "planning_s"};
 
+/// The columns of Compared::of_replicas.
+inline constexpr const char* kReplicaFigures[]{"away_share", "expert_bytes", "rule_s",
+                                               "exposed_experts_s"};
+
 /// A row of a comparison: a planner's schedule and its prediction, or the reason for none.
 struct Compared {
   std::vector<std::string> settings;  ///< the keys that this combination of values sets
   std::string planner;
   std::string parameters_json = "{}";
-  std::string given;              ///< the name of the --given file that it goes on from
-  std::vector<db::Cell> figures;  ///< one for each of kComparedFigures; none for a refusal
-  std::string changes;            ///< the decisions that change results
+  std::string given;                    ///< the name of the --given file that it goes on from
+  std::vector<db::Cell> figures;        ///< one for each of kComparedFigures; none for a refusal
+  std::vector<db::Cell> of_replicas{};  ///< one for each of kReplicaFigures; none without replicas
+  std::string changes;                  ///< the decisions that change results
   std::string refusal;
 };
 

@@ -62,8 +62,7 @@ class Counting {
       return moe::bytes_to_peers(s_.program, op, found->second, groups(), rank);
     }
     moe::Binding binding;
-    binding.layouts.emplace(
-        s_.layer->at, moe::make_row_layout(*s_.layer->counts, groups(), rank, *s_.layer->handling));
+    binding.layouts.emplace(s_.layer->at, moe::make_row_layout(*s_.layer, groups(), rank));
     auto bytes = moe::bytes_to_peers(s_.program, op, binding, groups(), rank);
     // Of thousands of ranks each takes megabytes: those that dispatches are counted from, no more.
     const bool keeps = groups().ranks <= kMostSingleRanks || known.size() < 2;

@@ -13,6 +13,7 @@
 
 #include "db/collective_facts.h"
 #include "moe/input/similar.h"
+#include "tuner/costs/rule_time.h"
 
 namespace tuner {
 namespace {
@@ -59,6 +60,7 @@ std::string_view without_type(std::string_view name) {
 }
 
 std::optional<FitSubject> subject_of(std::string_view name) {
+  if (std::ranges::count(kRules, name) > 0) return FitSubject{false, "byte"};
   if (std::ranges::count(kGeneralCommunication, name) > 0) return FitSubject{true, "byte"};
   if (without_type(name) == "gemm") return FitSubject{false, "flop"};
   if (std::ranges::count(kGeneralComputation, name) > 0) return FitSubject{false, "byte"};
@@ -74,6 +76,7 @@ std::optional<FitSubject> subject_of(std::string_view name) {
   std::vector<std::string_view> known = names_of_kinds(kEveryKind);
   known.insert(known.end(), kGeneralComputation.begin(), kGeneralComputation.end());
   known.insert(known.end(), kGeneralCommunication.begin(), kGeneralCommunication.end());
+  known.insert(known.end(), kRules.begin(), kRules.end());
   const auto like = moe::most_similar(name, known);
   const std::string hint = like ? fmt::format("is {} meant? General", *like) : "general";
   fits.refuse(name, fmt::format("no kind of op is called that; {} fits are {}, {}", hint,

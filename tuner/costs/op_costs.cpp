@@ -12,12 +12,12 @@
 #include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
-#include "moe/rows/row_shares.h"
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/call_bytes.h"
 #include "tuner/costs/call_groups.h"
 #include "tuner/costs/call_loads.h"
 #include "tuner/costs/card_shares.h"
+#include "tuner/costs/rule_time.h"
 
 namespace tuner {
 namespace {
@@ -55,9 +55,8 @@ Rings rings_of(const CallSituation& situation, int rank) {
           if (!kind.on_rings()) return;
           const int members = groups.layout.expert;
           const moe::ExpertSlots slots =
-              moe::is_late(kind.placement)
-                  ? moe::place_rows(kind.placement, *situation.layer->counts, groups, rank).slots
-                  : kind.slots(members, {}, {});
+              moe::is_late(kind.placement) ? situation.layer->shares->of(groups, rank).placed.slots
+                                           : kind.slots(members, {}, {});
           rings.moves = kind.moves(slots);
           for (std::size_t i = 0; i < op.writes.size(); ++i) {
             const moe::Tensor& tensor = program.tensors[op.reads[i].tensor];
@@ -259,8 +258,7 @@ class LayerSizes {
   const moe::Binding& binding_of(int rank) {
     const auto [found, is_new] = bindings_.try_emplace(class_of(rank));
     if (is_new) {
-      found->second.layouts.emplace(
-          layer_->at, moe::make_row_layout(*layer_->counts, groups_, rank, *layer_->handling));
+      found->second.layouts.emplace(layer_->at, moe::make_row_layout(*layer_, groups_, rank));
     }
     return found->second;
   }
@@ -365,6 +363,13 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   for (const auto& [at, ops] : ops_of) {
     const auto layer = rows_at.find(at);
     cost_ops(ops, layer == rows_at.end() ? nullptr : layer->second);
+  }
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (!moe::binds_routing(program.ops[i])) continue;
+    const moe::RoutedRows& layer = *rows_at.at(moe::routed_layer(program.ops[i]));
+    const double rule_s = rule_seconds(costs, rule_of(layer.handling->placement),
+                                       counted_bytes(layer.counts->experts, groups));
+    for (GroupCall& call : result.ops[i].calls) call.alpha_s += rule_s;
   }
   return result;
 }

@@ -152,7 +152,8 @@ struct Folding {
 inline constexpr Folding kNotFolded{1 << 30, std::int64_t{1} << 60, 1 << 30};
 
 /// The costs of every op of `program`. Bindings are made for one rank of those that are alike in a
-/// layer, and layer by layer. Throws moe::Refusal where a fit is missing (cost_model.h), and where a
+/// layer, and layer by layer. An exchange of counts ends when the rule of its layer is worked out
+/// (rule_time.h). Throws moe::Refusal where a fit is missing (cost_model.h), and where a
 /// collective needs a link, inside nodes or between them, that the cluster does not have.
 ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
                            const moe::Routing& routing, const CostModel& costs,

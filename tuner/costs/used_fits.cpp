@@ -5,6 +5,7 @@
 
 #include "moe/program/work.h"
 #include "tuner/costs/cluster_fits.h"
+#include "tuner/costs/rule_time.h"
 
 namespace tuner {
 namespace {
@@ -43,12 +44,19 @@ std::string line_of(const CostModel& costs, const std::string& what, const Colle
                      fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
 }
 
+/// The rule that is worked out once an exchange of counts has ended; "" for other ops.
+std::string_view rule_at(const std::map<int, moe::ExpertPlacement>& placements, const moe::Op& op) {
+  const auto found = placements.find(op.layer);
+  return moe::binds_routing(op) && found != placements.end() ? rule_of(found->second) : "";
+}
+
 }  // namespace
 
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
                                    const std::vector<OpCost>& ops, const moe::Binding& binding,
                                    const moe::Groups& groups) {
   std::set<std::string> lines;
+  const auto placements = moe::placements(program);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (!moe::is_communication(op)) {
@@ -64,6 +72,13 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
       lines.insert(line_of(costs, name, *fit, static_cast<double>(bytes)));
     }
     if (found.empty()) lines.insert(fmt::format("{}: the cluster's links", name));
+    const std::string_view rule = rule_at(placements, op);
+    if (rule.empty()) continue;
+    const auto fit = costs.fits.find(std::string(rule));
+    lines.insert(
+        fit == costs.fits.end()
+            ? fmt::format("{}: {}, as measured where this was written", name, rule)
+            : line_of(costs, name, *fit, counted_bytes(moe::counts_of(op)->experts, groups)));
   }
   return {lines.begin(), lines.end()};
 }
@@ -76,12 +91,14 @@ void FitUse::merge(FitUse other) {
 FitUse fit_use(const CostModel& costs, const moe::Program& program,
                const std::vector<OpCost>& ops) {
   FitUse use;
+  const auto placements = moe::placements(program);
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (!moe::is_communication(op)) {
       use.used.insert(fit_key(costs, program, op));
       continue;
     }
+    if (const auto rule = rule_at(placements, op); !rule.empty()) use.used.emplace(rule);
     const Crossed crossed = crossed_by(ops[i]);
     const auto fits = fits_of_collective(costs, op, crossed);
     for (const CollectiveFit* fit : fits) use.used.insert(fit->first);

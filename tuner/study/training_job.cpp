@@ -208,6 +208,8 @@ std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedu
                                 job.device,
                                 "--timelines",
                                 std::to_string(timelines),
+                                "--balanced-steps",
+                                "0",
                                 "--evaluate-batches",
                                 "0",
                                 "--format",

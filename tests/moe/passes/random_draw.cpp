@@ -132,6 +132,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
           placement.rows_of_others = RowsOfOthers::balanced;
           placement.late = {static_cast<LateRule>(random() % 3), 1 + static_cast<int>(random() % 3),
                             1.1, 1};
+          if (placement.late.slots == 3) placement.late.domain = LateDomain::node;
         }
         schedule.decisions.push_back(ReplicateExperts{block, placement});
       }

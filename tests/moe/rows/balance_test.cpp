@@ -69,7 +69,9 @@ TEST(Balance, OfPlacedExpertsIsOfTheTokensThatRanksCompute) {
   // Expert 2 on ranks 0 and 3 as well: 3 and 12 of its 30 tokens stay there.
   const ExpertPlacement placement{{{2, {0, 3}}}};
   EXPECT_EQ(rank_tokens(routing(), make_groups(4, 4), placement), (Tokens{13, 20, 15, 12}));
-  const db::Balance row = balance_of(routing(), make_groups(4, 4), {}, placement);
+  const db::Balance row =
+      balance_of(routing(), make_groups(4, 4), {},
+                 placed_tokens({{routing()}}, routing().layer, make_groups(4, 4), placement));
   EXPECT_EQ(row.max_rank_tokens, 30) << "where experts belong";
   EXPECT_EQ(row.placed_max_rank_tokens, 20);
   EXPECT_DOUBLE_EQ(row.placed_rank_standard_deviation.value(), std::sqrt((4.0 + 25 + 0 + 9) / 4));
@@ -98,7 +100,8 @@ TEST(Balance, OfExpertsAtOtherHomesIsOfTheTokensThatRanksCompute) {
       EXPECT_EQ(tokens[static_cast<std::size_t>(rank)],
                 layout.expert_sharded > 1 ? gathered_rows(rows) : received_rows(rows));
     }
-    const db::Balance row = balance_of(routing(), groups, {}, placement);
+    const db::Balance row = balance_of(
+        routing(), groups, {}, placed_tokens({{routing()}}, routing().layer, groups, placement));
     EXPECT_EQ(row.placed_max_rank_tokens, *std::max_element(tokens.begin(), tokens.end()));
     EXPECT_EQ(row.max_rank_tokens, balance_of(routing(), groups, {}).max_rank_tokens) << "in order";
   }

@@ -77,6 +77,24 @@ TEST(LateRules, ComputeEveryRowOnceWithinTheSlots) {
   }
 }
 
+TEST(LateRules, InNodesMoveNothingOutOfThem) {
+  const std::vector<int> nodes{0, 0, 1, 1};
+  LateCopies copies{LateRule::moonep, 2};
+  copies.domain = LateDomain::node;
+  const LatePlan plan = late_plan_in_domains(copies, kRows, kHomes, nodes);
+  std::vector<std::int64_t> load(4);
+  for (std::size_t expert = 0; expert < plan.size(); ++expert) {
+    for (const MemberRows& one : plan[expert]) {
+      EXPECT_EQ(nodes[one.member], nodes[kHomes[expert]]);
+      load[one.member] += one.rows;
+    }
+  }
+  EXPECT_EQ(load, (std::vector<std::int64_t>{157, 157, 43, 43}));  // 250 + 64, 44 + 42
+  const std::vector<int> one_node(4), none{0, 1, 2, 3};
+  EXPECT_EQ(text(late_plan_in_domains(copies, kRows, kHomes, one_node)[0]), "46@0 56@2 58@3");
+  EXPECT_EQ(text(late_plan_in_domains(copies, kRows, kHomes, none)[0]), "160@0");
+}
+
 TEST(LateRules, WithSlotsForAllExpertsMoonEpIsEvenToTheRow) {
   std::mt19937 random(2);
   for (int drawn = 0; drawn < 100; ++drawn) {

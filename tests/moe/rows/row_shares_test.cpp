@@ -64,11 +64,8 @@ TEST(RowShares, OfARingOfReplicas) {
 TEST(RowShares, KeepRowsNearHomeAndPutTheRestInALine) {
   const std::vector<std::int64_t> rows{40, 44, 36, 40}, quotas{46, 56, 58};
   const std::vector<int> own{0, -1, 1, 2};  // members 0, 2 and 3 have copies
-  const auto shares = shares_near_home(rows, own, quotas);
-  EXPECT_THAT(shares[0], ElementsAre(40, 0, 0));
-  EXPECT_THAT(shares[1], ElementsAre(6, 20, 18));
-  EXPECT_THAT(shares[2], ElementsAre(0, 36, 0));
-  EXPECT_THAT(shares[3], ElementsAre(0, 0, 40));
+  EXPECT_THAT(shares_near_home(rows, own, quotas).counts,
+              ElementsAre(40, 0, 0, 6, 20, 18, 0, 36, 0, 0, 0, 40));
 }
 
 TEST(RowShares, BalanceAsWellAsCopiesAllow) {
@@ -128,6 +125,19 @@ TEST(RowShares, SendEveryRowOnce) {
       }
     }
   }
+}
+
+TEST(RowShares, OfACopyAreWorkedOutOnceForItsRanks) {
+  const Groups groups = make_groups(Layout{2, 4, 1});
+  const LayerRouting routing = zipf_routing(0, 8, 8, 100, 1, 1);
+  const ExpertPlacement placement{{}, RowsOfOthers::balanced, {}, {}, {LateRule::moonep, 2}};
+  SharesByCopy shares(placement, routing);
+  const auto& first = shares.of(groups, 0);
+  EXPECT_EQ(&shares.of(groups, 3), &first);
+  EXPECT_NE(&shares.of(groups, 4), &first);
+  EXPECT_EQ(shares.of(groups, 5).rows.rows_by_member(0, 1),
+            RowShares(place_rows(placement, routing, groups, 5), routing, groups, 5)
+                .rows_by_member(0, 1));
 }
 
 }  // namespace

@@ -236,6 +236,31 @@ TEST_F(TrainStoreTest, BalanceOfWhatRanksComputedIsStoredWithTheScheduleThatRule
   EXPECT_EQ(db::load_schedule(connection, rows[1].schedule_id.value()).json, to_json(placed));
 }
 
+TEST_F(TrainStoreTest, ReplicasThatARuleChoseInEachMicroBatchAreStored) {
+  TrainStore store = make_store();
+  StepReport step = report(1);
+  std::vector<std::int64_t> one(28, 1), other(28, 1);
+  one[3] = 29, other[5] = 29;  // of rank 0: 42 tokens of a rank in a micro-batch, and 14 for rank 1
+  step.routing.layers = {{1, 28, {one, one}}, {1, 28, {other, other}, 1}};
+  ReplicateExperts moonep{1, {}};
+  moonep.placement.rows_of_others = RowsOfOthers::balanced;
+  moonep.placement.late = {LateRule::moonep, 1};
+  const Schedule schedule{"moonep", {moonep}};
+  store.observe(1, schedule, apply(program, schedule));
+  store.observe(step);
+  store.finish();
+  const db::Connection connection = reader();
+  db::Query ranks(connection,
+                  "SELECT rank, tokens, placed_tokens, replicas FROM rank_load_view "
+                  "ORDER BY rank");
+  EXPECT_EQ(ranks.next().value(), (std::vector<db::Cell>{std::int64_t{0}, std::int64_t{168},
+                                                         std::int64_t{112}, db::Cell()}));
+  EXPECT_EQ(ranks.next().value(), (std::vector<db::Cell>{std::int64_t{1}, std::int64_t{56},
+                                                         std::int64_t{112}, std::string("3, 5")}));
+  db::Query balance(connection, "SELECT placed_rank_max_over_mean FROM balance_view");
+  EXPECT_EQ(balance.next().value(), (std::vector<db::Cell>{1.0}));
+}
+
 TEST_F(TrainStoreTest, BalanceOfExpertsAtOtherHomesIsStoredWithTheScheduleThatRuled) {
   TrainStore store = make_store();
   StepReport step = report(1);

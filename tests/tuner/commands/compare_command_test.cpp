@@ -102,6 +102,18 @@ TEST(CompareCommand, ASweepHasARowForEachCombinationAndPlanner) {
   EXPECT_GT(rows.at(2).at("predicted_s").get<double>(), rows.at(0).at("predicted_s").get<double>());
 }
 
+TEST(CompareCommand, ReplicasHaveColumnsOfTheirOwn) {
+  const auto compared = moe_tune(with({"compare"}, {"--planners", "sequential,moonep", "--routing",
+                                                    "zipf:1.2", "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  const auto rows = nlohmann::json::parse(compared.output);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const char* key : {"away_share", "expert_bytes", "rule_s", "exposed_experts_s"}) {
+    EXPECT_TRUE(rows.at(0).at(key).is_null()) << key;
+    EXPECT_GT(rows.at(1).at(key).get<double>(), 0) << key;
+  }
+}
+
 TEST(CompareCommand, ASweptRowIsThatOfItsModelFile) {
   const db::TemporaryDirectory directory;
   const std::string model = directory.file("sixteen.toml");

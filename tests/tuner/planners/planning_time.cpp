@@ -5,13 +5,16 @@
 #include <benchmark/benchmark.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
+#include "moe/rows/row_shares.h"
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
 #include "tests/tuner/planners/fsmoe/slsqp_degree.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/lplb/lplb.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 #include "tuner/scenario/scenario.h"
@@ -83,6 +86,45 @@ BENCHMARK_CAPTURE(place_experts, overlapped, Transfers::overlapped)
     ->ArgNames({"ranks", "skew"})
     ->ArgsProduct({{16, 64}, {0, 5, 12}})
     ->Unit(benchmark::kMicrosecond);
+
+/// Rules after the gate: from the counts of a layer to the rows that every rank computes of every
+/// other, experts of popularity ~ 1 / place^skew; state.range: ranks, experts, 10 skew. The replicas
+/// of `balanced` are LPLB's on a ring.
+void share_out(benchmark::State& state, moe::LateCopies late) {
+  const int ranks = static_cast<int>(state.range(0)), experts = static_cast<int>(state.range(1));
+  const moe::Groups groups = moe::make_groups(ranks, ranks);
+  struct Layer {
+    moe::LayerRouting routing;
+    moe::ExpertPlacement placement;
+  };
+  std::vector<Layer> layers;
+  for (int i = 0; i < 16; ++i) {
+    Layer& layer = layers.emplace_back();
+    layer.routing = moe::zipf_routing(i, ranks, experts, 32768,
+                                      static_cast<double>(state.range(2)) / 10, 1 + i);
+    layer.placement = {{}, moe::RowsOfOthers::balanced, {}, {}, late};
+    if (late.slots == 0) {
+      layer.placement = lplb_placement(grouped_rows(layer.routing, groups), ring_owners(ranks, 2));
+    }
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const Layer& layer = layers[next++ % layers.size()];
+    const moe::SharesByCopy::OfCopy shares(layer.placement, layer.routing, groups, 0);
+    benchmark::DoNotOptimize(shares.rows.rows(0, 0, 0, 0));
+  }
+}
+const auto rule_sizes = [](benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"ranks", "experts", "skew"})->Unit(benchmark::kMicrosecond);
+  for (const auto& [ranks, experts] : {std::pair{4, 16}, {16, 64}, {64, 256}, {256, 256}}) {
+    benchmark->Args({ranks, experts, 8})->Args({ranks, experts, 12});
+  }
+};
+BENCHMARK_CAPTURE(share_out, ultraep_1_slot, {moe::LateRule::ultraep, 1})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(share_out, ultraep_2_slots, {moe::LateRule::ultraep, 2})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(share_out, moonep, {moe::LateRule::moonep, 4})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(share_out, llep, {moe::LateRule::llep, 4})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(share_out, balanced, {})->Apply(rule_sizes);
 
 /// All of a model, from its Program to a Schedule.
 void plan_model(benchmark::State& state, const char* planner, const char* model,

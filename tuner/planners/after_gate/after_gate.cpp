@@ -36,16 +36,30 @@ std::string slots_json(int slots) { return fmt::format(R"({{"slots": {}}})", slo
 
 }  // namespace
 
-std::vector<Candidate> ultraep_candidates(const Situation& situation,
-                                          const PlannerOptions& options) {
+namespace {
+
+std::vector<Candidate> ultraep_in(const Situation& situation, const PlannerOptions& options,
+                                  const char* planner, moe::LateDomain domain) {
   std::vector<int> tried{1, 2};
   if (asked_for(options, kSlots)) tried = {whole_value_of(options, kSlots, 1)};
   std::vector<Candidate> candidates;
   for (const int slots : tried) {
-    candidates.push_back(
-        with_rule(situation, "ultraep", {moe::LateRule::ultraep, slots}, slots_json(slots)));
+    moe::LateCopies copies{moe::LateRule::ultraep, slots};
+    copies.domain = domain;
+    candidates.push_back(with_rule(situation, planner, copies, slots_json(slots)));
   }
   return candidates;
+}
+
+}  // namespace
+
+std::vector<Candidate> ultraep_candidates(const Situation& situation,
+                                          const PlannerOptions& options) {
+  return ultraep_in(situation, options, "ultraep", moe::LateDomain::all);
+}
+
+std::vector<Candidate> feplb_candidates(const Situation& situation, const PlannerOptions& options) {
+  return ultraep_in(situation, options, "feplb", moe::LateDomain::node);
 }
 
 std::vector<Candidate> moonep_candidates(const Situation& situation,

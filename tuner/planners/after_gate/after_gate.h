@@ -17,6 +17,10 @@ inline constexpr PlannerOption kLeastRows{"rows", 1, 1e9,
 /// UltraEP, with 1 and 2 slots, or as many as were asked for.
 std::vector<Candidate> ultraep_candidates(const Situation& situation,
                                           const PlannerOptions& options);
+/// UltraEP's rule among the ranks of each node, as FEPLB evens them; likewise. [ours] FEPLB's own
+/// rule and its copies beside the experts that stay are not public; where no node has two ranks,
+/// nothing moves.
+std::vector<Candidate> feplb_candidates(const Situation& situation, const PlannerOptions& options);
 /// MoonEP, with as many slots as a rank has experts, or as were asked for.
 std::vector<Candidate> moonep_candidates(const Situation& situation, const PlannerOptions& options);
 /// LLEP, with 1,024 rows as its authors have, and fewer, or those that were asked for. [ours] A

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# The tables, the picture and the figures of experiments/referee: each figure stands under its name, and what moves nothing has
+# no figures of replicas.
+set -euo pipefail
+# shellcheck source=tests/experiments/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+
+referee=$root/experiments/referee
+cat > "$scratch/compared.csv" <<'CSV'
+planner,parameters,forward_chunks,predicted_s,predicted_speedup,max_over_mean,force_balanced_share,predicted_peak_bytes,away_share,expert_bytes,rule_s,exposed_experts_s
+sequential,{},1,0.02,1,2.5,0.5,1073741824,,,,
+ultraep,"{""slots"": 2}",1,0.0125,1.6,1.05,0.8,2147483648,0.25,5242880,1.2e-05,0.001
+moonep,{},,,,,,,,,,
+CSV
+figures="planner parameters max_over_mean force_balanced_share away_share expert_bytes rule_s predicted_peak_bytes exposed_experts_s predicted_s predicted_speedup"
+{
+  echo cluster,ranks,loads,rule,before,after,share,away,expert_bytes,rule_s,peak_bytes,exposed_s,time_s,speedup
+  awk -v wanted="$figures" -v start="dgx,4,Zipf 1.2" -f "$referee/columns.awk" "$scratch/compared.csv"
+} > "$scratch/simulated.csv"
+cat > "$scratch/box.csv" <<'CSV'
+rule,before,after,share,measured_s,simulated_s
+sequential,2,2,0.7,1.5,1.35
+moonep,2,1,0.9,1.2,1.26
+CSV
+
+expect_line() {
+  grep -qxF -- "$2" "$1" || { echo "FAILED: no line"$'\n'"  $2"$'\n'"in"; cat "$1"; failures=$((failures + 1)); }
+}
+awk -f "$referee/tables.awk" "$scratch/simulated.csv" "$scratch/box.csv" > "$scratch/table.md"
+expect_line "$scratch/table.md" '### 4 ranks of dgx'
+expect_line "$scratch/table.md" '| Zipf 1.2 | sequential | 2.50 | 2.50 | 0.500 |  |  |  | 1.0 |  | 20.0 | 1.00 |'
+expect_line "$scratch/table.md" '| Zipf 1.2 | ultraep 2 | 2.50 | 1.05 | 0.800 | 0.25 | 5 | 12 | 2.0 | 1.0 | 12.5 | 1.60 |'
+expect_line "$scratch/table.md" '| moonep | 2.00 | 1.00 | 0.900 | 1200 | 1.25 | 1260 | +5.0% |'
+if grep -q 'Zipf 1.2 | moonep' "$scratch/table.md"; then echo "FAILED: a refusal has a line"; failures=$((failures + 1)); fi
+
+awk -f "$referee/figures.awk" "$scratch/simulated.csv" "$scratch/box.csv" > "$scratch/figures.csv"
+expect_line "$scratch/figures.csv" 'referee,4 ranks of dgx,Zipf 1.2,ultraep 2,rule_s,-,1.2e-05,simulated'
+expect_line "$scratch/figures.csv" 'referee,4 ranks in the box,trained,moonep,measured_s,-,1.2,measured'
+if grep -q 'sequential,rule_s' "$scratch/figures.csv"; then echo "FAILED: a figure of nothing"; failures=$((failures + 1)); fi
+
+awk -f "$referee/picture.awk" "$scratch/simulated.csv" > "$scratch/picture.svg"
+for words in '4 ranks of dgx' 'ultraep 2' '0.80' '0.50' '</svg>'; do
+  grep -qF -- "$words" "$scratch/picture.svg" || { echo "FAILED: no $words in the picture"; failures=$((failures + 1)); }
+done
+exit $((failures > 0))

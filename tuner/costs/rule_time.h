@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "moe/rows/expert_placement.h"
+#include "moe/rows/groups.h"
+#include "tuner/costs/cost_model.h"
+
+namespace tuner {
+
+/// The rules by which every rank works out, from the counts of a layer, who computes which rows:
+/// those that choose replicas too, and the one that shares rows out among replicas.
+inline constexpr std::array<std::string_view, 4> kRules{"ultraep", "moonep", "llep", "balanced"};
+
+/// The rule of a layer; "" where there is nothing to work out.
+std::string_view rule_of(const moe::ExpertPlacement& placement);
+
+/// What a rule's time depends on: the bytes of the counts of all ranks of a copy of the experts, 4
+/// for each of them and each expert.
+double counted_bytes(int experts, const moe::Groups& groups);
+
+/// The time in which a host works a rule out, before any routed row moves. It is that of the rule's
+/// fit, [fit.ultraep] in a cluster's file, else a curve that planning_time measured on one core of
+/// the machine this was written on (tuner/costs/README.md). 0 for "".
+double rule_seconds(const CostModel& costs, std::string_view rule, double bytes);
+
+}  // namespace tuner
