@@ -205,6 +205,8 @@ void rename_layer(moe::Binding& binding, const moe::RoutedLayer& to) {
   binding.layouts.insert(std::move(layout));
 }
 
+const moe::Binding kNoRows;
+
 /// The sizes of the rows of one layer after another, on one rank of those that are alike there.
 /// What was worked out is kept for the next layer where that has the same rows.
 class LayerSizes {
@@ -242,8 +244,8 @@ class LayerSizes {
       const bool routed = layer_ != nullptr;
       const auto [found, is_new] = known.try_emplace(routed ? class_of(rank) : rank, 0);
       if (is_new) {
-        found->second =
-            seconds(costs, program, op, routed ? binding_of(rank) : moe::Binding{}, groups_, rank);
+        const moe::Binding& binding = routed ? binding_of(rank) : kNoRows;
+        found->second = seconds(costs, program, op, binding, groups_, rank);
       }
       result[one] = found->second;
     }

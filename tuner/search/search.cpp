@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -62,6 +63,12 @@ struct SearchCandidate {
   std::string out{};  ///< why it is left out
 };
 
+/// What was planned and simulated of a setup, for all its candidates.
+struct KnownOfSetup {
+  PlanMemory memory;
+  std::map<const Planner*, moe::Schedule> ordered;
+};
+
 /// Whether the order can differ from that of another planner on such a setup.
 bool is_apart(Passes passes, const TrainingSetup& setup) {
   if (passes == Passes::one_after_other) return true;
@@ -117,6 +124,7 @@ class SetupSearch {
     std::vector<std::vector<SearchCandidate>> of_setup(space_.setups.size());
     any_s_.resize(space_.setups.size());
     one_fits_.assign(space_.setups.size(), kNotKnown);
+    known_.resize(space_.setups.size());
     db::Progress progress(fmt::format("search: bounds of {} setups", of_setup.size()),
                           static_cast<double>(of_setup.size()));
     in_parallel(
@@ -178,13 +186,11 @@ class SetupSearch {
       }
       const Scenario scenario = scenario_of_setup(setup, with_setup(model_, setup));
       Situation situation = scenario.situation();
-      PlanMemory memory;
-      situation.memory = &memory;
+      situation.memory = &known_[one.setup].memory;
       PlanningProgress silent("search", {}, kSilent_s);
       situation.progress = &silent;
       if (one.known == Known::pieces) {
-        one.schedule = one.order->plan != nullptr ? one.order->plan(situation, {})
-                                                  : plan_with(*one.order, situation, {});
+        one.schedule = ordered(situation, one);
         if (one.sharded) {
           auto sharded = with_sharded_optimizer(scenario.program, one.schedule);
           if (!sharded) {
@@ -195,11 +201,14 @@ class SetupSearch {
         }
       }
       moe::Program program = moe::apply(scenario.program, one.schedule);
-      std::vector<ProgramCosts> costs = judged_costs(situation, program);
+      std::optional<double> seconds = known_seconds(one);
+      std::vector<ProgramCosts> costs;
+      if (!seconds) costs = judged_costs(situation, program);
       if (one.known == Known::pieces) {
-        one.least_s = std::max(one.least_s, median_s(costs, [&](const ProgramCosts& of) {
-                                 return lower_bound(program, of, situation.cluster).seconds();
-                               }));
+        one.least_s =
+            std::max(one.least_s, seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
+                       return lower_bound(program, of, situation.cluster).seconds();
+                     }));
         one.known = Known::program;
         if (one.least_s > next_s) return;
       }
@@ -212,14 +221,32 @@ class SetupSearch {
         one.schedule = std::move(*lighter);
         program = moe::apply(scenario.program, one.schedule);
         costs = judged_costs(situation, program);
+        seconds.reset();
       }
-      one.least_s = median_s(costs, [&](const ProgramCosts& of) {
+      one.least_s = seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
         return simulate(program, of, situation.costs, situation.cluster).duration_s;
       });
       one.known = Known::time;
     } catch (const moe::Refusal& refusal) {
       one.out = without_numbers(refusal.what());
     }
+  }
+
+  /// The schedule of the candidate's order, planned once for the setup.
+  moe::Schedule ordered(const Situation& situation, const SearchCandidate& one) {
+    auto& known = known_[one.setup].ordered;
+    if (const auto found = known.find(one.order); found != known.end()) return found->second;
+    moe::Schedule schedule = one.order->plan != nullptr ? one.order->plan(situation, {})
+                                                        : plan_with(*one.order, situation, {});
+    return known.emplace(one.order, std::move(schedule)).first->second;
+  }
+
+  /// The time of the candidate's schedule, where its planner simulated it.
+  std::optional<double> known_seconds(const SearchCandidate& one) const {
+    const auto& simulated = known_[one.setup].memory.simulated;
+    const auto found = simulated.find(moe::decisions_json(one.schedule));
+    if (found == simulated.end() || found->second.empty()) return std::nullopt;
+    return found->second[median_place(found->second)];
   }
 
   /// The candidate's schedule with blocks restored so that it fits; none where none of them is
@@ -364,8 +391,7 @@ class SetupSearch {
     FoundSetup& found = result_.found[i];
     Scenario scenario = scenario_of_setup(found.setup, with_setup(model_, found.setup));
     Situation situation = scenario.situation();
-    PlanMemory memory;
-    situation.memory = &memory;
+    situation.memory = &known_[taken_[i]].memory;
     PlanningProgress silent("search", {}, kSilent_s);
     situation.progress = &silent;
     const auto ops = static_cast<int>(scenario.program.ops.size());
@@ -404,6 +430,7 @@ class SetupSearch {
   std::vector<SearchCandidate> candidates_;
   std::vector<double> any_s_;          ///< [setup]: what no planner can beat
   std::vector<signed char> one_fits_;  ///< [setup]
+  std::vector<KnownOfSetup> known_;    ///< [setup]
   std::vector<std::size_t> taken_;     ///< [found]: its setup
 };
 
