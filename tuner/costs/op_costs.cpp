@@ -228,8 +228,10 @@ class LayerSizes {
   }
   KnownOfLayer& known() { return known_; }
 
-  /// Whether ranks that send the same row are alike, and not every rank on its own.
-  bool are_shared() const { return layer_ != nullptr && layer_->counts->alike > 1 && plain(); }
+  /// The layer's classes where ranks send the same row, and not every rank its own; else null.
+  const std::vector<int>* in_layer() const {
+    return layer_ != nullptr && layer_->counts->alike > 1 && plain() ? &in_layer_ : nullptr;
+  }
 
   /// OpCost::seconds
   std::vector<double> seconds_of(const moe::Program& program, const moe::Op& op,
@@ -353,7 +355,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.are_shared(),
+        result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.in_layer(),
                                             sizes.known(), is_nccl, is_nccl && cluster.mesh},
                                            known, costs, cluster, folding);
       } else {

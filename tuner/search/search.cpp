@@ -121,16 +121,64 @@ class SetupSearch {
   }
 
   void add_candidates() {
-    std::vector<std::vector<SearchCandidate>> of_setup(space_.setups.size());
+    const std::vector<std::size_t> layouts = first_of_layouts();
+    std::vector<std::vector<SearchCandidate>> of_layout(layouts.size() - 1);
     any_s_.resize(space_.setups.size());
     one_fits_.assign(space_.setups.size(), kNotKnown);
     known_.resize(space_.setups.size());
-    db::Progress progress(fmt::format("search: bounds of {} setups", of_setup.size()),
-                          static_cast<double>(of_setup.size()));
+    db::Progress progress(fmt::format("search: bounds of {} layouts", of_layout.size()),
+                          static_cast<double>(of_layout.size()));
     in_parallel(
-        of_setup.size(), [&](std::size_t i) { of_setup[i] = candidates_of_setup(i); },
+        of_layout.size(),
+        [&](std::size_t i) { of_layout[i] = candidates_of_layout(layouts[i], layouts[i + 1]); },
         [&](std::size_t ended) { progress.at(static_cast<double>(ended)); });
-    for (auto& some : of_setup) std::ranges::move(some, std::back_inserter(candidates_));
+    for (auto& some : of_layout) std::ranges::move(some, std::back_inserter(candidates_));
+  }
+
+  /// Where setups of another layout or batch_per begin, and the end.
+  std::vector<std::size_t> first_of_layouts() const {
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < space_.setups.size(); ++i) {
+      TrainingSetup before = space_.setups[i == 0 ? 0 : i - 1];
+      before.micro_batches = space_.setups[i].micro_batches;
+      if (i == 0 || !(before == space_.setups[i])) first.push_back(i);
+    }
+    first.push_back(space_.setups.size());
+    return first;
+  }
+
+  /// Of setups that differ in their micro-batches alone, so that states are the same.
+  std::vector<SearchCandidate> candidates_of_layout(std::size_t begin, std::size_t end) {
+    std::vector<SearchCandidate> all = candidates_of_setup(begin);
+    const bool too_large =
+        std::ranges::all_of(all, [](const SearchCandidate& one) { return one.out == kStates; });
+    const bool is_sharded = std::ranges::any_of(all, &SearchCandidate::sharded);
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      std::vector<SearchCandidate> some;
+      if (too_large) {
+        for (const bool sharded : {false, true}) {
+          if (sharded && !is_sharded) continue;
+          for (SearchCandidate& one : some_candidates(i, sharded)) {
+            one.out = kStates;
+            some.push_back(std::move(one));
+          }
+        }
+      } else {
+        some = candidates_of_setup(i);
+      }
+      std::ranges::move(some, std::back_inserter(all));
+    }
+    return all;
+  }
+
+  /// One for each order that the setup has for itself.
+  std::vector<SearchCandidate> some_candidates(std::size_t i, bool sharded) const {
+    std::vector<SearchCandidate> some;
+    for (const Planner* const order : options_.orders) {
+      if (!is_apart(order->passes, space_.setups[i])) continue;
+      some.push_back(SearchCandidate{i, order, sharded});
+    }
+    return some;
   }
 
   std::vector<SearchCandidate> candidates_of_setup(std::size_t i) {
@@ -139,11 +187,10 @@ class SetupSearch {
     const auto add = [&](const SetupPieces& pieces, bool sharded) {
       const bool too_large =
           memory_bytes() > 0 && state_bytes(pieces, model_, setup) > memory_bytes();
-      for (const Planner* const order : options_.orders) {
-        if (!is_apart(order->passes, setup)) continue;
-        SearchCandidate& one = found.emplace_back(SearchCandidate{i, order, sharded});
-        one.least_s = fastest() * bound_s(pieces, model_, setup, order->passes);
+      for (SearchCandidate& one : some_candidates(i, sharded)) {
+        one.least_s = fastest() * bound_s(pieces, model_, setup, one.order->passes);
         if (too_large) one.out = kStates;
+        found.push_back(std::move(one));
       }
     };
     try {
@@ -159,11 +206,14 @@ class SetupSearch {
     return found;
   }
 
-  /// Whether one micro-batch of the setup fits with all that lightens it. Asked once a setup.
+  /// Whether one micro-batch of the setup fits with all that lightens it: by the least that it
+  /// needs, then, where there are many, by its plan. Asked once a setup.
   bool one_micro_batch_fits(std::size_t i) {
     if (memory_bytes() == 0) return true;
     if (one_fits_[i] == kNotKnown) {
       const TrainingSetup& setup = space_.setups[i];
+      one_fits_[i] = least_bytes(model_, setup, costs_.costed.cluster) <= memory_bytes();
+      if (one_fits_[i] == 0 || setup.micro_batches < kManyMicroBatches) return one_fits_[i] == 1;
       const Scenario one = scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, 1));
       Situation situation = one.situation();
       PlanMemory memory;
@@ -179,8 +229,7 @@ class SetupSearch {
   void look_closer(SearchCandidate& one, double next_s) {
     try {
       const TrainingSetup& setup = space_.setups[one.setup];
-      if (one.known == Known::pieces && setup.micro_batches >= kManyMicroBatches &&
-          !one_micro_batch_fits(one.setup)) {
+      if (one.known == Known::pieces && !one_micro_batch_fits(one.setup)) {
         one.out = kOneMicroBatch;
         return;
       }
