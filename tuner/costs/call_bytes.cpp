@@ -70,6 +70,24 @@ class Counting {
     return bytes;
   }
 
+  /// bytes_from() of a gather or scatter among ranks that share experts, of which each received as
+  /// many rows.
+  std::vector<std::int64_t> bytes_to_sharers(int rank) const {
+    const moe::Use& rows = s_.op.reads[0];
+    const moe::Tensor& tensor = s_.program.tensors[rows.tensor];
+    const auto [known, is_new] = s_.known.to_sharers.try_emplace(
+        {(*s_.in_layer)[moe::rank_in_stage(groups(), rank)], rows.slice.index, rows.slice.count,
+         rows.slice.span, tensor.columns * moe::bytes_of(tensor.dtype)});
+    if (is_new) known->second = std::ranges::max(bytes_from(s_.op, rank));
+    std::vector<std::int64_t> bytes(members_.size(), known->second);
+    bytes[moe::index_in_group(groups(), moe::GroupKind::expert_sharded, rank)] = 0;
+    return bytes;
+  }
+  bool is_among_sharers() const {
+    return s_.in_layer != nullptr && (std::holds_alternative<moe::GatherRows>(s_.op.kind) ||
+                                      std::holds_alternative<moe::ScatterRows>(s_.op.kind));
+  }
+
   /// Whether a ring would pass on the bytes that a rank sends to all others.
   bool passes_on() const {
     return std::holds_alternative<moe::AllGather>(s_.op.kind) ||
@@ -131,13 +149,13 @@ class Counting {
       return EvenBytes{std::vector<std::int64_t>(members_.size(), bytes), true};
     }
     const auto* exchange = std::get_if<moe::AllToAll>(&kind);
-    if (exchange == nullptr || !s_.same_rows) return std::nullopt;
+    if (exchange == nullptr || s_.in_layer == nullptr) return std::nullopt;
     // Every rank dispatches the same rows; a combine brings the same rows back.
     const moe::Use& rows = s_.op.reads[0];
     const moe::Tensor& tensor = s_.program.tensors[rows.tensor];
-    const auto [known, is_new] = s_.known.dispatches.try_emplace(
-        {members_[0], rows.slice.index, rows.slice.count, rows.slice.span,
-         tensor.columns * moe::bytes_of(tensor.dtype)});
+    const auto [known, is_new] =
+        s_.known.dispatches.try_emplace({rows.slice.index, rows.slice.count, rows.slice.span,
+                                         tensor.columns * moe::bytes_of(tensor.dtype)});
     if (is_new) {
       moe::Op dispatch = s_.op;
       moe::AllToAll sent = *exchange;
@@ -223,7 +241,7 @@ class Counting {
     for (const int rank : members_) {
       if (seen[class_of(rank)]) continue;  // alike
       seen[class_of(rank)] = true;
-      const auto bytes = bytes_from(s_.op, rank);
+      const auto bytes = is_among_sharers() ? bytes_to_sharers(rank) : bytes_from(s_.op, rank);
       for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
         if (bytes[peer] > 0) add(rank, members_[peer], bytes[peer], copies(class_of(rank)));
       }

@@ -15,9 +15,12 @@ namespace tuner {
 
 /// What was worked out already of one layer's calls.
 struct KnownOfLayer {
-  /// The bytes of dispatches: a combine of the same slice brings the same rows back. [member], by
-  /// the first member, the slice and the bytes of a row.
-  std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>> dispatches;
+  /// Where ranks send the same row, the bytes of dispatches in every group: a combine of the same
+  /// slice brings the same rows back. [member], by the slice and the bytes of a row.
+  std::map<std::tuple<int, int, int, std::int64_t>, std::vector<std::int64_t>> dispatches;
+  /// And those from a rank to each other that shares its experts, by its class in the layer, the
+  /// slice and the bytes of a row.
+  std::map<std::tuple<int, int, int, int, std::int64_t>, std::int64_t> to_sharers;
   std::map<int, moe::Binding> bindings;  ///< [rank], of a few ranks
 };
 
@@ -28,7 +31,8 @@ struct CallSituation {
   const moe::Groups& groups;
   const RankClasses& classes;
   const moe::RoutedRows* layer = nullptr;  ///< whose rows the op moves; null for fixed rows
-  bool same_rows = false;                  ///< classes_in_layer() tells ranks of the layer apart
+  /// classes_in_layer() of a layer whose ranks send the same row; else null.
+  const std::vector<int>* in_layer = nullptr;
   KnownOfLayer& known;
   /// As NCCL has: as many rings as a node has ranks in the call, of which each leaves every node by
   /// another card. All-gathers and reduce-scatters between nodes are rings, too.

@@ -108,7 +108,9 @@ std::string shape_key(const moe::Program& program, const moe::Op& op) {
 }
 
 std::string link_key(std::string_view op, std::string_view link) {
-  return fmt::format("{}/{}", op, link);
+  std::string key;
+  key.reserve(op.size() + 1 + link.size());
+  return key.append(op).append(1, '/').append(link);
 }
 
 std::vector<std::string_view> general_fits(const moe::OpFacts& facts) {

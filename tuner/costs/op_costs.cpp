@@ -204,6 +204,8 @@ void rename_layer(moe::Binding& binding, const moe::RoutedLayer& to) {
   binding.layouts.insert(std::move(layout));
 }
 
+const moe::Binding kNoRows;
+
 /// The sizes of the rows of one layer after another, on one rank of those that are alike there.
 /// What was worked out is kept for the next layer where that has the same rows.
 class LayerSizes {
@@ -225,8 +227,10 @@ class LayerSizes {
   }
   KnownOfLayer& known() { return known_; }
 
-  /// Whether ranks that send the same row are alike, and not every rank on its own.
-  bool are_shared() const { return layer_ != nullptr && layer_->counts->alike > 1 && plain(); }
+  /// The layer's classes where ranks send the same row, and not every rank its own; else null.
+  const std::vector<int>* in_layer() const {
+    return layer_ != nullptr && layer_->counts->alike > 1 && plain() ? &in_layer_ : nullptr;
+  }
 
   /// OpCost::seconds
   std::vector<double> seconds_of(const moe::Program& program, const moe::Op& op,
@@ -241,8 +245,8 @@ class LayerSizes {
       const bool routed = layer_ != nullptr;
       const auto [found, is_new] = known.try_emplace(routed ? class_of(rank) : rank, 0);
       if (is_new) {
-        found->second =
-            seconds(costs, program, op, routed ? binding_of(rank) : moe::Binding{}, groups_, rank);
+        const moe::Binding& binding = routed ? binding_of(rank) : kNoRows;
+        found->second = seconds(costs, program, op, binding, groups_, rank);
       }
       result[one] = found->second;
     }
@@ -349,7 +353,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.are_shared(),
+        result.ops[i] = communication_cost({program, op, groups, classes, layer, sizes.in_layer(),
                                             sizes.known(), is_nccl, is_nccl && cluster.mesh},
                                            known, costs, cluster, folding);
       } else {

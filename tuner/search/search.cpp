@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -62,6 +63,12 @@ struct SearchCandidate {
   std::string out{};  ///< why it is left out
 };
 
+/// What was planned and simulated of a setup, for all its candidates.
+struct KnownOfSetup {
+  PlanMemory memory;
+  std::map<const Planner*, moe::Schedule> ordered;
+};
+
 /// Whether the order can differ from that of another planner on such a setup.
 bool is_apart(Passes passes, const TrainingSetup& setup) {
   if (passes == Passes::one_after_other) return true;
@@ -114,15 +121,64 @@ class SetupSearch {
   }
 
   void add_candidates() {
-    std::vector<std::vector<SearchCandidate>> of_setup(space_.setups.size());
+    const std::vector<std::size_t> layouts = first_of_layouts();
+    std::vector<std::vector<SearchCandidate>> of_layout(layouts.size() - 1);
     any_s_.resize(space_.setups.size());
     one_fits_.assign(space_.setups.size(), kNotKnown);
-    db::Progress progress(fmt::format("search: bounds of {} setups", of_setup.size()),
-                          static_cast<double>(of_setup.size()));
+    known_.resize(space_.setups.size());
+    db::Progress progress(fmt::format("search: bounds of {} layouts", of_layout.size()),
+                          static_cast<double>(of_layout.size()));
     in_parallel(
-        of_setup.size(), [&](std::size_t i) { of_setup[i] = candidates_of_setup(i); },
+        of_layout.size(),
+        [&](std::size_t i) { of_layout[i] = candidates_of_layout(layouts[i], layouts[i + 1]); },
         [&](std::size_t ended) { progress.at(static_cast<double>(ended)); });
-    for (auto& some : of_setup) std::ranges::move(some, std::back_inserter(candidates_));
+    for (auto& some : of_layout) std::ranges::move(some, std::back_inserter(candidates_));
+  }
+
+  /// Where setups of another layout or batch_per begin, and the end.
+  std::vector<std::size_t> first_of_layouts() const {
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < space_.setups.size(); ++i) {
+      TrainingSetup before = space_.setups[i == 0 ? 0 : i - 1];
+      before.micro_batches = space_.setups[i].micro_batches;
+      if (i == 0 || !(before == space_.setups[i])) first.push_back(i);
+    }
+    first.push_back(space_.setups.size());
+    return first;
+  }
+
+  /// Of setups that differ in their micro-batches alone, so that states are the same.
+  std::vector<SearchCandidate> candidates_of_layout(std::size_t begin, std::size_t end) {
+    std::vector<SearchCandidate> all = candidates_of_setup(begin);
+    const bool too_large =
+        std::ranges::all_of(all, [](const SearchCandidate& one) { return one.out == kStates; });
+    const bool is_sharded = std::ranges::any_of(all, &SearchCandidate::sharded);
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      std::vector<SearchCandidate> some;
+      if (too_large) {
+        for (const bool sharded : {false, true}) {
+          if (sharded && !is_sharded) continue;
+          for (SearchCandidate& one : some_candidates(i, sharded)) {
+            one.out = kStates;
+            some.push_back(std::move(one));
+          }
+        }
+      } else {
+        some = candidates_of_setup(i);
+      }
+      std::ranges::move(some, std::back_inserter(all));
+    }
+    return all;
+  }
+
+  /// One for each order that the setup has for itself.
+  std::vector<SearchCandidate> some_candidates(std::size_t i, bool sharded) const {
+    std::vector<SearchCandidate> some;
+    for (const Planner* const order : options_.orders) {
+      if (!is_apart(order->passes, space_.setups[i])) continue;
+      some.push_back(SearchCandidate{i, order, sharded});
+    }
+    return some;
   }
 
   std::vector<SearchCandidate> candidates_of_setup(std::size_t i) {
@@ -131,11 +187,10 @@ class SetupSearch {
     const auto add = [&](const SetupPieces& pieces, bool sharded) {
       const bool too_large =
           memory_bytes() > 0 && state_bytes(pieces, model_, setup) > memory_bytes();
-      for (const Planner* const order : options_.orders) {
-        if (!is_apart(order->passes, setup)) continue;
-        SearchCandidate& one = found.emplace_back(SearchCandidate{i, order, sharded});
-        one.least_s = fastest() * bound_s(pieces, model_, setup, order->passes);
+      for (SearchCandidate& one : some_candidates(i, sharded)) {
+        one.least_s = fastest() * bound_s(pieces, model_, setup, one.order->passes);
         if (too_large) one.out = kStates;
+        found.push_back(std::move(one));
       }
     };
     try {
@@ -151,11 +206,14 @@ class SetupSearch {
     return found;
   }
 
-  /// Whether one micro-batch of the setup fits with all that lightens it. Asked once a setup.
+  /// Whether one micro-batch of the setup fits with all that lightens it: by the least that it
+  /// needs, then, where there are many, by its plan. Asked once a setup.
   bool one_micro_batch_fits(std::size_t i) {
     if (memory_bytes() == 0) return true;
     if (one_fits_[i] == kNotKnown) {
       const TrainingSetup& setup = space_.setups[i];
+      one_fits_[i] = least_bytes(model_, setup, costs_.costed.cluster) <= memory_bytes();
+      if (one_fits_[i] == 0 || setup.micro_batches < kManyMicroBatches) return one_fits_[i] == 1;
       const Scenario one = scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, 1));
       Situation situation = one.situation();
       PlanMemory memory;
@@ -171,20 +229,17 @@ class SetupSearch {
   void look_closer(SearchCandidate& one, double next_s) {
     try {
       const TrainingSetup& setup = space_.setups[one.setup];
-      if (one.known == Known::pieces && setup.micro_batches >= kManyMicroBatches &&
-          !one_micro_batch_fits(one.setup)) {
+      if (one.known == Known::pieces && !one_micro_batch_fits(one.setup)) {
         one.out = kOneMicroBatch;
         return;
       }
       const Scenario scenario = scenario_of_setup(setup, with_setup(model_, setup));
       Situation situation = scenario.situation();
-      PlanMemory memory;
-      situation.memory = &memory;
+      situation.memory = &known_[one.setup].memory;
       PlanningProgress silent("search", {}, kSilent_s);
       situation.progress = &silent;
       if (one.known == Known::pieces) {
-        one.schedule = one.order->plan != nullptr ? one.order->plan(situation, {})
-                                                  : plan_with(*one.order, situation, {});
+        one.schedule = ordered(situation, one);
         if (one.sharded) {
           auto sharded = with_sharded_optimizer(scenario.program, one.schedule);
           if (!sharded) {
@@ -195,11 +250,14 @@ class SetupSearch {
         }
       }
       moe::Program program = moe::apply(scenario.program, one.schedule);
-      std::vector<ProgramCosts> costs = judged_costs(situation, program);
+      std::optional<double> seconds = known_seconds(one);
+      std::vector<ProgramCosts> costs;
+      if (!seconds) costs = judged_costs(situation, program);
       if (one.known == Known::pieces) {
-        one.least_s = std::max(one.least_s, median_s(costs, [&](const ProgramCosts& of) {
-                                 return lower_bound(program, of, situation.cluster).seconds();
-                               }));
+        one.least_s =
+            std::max(one.least_s, seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
+                       return lower_bound(program, of, situation.cluster).seconds();
+                     }));
         one.known = Known::program;
         if (one.least_s > next_s) return;
       }
@@ -212,14 +270,32 @@ class SetupSearch {
         one.schedule = std::move(*lighter);
         program = moe::apply(scenario.program, one.schedule);
         costs = judged_costs(situation, program);
+        seconds.reset();
       }
-      one.least_s = median_s(costs, [&](const ProgramCosts& of) {
+      one.least_s = seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
         return simulate(program, of, situation.costs, situation.cluster).duration_s;
       });
       one.known = Known::time;
     } catch (const moe::Refusal& refusal) {
       one.out = without_numbers(refusal.what());
     }
+  }
+
+  /// The schedule of the candidate's order, planned once for the setup.
+  moe::Schedule ordered(const Situation& situation, const SearchCandidate& one) {
+    auto& known = known_[one.setup].ordered;
+    if (const auto found = known.find(one.order); found != known.end()) return found->second;
+    moe::Schedule schedule = one.order->plan != nullptr ? one.order->plan(situation, {})
+                                                        : plan_with(*one.order, situation, {});
+    return known.emplace(one.order, std::move(schedule)).first->second;
+  }
+
+  /// The time of the candidate's schedule, where its planner simulated it.
+  std::optional<double> known_seconds(const SearchCandidate& one) const {
+    const auto& simulated = known_[one.setup].memory.simulated;
+    const auto found = simulated.find(moe::decisions_json(one.schedule));
+    if (found == simulated.end() || found->second.empty()) return std::nullopt;
+    return found->second[median_place(found->second)];
   }
 
   /// The candidate's schedule with blocks restored so that it fits; none where none of them is
@@ -364,8 +440,7 @@ class SetupSearch {
     FoundSetup& found = result_.found[i];
     Scenario scenario = scenario_of_setup(found.setup, with_setup(model_, found.setup));
     Situation situation = scenario.situation();
-    PlanMemory memory;
-    situation.memory = &memory;
+    situation.memory = &known_[taken_[i]].memory;
     PlanningProgress silent("search", {}, kSilent_s);
     situation.progress = &silent;
     const auto ops = static_cast<int>(scenario.program.ops.size());
@@ -404,6 +479,7 @@ class SetupSearch {
   std::vector<SearchCandidate> candidates_;
   std::vector<double> any_s_;          ///< [setup]: what no planner can beat
   std::vector<signed char> one_fits_;  ///< [setup]
+  std::vector<KnownOfSetup> known_;    ///< [setup]
   std::vector<std::size_t> taken_;     ///< [found]: its setup
 };
 

@@ -13,14 +13,18 @@
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
 #include "moe/rows/binding.h"
 #include "tuner/costs/call_buffers.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/machine/slowdown.h"
+#include "tuner/planners/situation/within_memory.h"
 #include "tuner/scenario/routing_spec.h"
 
 namespace tuner {
 namespace {
+
+constexpr const char* kUniform = "uniform";
 
 BlockKind kind_of(const moe::Model& model, int block) {
   return {moe::has_experts(model, block), moe::attention_window(model, block),
@@ -29,7 +33,7 @@ BlockKind kind_of(const moe::Model& model, int block) {
 
 /// Whether every layer has the same loads but for the places of experts.
 bool layers_are_alike(const std::string& routing) {
-  return routing == "uniform" || routing.starts_with("zipf:") || routing.starts_with("drift:");
+  return routing == kUniform || routing.starts_with("zipf:") || routing.starts_with("drift:");
 }
 
 /// The number of first blocks that have one of each kind.
@@ -97,6 +101,69 @@ std::vector<double> mean_of(const std::vector<double>& seconds, const std::vecto
   return {sum / ranks};
 }
 
+/// Finds the piece that an op or a parameter counts for.
+class PiecesOfModel {
+ public:
+  PiecesOfModel(const moe::Model& model, SetupPieces& pieces) : model_(model), pieces_(pieces) {
+    for (int block = 0; block < model.blocks; ++block) {
+      block_of_.try_emplace(kind_of(model, block), block);
+    }
+  }
+
+  /// Null for a block for whose kind another one stands.
+  PieceCost* at(int block, int stage) const {
+    if (block < 0) return stage == 0 ? &pieces_.first : &pieces_.last;
+    const BlockKind kind = kind_of(model_, block);
+    return block_of_.at(kind) == block ? &pieces_.blocks[kind] : nullptr;
+  }
+
+ private:
+  const moe::Model& model_;
+  SetupPieces& pieces_;
+  std::map<BlockKind, int> block_of_;
+};
+
+void add_states(const moe::Program& program, const PiecesOfModel& pieces) {
+  for (const moe::Parameter& parameter : program.parameters) {
+    PieceCost* const piece = pieces.at(parameter.layer, parameter.stage);
+    if (piece == nullptr) continue;
+    const auto add_bytes = [&](moe::TensorId tensor) {
+      if (tensor < 0) return;
+      piece->state_bytes +=
+          moe::allocated_bytes(program.tensors[static_cast<std::size_t>(tensor)], {});
+    };
+    add_bytes(parameter.value);
+    add_bytes(parameter.gradient);
+    std::ranges::for_each(parameter.optimizer_state, add_bytes);
+  }
+}
+
+/// What forward writes and backward reads. Of even loads the last rank has the fewest rows, no more
+/// than the mean of ranks under any loads.
+void add_kept(const moe::Program& program, const moe::Groups& groups, const moe::Routing& even,
+              const PiecesOfModel& pieces) {
+  std::vector<const moe::Op*> written_by(program.tensors.size());
+  const moe::AllRoutedRows routed(program, even);
+  std::vector<moe::Binding> rows;  // [stage]: of its last rank
+  for (int stage = 1; stage <= program.stages; ++stage) {
+    rows.push_back(routed.bind(groups, stage * moe::stage_ranks(groups) - 1));
+  }
+  for (const moe::Op& op : program.ops) {
+    if (op.phase == moe::Phase::forward) {
+      for (const moe::Use& use : op.writes) written_by[use.tensor] = &op;
+      continue;
+    }
+    for (const moe::Use& use : op.reads) {
+      const moe::Tensor& tensor = program.tensors[use.tensor];
+      const moe::Op* const writer = std::exchange(written_by[use.tensor], nullptr);
+      if (writer == nullptr || tensor.role != moe::Role::activation) continue;
+      if (tensor.pool != moe::Pool::device || writer->stage != op.stage) continue;
+      PieceCost* const piece = pieces.at(writer->layer, writer->stage);
+      if (piece != nullptr) piece->state_bytes += moe::allocated_bytes(tensor, rows[op.stage]);
+    }
+  }
+}
+
 SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
                       const moe::Groups& groups, const moe::Routing& routing,
                       const CostedCluster& costed, bool loads_are_even) {
@@ -105,18 +172,11 @@ SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
   const moe::Groups& ranks = costs.classes.groups;
   const auto in_stage = static_cast<std::size_t>(moe::stage_ranks(ranks));
   SetupPieces pieces;
-  std::map<BlockKind, int> block_of;  // that stands for the kind
-  for (int block = 0; block < model.blocks; ++block)
-    block_of.try_emplace(kind_of(model, block), block);
-  const auto piece_of = [&](int block, int stage) -> PieceCost* {
-    if (block < 0) return stage == 0 ? &pieces.first : &pieces.last;
-    const BlockKind kind = kind_of(model, block);
-    return block_of.at(kind) == block ? &pieces.blocks[kind] : nullptr;
-  };
+  const PiecesOfModel of_model(model, pieces);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (op.stream != moe::Stream::compute || std::holds_alternative<moe::PassOn>(op.kind)) continue;
-    PieceCost* const piece = piece_of(op.layer, op.stage);
+    PieceCost* const piece = of_model.at(op.layer, op.stage);
     if (piece == nullptr) continue;
     const std::vector<double> all = seconds_by_rank(costs.ops[i], op, ranks, costed.cluster);
     const auto begin = static_cast<std::size_t>(op.stage) * in_stage;
@@ -134,18 +194,7 @@ SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
     if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
     if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
   }
-  for (const moe::Parameter& parameter : program.parameters) {
-    PieceCost* const piece = piece_of(parameter.layer, parameter.stage);
-    if (piece == nullptr) continue;
-    const auto add_bytes = [&](moe::TensorId tensor) {
-      if (tensor < 0) return;
-      piece->state_bytes +=
-          moe::allocated_bytes(program.tensors[static_cast<std::size_t>(tensor)], {});
-    };
-    add_bytes(parameter.value);
-    add_bytes(parameter.gradient);
-    std::ranges::for_each(parameter.optimizer_state, add_bytes);
-  }
+  add_states(program, of_model);
   return pieces;
 }
 
@@ -175,7 +224,7 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
   const moe::Program program = moe::build_iteration(small.model, groups, 0);
   const moe::Routing routing =
       make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
-  const bool even = routing_text == "uniform";
+  const bool even = routing_text == kUniform;
   SetupCosts costs{pieces_of(program, small.model, groups, routing, costed, even), {}};
   const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
   try {
@@ -184,6 +233,21 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
   } catch (const moe::Refusal&) {  // no two ranks hold copies
   }
   return costs;
+}
+
+std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,
+                         const Cluster& cluster) {
+  const SmallModel small = small_model(model, setup, kUniform);
+  const moe::Groups groups = groups_of(cluster, small.layout);
+  const moe::Program program = moe::build_iteration(small.model, groups, 0);
+  const moe::Program lightest = moe::apply(program, lightest_schedule(program, {}));
+  const moe::Routing even =
+      make_routing(kUniform, program, groups, static_cast<std::uint64_t>(small.model.seed));
+  SetupPieces pieces;
+  const PiecesOfModel of_model(small.model, pieces);
+  add_states(lightest, of_model);
+  add_kept(lightest, groups, even, of_model);
+  return state_bytes(pieces, model, setup);
 }
 
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,

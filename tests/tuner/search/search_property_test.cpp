@@ -105,6 +105,10 @@ std::vector<Tried> tried_one_by_one(const DrawnCase& c, const SetupSpace& space)
   for (const TrainingSetup& setup : space.setups) {
     const Scenario scenario = scenario_of_setup(c, setup);
     const SetupCosts costs = setup_costs(c.model, setup, c.costs.costed, c.scenario.routing);
+    const moe::Schedule lightest = lightest_schedule(scenario.program, {});
+    EXPECT_LE(least_bytes(c.model, setup, c.costs.costed.cluster),
+              planned_peak_bytes(scenario.situation(), lightest))
+        << moe::to_text(setup.layout) << " " << setup.micro_batches;
     std::optional<double> best;
     for (const Planner* const order : search_orders()) {
       for (const bool sharded : {false, true}) {

@@ -77,6 +77,12 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
   return sharded;
 }
 
+moe::Schedule lightest_schedule(const moe::Program& program, const moe::Schedule& schedule) {
+  const auto sharded = with_sharded_optimizer(program, schedule);
+  const moe::Schedule& least = sharded ? *sharded : schedule;
+  return with_blocks_restored(least, restorable_blocks(program, least));
+}
+
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule) {
   if (situation.progress != nullptr) situation.progress->expect(1);
   if (situation.cluster.memory_bytes == 0 || fits(situation, schedule).value_or(true)) {
