@@ -260,12 +260,14 @@ def changed(draw, keys):
     layers = keys["num_hidden_layers"]
     angles = keys.get("rope_scaling") or {"rope_type": "default"}
     inside = {key: value for key, value in keys.items() if key not in ("rope_scaling", "rope_theta")}
+    by_version = () if transformers.__version__.startswith("4") else (  # which knows no rope_parameters
+        inside | {"rope_parameters": angles | {"rope_theta": 100.0}},
+        inside | {"rope_parameters": {"full_attention": angles | {"rope_theta": 100.0}}, "layer_types": ["full_attention"] * layers})
     return draw.choice((
         keys | {draw.choice(sorted(keys)): None},
         keys | {"partial_rotary_factor": 0.5},
         keys | {"rope_scaling": {}},
-        inside | {"rope_parameters": angles | {"rope_theta": 100.0}},
-        inside | {"rope_parameters": {"full_attention": angles | {"rope_theta": 100.0}}, "layer_types": ["full_attention"] * layers},
+        *by_version,
         keys | draw.choice((yarn(attention_factor=1.3), yarn(mscale=0.7), yarn(mscale=0.7, mscale_all_dim=1.2), yarn(truncate=False),
                             yarn(type="linear"), yarn(beta_fast=None, beta_slow=0), yarn() | {"original_max_position_embeddings": 32})),
         keys | {"sliding_window": draw.choice((0, 1, 5)), "max_window_layers": 1},

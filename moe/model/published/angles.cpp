@@ -187,8 +187,8 @@ void write_angles(const Model& model, const PublishedClass& of, Json& config) {
   const std::int64_t width = head_width(model),
                      columns = angles.columns > 0 ? angles.columns : width;
   config["rope_theta"] = model.rotary_base;
-  if (columns != width || of.turned_share != 1) {
-    config["partial_rotary_factor"] = share_of(columns, width);
+  if (of.turns_part && (columns != width || of.turned_share != 1)) {
+    config[kTurnedShare] = share_of(columns, width);
   }
   config["rope_scaling"] = nullptr;
   if (of.angles != "{}") config["rope_scaling"] = {{"rope_type", "default"}};

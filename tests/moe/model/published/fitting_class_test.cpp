@@ -47,6 +47,9 @@ TEST(FittingClass, RefusesModelsThatHaveNoCounterpart) {
   EXPECT_THAT(
       refusal_after([](Model& model) { model.own["attention_biases"] = std::string("all"); }),
       HasSubstr("attention_biases = \"all\" (expected \"none\")"));
+  // transformers would turn whole heads, whatever its config.json said.
+  EXPECT_THAT(refusal_after([](Model& model) { model.own["rotary_columns"] = std::int64_t{2}; }),
+              HasSubstr("rotary_columns = 2 (expected 4)"));
   EXPECT_THAT(refusal_after([](Model& model) { model.normalize_weights = false; }),
               HasSubstr("normalize_weights = false (expected true)"));
   EXPECT_THAT(refusal_after([](Model& model) { model.shared_experts = 1; }),
