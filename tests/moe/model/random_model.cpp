@@ -160,6 +160,11 @@ Model random_model(std::mt19937& random) {
   }
   // A key's bias adds the same to all scores that nothing turns: its gradient is rounding.
   if (model.own.contains("latent_rank")) model.own.erase("rotary_pattern");
+  // One expert's weight over itself is 1 whatever its score: without another loss of scores their
+  // gradient is rounding.
+  const bool has_loss_of_scores =
+      model.z_loss_weight > 0 || (gate.facts.balances && model.auxiliary_weight > 0);
+  if (model.choices == 1 && !has_loss_of_scores) model.normalize_weights.reset();
   // Ranks of tp refuse to norm all heads together.
   if (model.query_key_norm == QueryKeyNorms::all) model.query_key_norm = QueryKeyNorms::head;
   if (!rotary_refusal(model).empty()) {

@@ -144,7 +144,10 @@ Draw shrink(Draw draw, const std::function<bool(const Draw&)>& fails) {
       [](Draw& d) { d.model.head = Head::untied; },
       [](Draw& d) { d.model.biases = true; },
       [](Draw& d) { d.model.key_value_heads.reset(); },
-      [](Draw& d) { d.model.choices = 1; },
+      [](Draw& d) {
+        d.model.choices = 1;
+        d.model.normalize_weights.reset();  // or gradients of scores are rounding
+      },
       [](Draw& d) { d.model.gate = "softmax"; },
       [](Draw& d) { d.model.drop = Drop::choice; },
       [](Draw& d) { d.model.z_loss_weight = 0; },

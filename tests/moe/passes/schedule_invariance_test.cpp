@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "moe/errors.h"
@@ -32,9 +33,12 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
   std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20240601)));
   for (int i = 0; i < draws; ++i) {
     const Draw draw = random_draw(random);
-    if (violation(draw).empty()) continue;
+    const std::string wrong = violation(draw);
+    if (wrong.empty()) continue;
     const Draw simplest = shrink(draw);
-    FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
+    FAIL() << "draw " << i << ":\n"
+           << wrong << describe(draw) << "\nshrunk:\n"
+           << violation(simplest) << describe(simplest);
   }
 }
 
@@ -64,9 +68,12 @@ TEST(ScheduleInvariance, RandomSchedulesInBf16GiveTheSequentialLossAndGradients)
       continue;  // what the gate or the type does not allow
     }
     ++trained;
-    if (violation(draw).empty()) continue;
+    const std::string wrong = violation(draw);
+    if (wrong.empty()) continue;
     const Draw simplest = shrink(draw);
-    FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
+    FAIL() << "draw " << i << ":\n"
+           << wrong << describe(draw) << "\nshrunk:\n"
+           << violation(simplest) << describe(simplest);
   }
   EXPECT_GT(trained, draws / 2);
 }
