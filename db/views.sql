@@ -424,12 +424,13 @@ SELECT setup.run_id AS run, run.name AS model, nullif(setup.settings, '') AS set
        setup.parameter_bytes, setup.gradient_bytes, setup.optimizer_bytes, setup.activation_bytes,
        setup.buffer_bytes, setup.predicted_peak_bytes, setup.memory_limit_bytes,
        setup.lower_bound_s, nullif(setup.bounded_by, '') AS bounded_by, setup.schedule_id,
-       NOT EXISTS (SELECT 1 FROM predicted_setup AS other
+       cast(NOT EXISTS (SELECT 1 FROM predicted_setup AS other
                    WHERE other.run_id = setup.run_id AND other.settings = setup.settings
                      AND other.ranks = setup.ranks AND other.predicted_s <= setup.predicted_s
                      AND other.predicted_peak_bytes <= setup.predicted_peak_bytes
                      AND (other.predicted_s < setup.predicted_s
-                          OR other.predicted_peak_bytes < setup.predicted_peak_bytes)) AS on_front,
+                          OR other.predicted_peak_bytes < setup.predicted_peak_bytes))
+            AS INTEGER) AS on_front,
        nullif(run.cluster_json, '') ->> 'name' AS cluster, run.started_at
 FROM predicted_setup AS setup
 JOIN run ON run.id = setup.run_id;

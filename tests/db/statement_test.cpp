@@ -51,8 +51,8 @@ TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
   expect_all_tables_match<Machine, db::Run, RunRank, RunLink, RunProduct, Schedule, Iteration, Load,
                           Balance, RankLoad, ExpertPlace, Study, StudyCosts, Trial,
                           PredictionQuality, TrialRepeat, Fit, Measurement, MeasurementSamples,
-                          MeasurementRank, Figure, TimelineInfo, TimelineOp, OpEdge, RankGroup,
-                          TimelineTensor, Allocation, Span, RankActivity, OpActivity>(
+                          MeasurementRank, PredictedSetup, Figure, TimelineInfo, TimelineOp, OpEdge,
+                          RankGroup, TimelineTensor, Allocation, Span, RankActivity, OpActivity>(
       open_writer(":memory:"));
 }
 

@@ -144,8 +144,8 @@ TEST_F(Views, TrialsAndStudiesTellWithWhichOthersTheyTakeTurns) {
   EXPECT_EQ(text("SELECT part_of FROM study_view"), "NULL");
   connection.database().exec("UPDATE study SET part_of = 'wide'");
   EXPECT_EQ(text("SELECT part_of FROM study_view"), "wide");
-  EXPECT_EQ(text("SELECT count(*) FROM trial_view WHERE part_of = 'wide'"),
-            text("SELECT count(*) FROM trial"));
+  EXPECT_EQ(text("SELECT count(*) || '' FROM trial_view WHERE part_of = 'wide'"),
+            text("SELECT count(*) || '' FROM trial"));
 }
 
 TEST_F(Views, OnTheFrontAreSetupsThatNoOtherOfTheirSearchBeats) {
@@ -171,7 +171,9 @@ TEST_F(Views, OnTheFrontAreSetupsThatNoOtherOfTheirSearchBeats) {
   EXPECT_EQ(text("SELECT group_concat(layout, '; ') FROM (SELECT layout FROM setup_view WHERE "
                  "on_front ORDER BY place)"),
             "fast; lean; alone; other settings");
-  EXPECT_EQ(text("SELECT count(*) FROM setup_view WHERE settings IS NULL"), "5");
+  EXPECT_EQ(text("SELECT count(*) || '' FROM setup_view WHERE settings IS NULL"), "5");
+  EXPECT_EQ(text("SELECT count(*) || '' FROM setup_view WHERE on_front = '1'"), "4")
+      << "as moe-db setups --on-front 1 asks";
 }
 
 TEST_F(Views, EqualMachinesOfOtherNamesAreOneClass) {

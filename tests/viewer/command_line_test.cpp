@@ -10,8 +10,10 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "db/connection.h"
+#include "db/store.h"
 #include "tests/viewer/synthetic_database.h"
 #include "viewer/panels/panels.h"
 
@@ -75,7 +77,18 @@ TEST_F(CommandLine, APictureNeedsNoDisplay) {
 }
 
 TEST_F(CommandLine, AReportIsAPageWithPicturesAndTables) {
-  const fs::path report = folder / "report";
+  const fs::path report = folder / "report", without = folder / "without setups";
+  const Outcome none = moe_view(database() + " --report '" + without.string() + "'");
+  if (none.code == 1) GTEST_SKIP() << none.output;  // nothing here draws
+  EXPECT_FALSE(fs::exists(without / "setups.png")) << "no search is stored";
+  db::PredictedSetup setup;
+  setup.run_id = setup.schedule_id = 1;
+  setup.layout = "ep=4", setup.batch_per = "rank";
+  setup.predicted_s = 0.01, setup.predicted_peak_bytes = setup.parameter_bytes = 1 << 20;
+  {
+    db::Connection connection = db::open_writer(database());
+    db::insert(connection, std::vector{setup});
+  }
   const Outcome outcome = moe_view(database() + " --report " + report.string());
   if (outcome.code == 1) GTEST_SKIP() << outcome.output;  // nothing here draws
   EXPECT_EQ(outcome.code, 0) << outcome.output;

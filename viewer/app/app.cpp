@@ -62,7 +62,11 @@ void draw_bar(App& app, Rect area) {
   const ImGuiStyle& style = ImGui::GetStyle();
   const float em = app.fonts.text->FontSize;
   ImGui::AlignTextToFramePadding();
-  if (area.width() > em * 40) {  // in a narrow window the tabs have the room
+  const bool narrow = area.width() <= em * 40;  // the tabs have all the room then
+  if (narrow) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {em * 0.2F, style.FramePadding.y});
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {em * 0.1F, style.ItemSpacing.y});
+  } else {
     ImGui::PushFont(app.fonts.bold);
     ImGui::TextColored(opaque(theme::kAccent), "moelab");
     ImGui::PopFont();
@@ -71,7 +75,8 @@ void draw_bar(App& app, Rect area) {
   for (const Panel& panel : all_panels()) draw_tab(app, panel);
   const float left = ImGui::GetCursorPosX() + em * 1.5F;
 
-  const float button = ImGui::CalcTextSize("? keys").x + 2 * style.FramePadding.x;
+  const char* const keys = narrow ? "?" : "? keys";
+  const float button = ImGui::CalcTextSize(keys).x + 2 * style.FramePadding.x;
   const float right = ImGui::GetWindowWidth() - style.WindowPadding.x;
   const std::string path = app.session.connection.path();
   const std::string file = elided(*app.fonts.text, std::filesystem::path(path).filename().string(),
@@ -98,7 +103,8 @@ void draw_bar(App& app, Rect area) {
     ImGui::SetTooltip("%s\na click lists the files that were open before", path.c_str());
   }
   ImGui::SameLine(right - button);
-  if (ImGui::Button("? keys")) app.help = !app.help;
+  if (ImGui::Button(keys)) app.help = !app.help;
+  if (narrow) ImGui::PopStyleVar(2);
   ImGui::End();
 }
 

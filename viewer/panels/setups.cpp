@@ -126,10 +126,10 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
 
 void draw_setup_table(SetupPanel& panel, float height) {
   constexpr std::array kNames = {
-      "layout",  "order",    "planner", "optimizer", "bound by",      "front",       "place",
-      "batches", "restored", "time",    "tokens/s",  "share of peak", "peak memory", "bound"};
+      "layout",        "order",    "planner", "optimizer", "bound by",      "front",       "place",
+      "micro-batches", "restored", "time",    "tokens/s",  "share of peak", "peak memory", "bound"};
   constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F,
-                                   0.8F, 0.8F, 0.9F, 1.0F, 1.2F, 1.1F, 0.9F};
+                                   1.1F, 0.8F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
   constexpr std::size_t kFirstSetupFigure = 6;
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |

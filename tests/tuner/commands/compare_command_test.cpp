@@ -148,7 +148,7 @@ TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {
     "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
     "num_experts_per_tok": 2, "intermediate_size": 16, "num_local_experts": 4})";
   const auto compared = moe_tune({"compare", "--model", config, "--cluster", "box", "--ranks", "4",
-                                  "--planners", "sequential"});
+                                  "--planners", "sequential", "--set", "training.precision=f32"});
   ASSERT_EQ(compared.code, 0) << compared.errors;
   EXPECT_THAT(compared.errors, HasSubstr("layouts the fastest by search"));
   const std::string said = "says nothing of a training";

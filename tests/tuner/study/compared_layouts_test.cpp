@@ -28,12 +28,14 @@ struct ComparedLayoutsTest : ::testing::Test {
   void add(const std::string& planner, double predicted_s, const std::vector<double>& repeats) {
     db::Trial trial = db::sample_trial(connection, studies.back().study_id, planner);
     trial.predicted_s = predicted_s;
+    trial.status = "planned";
     trial.id = db::find_or_insert(connection, trial);
+    if (repeats.empty()) return;
     for (std::size_t i = 0; i < repeats.size(); ++i) {
       db::insert(connection, db::TrialRepeat{trial.id, static_cast<int>(i) + 1, {}, repeats[i], 5});
     }
-    trial.status = repeats.empty() ? "planned" : "done";
-    if (!repeats.empty()) trial.measured_s = db::median(repeats);
+    trial.status = "done";
+    trial.measured_s = db::median(repeats);
     db::finish_trial(connection, trial);
   }
 };

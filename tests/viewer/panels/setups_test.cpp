@@ -56,7 +56,7 @@ TEST_F(SetupsTest, AreDrawnWithTheirMemoryAndTheFront) {
   show_panel(app, "setups");
   const std::vector<std::string> drawn = texts(app);
   EXPECT_THAT(drawn, Contains(HasSubstr("4 ranks")));
-  for (const char* text : {"ep=4", "dp=2,ep=2", "ep=2,tp=2", "10.0 ms", "500.0 MiB", "front"}) {
+  for (const char* text : {"ep=4", "dp=2,ep=2", "ep=2,tp=2", "10.0 ms", "500 MiB", "front"}) {
     EXPECT_THAT(drawn, Contains(text));
   }
   EXPECT_THAT(drawn, Not(Contains("ep=8"))) << "of another number of ranks";
