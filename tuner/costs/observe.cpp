@@ -12,6 +12,7 @@
 #include "tuner/costs/card_shares.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/costs/processor_time.h"
+#include "tuner/costs/rule_time.h"
 
 namespace tuner {
 namespace {
@@ -122,11 +123,14 @@ class ObservedIteration {
   }
 
   void observe_ops(std::string_view device, Observations& seen) const {
+    const auto placements = moe::placements(*iteration_.program);
     for (std::size_t op = 0; op < shapes_.size(); ++op) {
       if (shapes_[op].activity != moe::Activity::communication) {
         observe_computation(op, device, seen);
         continue;
       }
+      // Hosts worked a rule out in the same span, which has a cost of its own.
+      if (!rule_at(placements, iteration_.program->ops[op]).empty()) continue;
       for (std::size_t index = 0; index < shapes_[op].calls.size(); ++index) {
         observe_call(op, index, seen);
       }

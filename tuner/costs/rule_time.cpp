@@ -26,6 +26,11 @@ std::string_view rule_of(const moe::ExpertPlacement& placement) {
   return moe::shares_rows_out(placement) && moe::has_replicas(placement) ? kRules.back() : "";
 }
 
+std::string_view rule_at(const std::map<int, moe::ExpertPlacement>& placements, const moe::Op& op) {
+  const auto found = placements.find(op.layer);
+  return moe::binds_routing(op) && found != placements.end() ? rule_of(found->second) : "";
+}
+
 double counted_bytes(int experts, const moe::Groups& groups) {
   const double ranks = groups.layout.expert * groups.layout.expert_sharded;
   return ranks * experts * static_cast<double>(moe::bytes_of(moe::DType::i32));

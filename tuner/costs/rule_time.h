@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string_view>
 
+#include "moe/program/op.h"
 #include "moe/rows/expert_placement.h"
 #include "moe/rows/groups.h"
 #include "tuner/costs/cost_model.h"
@@ -15,6 +17,10 @@ inline constexpr std::array<std::string_view, 4> kRules{"ultraep", "moonep", "ll
 
 /// The rule of a layer; "" where there is nothing to work out.
 std::string_view rule_of(const moe::ExpertPlacement& placement);
+
+/// The rule that is worked out before an exchange of counts ends; "" for other ops. `placements`:
+/// those of the op's Program (moe::placements).
+std::string_view rule_at(const std::map<int, moe::ExpertPlacement>& placements, const moe::Op& op);
 
 /// What a rule's time depends on: the bytes of the counts of all ranks of a copy of the experts, 4
 /// for each of them and each expert.

@@ -44,12 +44,6 @@ std::string line_of(const CostModel& costs, const std::string& what, const Colle
                      fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
 }
 
-/// The rule that is worked out once an exchange of counts has ended; "" for other ops.
-std::string_view rule_at(const std::map<int, moe::ExpertPlacement>& placements, const moe::Op& op) {
-  const auto found = placements.find(op.layer);
-  return moe::binds_routing(op) && found != placements.end() ? rule_of(found->second) : "";
-}
-
 }  // namespace
 
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,

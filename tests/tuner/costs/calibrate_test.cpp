@@ -228,6 +228,23 @@ TEST(Calibrate, KnowsThatSmallMessagesWaitUntilLargeOnesHaveLeft) {
   EXPECT_LT(seconds(found.gaps.queued_s / 2), 0.999 * seconds(1)) << "the wait matters here";
 }
 
+TEST(Calibrate, TakesNoExchangeOfCountsBeforeARule) {
+  Machine machine;
+  machine.truth.fits["moonep"] = line(0.5, 0);
+  moe::Schedule moonep;
+  for (const int layer : {0, 1}) {
+    moe::ReplicateExperts decision{layer, {}};
+    decision.placement.rows_of_others = moe::RowsOfOthers::balanced;
+    decision.placement.late = {moe::LateRule::moonep, 2};
+    moonep.decisions.push_back(decision);
+  }
+  const char* const key = "exchange_counts/inter_node";
+  const CostModel with_rule = calibrate(machine.run({{}, moonep}), machine.groups, "cpu");
+  const CostModel plain = calibrate(machine.run({{}}), machine.groups, "cpu");
+  EXPECT_EQ(with_rule.fits.at(key).samples, plain.fits.at(key).samples);
+  EXPECT_LT(with_rule.fits.at(key).alpha_s + with_rule.fits.at(key).beta_s_per_unit * 1000, 0.1);
+}
+
 TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
   Machine machine;
   const CostModel found = calibrate(

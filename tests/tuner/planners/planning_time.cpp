@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "moe/rows/balance.h"
+#include "moe/rows/late_rules.h"
 #include "moe/rows/row_shares.h"
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tests/tuner/planners/fsmoe/fsmoe_replay.h"
@@ -125,6 +127,25 @@ BENCHMARK_CAPTURE(share_out, ultraep_2_slots, {moe::LateRule::ultraep, 2})->Appl
 BENCHMARK_CAPTURE(share_out, moonep, {moe::LateRule::moonep, 4})->Apply(rule_sizes);
 BENCHMARK_CAPTURE(share_out, llep, {moe::LateRule::llep, 4})->Apply(rule_sizes);
 BENCHMARK_CAPTURE(share_out, balanced, {})->Apply(rule_sizes);
+
+/// The plan alone of a rule that chooses replicas, for the same.
+void choose_replicas(benchmark::State& state, moe::LateCopies late) {
+  const int ranks = static_cast<int>(state.range(0)), experts = static_cast<int>(state.range(1));
+  std::vector<std::vector<std::int64_t>> layers;
+  for (int i = 0; i < 16; ++i) {
+    layers.push_back(moe::expert_tokens(moe::zipf_routing(
+        i, ranks, experts, 32768, static_cast<double>(state.range(2)) / 10, 1 + i)));
+  }
+  const std::vector<int> homes = moe::homes_in_order(experts, ranks);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(moe::late_plan(late, layers[next++ % layers.size()], homes, ranks));
+  }
+}
+BENCHMARK_CAPTURE(choose_replicas, ultraep_1_slot, {moe::LateRule::ultraep, 1})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(choose_replicas, ultraep_2_slots, {moe::LateRule::ultraep, 2})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(choose_replicas, moonep, {moe::LateRule::moonep, 4})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(choose_replicas, llep, {moe::LateRule::llep, 4})->Apply(rule_sizes);
 
 /// All of a model, from its Program to a Schedule.
 void plan_model(benchmark::State& state, const char* planner, const char* model,

@@ -12,7 +12,8 @@ namespace tuner::test {
 /// are at home in order.
 inline double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
                             const moe::ExpertPlacement& placement) {
-  const db::Balance balance = moe::balance_of(routing, groups, {}, placement);
+  const db::Balance balance = moe::balance_of(
+      routing, groups, {}, moe::placed_tokens({{routing}}, routing.layer, groups, placement));
   if (!balance.placed_rank_standard_deviation) return 1;
   return *balance.rank_standard_deviation / *balance.placed_rank_standard_deviation;
 }
