@@ -235,6 +235,30 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
   return costs;
 }
 
+bool larger_is_no_slower(const CostModel& costs) {
+  return std::ranges::all_of(costs.fits, [](const auto& one) {
+    const LinearFit& fit = one.second;
+    if (fit.points.empty()) return fit.alpha_s >= 0;
+    const auto slower = [](const SizeTime& smaller, const SizeTime& larger) {
+      return larger.seconds * smaller.units > smaller.seconds * larger.units;
+    };
+    return std::ranges::adjacent_find(fit.points, slower) == fit.points.end();
+  });
+}
+
+SetupPieces in_micro_batches(SetupPieces pieces, int from, int to) {
+  const auto scale = [&](PieceCost& piece) {
+    for (std::vector<double>* const seconds :
+         {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
+      for (double& one : *seconds) one = one * from / to;
+    }
+  };
+  for (auto& [kind, piece] : pieces.blocks) scale(piece);
+  scale(pieces.first);
+  scale(pieces.last);
+  return pieces;
+}
+
 std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,
                          const Cluster& cluster) {
   const SmallModel small = small_model(model, setup, kUniform);
