@@ -140,20 +140,18 @@ class SetupSearch {
     for (auto& some : of_layout) std::ranges::move(some, std::back_inserter(candidates_));
   }
 
-  /// Where setups of another layout or batch_per begin, and the end.
+  /// Where setups of another layout begin, and the end.
   std::vector<std::size_t> first_of_layouts() const {
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < space_.setups.size(); ++i) {
-      TrainingSetup before = space_.setups[i == 0 ? 0 : i - 1];
-      before.micro_batches = space_.setups[i].micro_batches;
-      if (i == 0 || !(before == space_.setups[i])) first.push_back(i);
+      if (i == 0 || !(space_.setups[i - 1].layout == space_.setups[i].layout)) first.push_back(i);
     }
     first.push_back(space_.setups.size());
     return first;
   }
 
-  /// Of setups that differ in their micro-batches alone. States are the same, and where larger sizes
-  /// are no slower, the costs of the fewest micro-batches say what no others can beat.
+  /// Of the setups of a layout. States are the same, and where larger sizes are no slower, the costs
+  /// of the fewest micro-batches say what no others can beat.
   std::vector<SearchCandidate> candidates_of_layout(std::size_t begin, std::size_t end) {
     std::size_t fewest = begin;
     for (std::size_t i = begin; i < end; ++i) {
@@ -185,7 +183,8 @@ class SetupSearch {
     } catch (const moe::InputError& error) {
       return without_numbers(error.what());
     }
-    any_s_[i] = fastest() * bound_s(costs->whole, model_, setup, Passes::undecided);
+    const SetupPieces& pieces = costs->sharded.empty() ? costs->whole : costs->sharded.front();
+    any_s_[i] = fastest() * bound_s(pieces, model_, setup, Passes::undecided);
     return "";
   }
 

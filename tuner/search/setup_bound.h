@@ -37,8 +37,8 @@ struct SetupPieces {
 };
 
 /// The costs of the setup's pieces and the same where the optimizer is sharded; of that none where
-/// no ranks hold copies. `routing` as in make_routings(). Throws as build_iteration and
-/// program_costs.
+/// no ranks hold copies. Where states exceed the memory of a rank, there are no times. `routing` as
+/// in make_routings(). Throws as build_iteration and program_costs.
 struct SetupCosts {
   SetupPieces whole;
   std::vector<SetupPieces> sharded;  ///< at most one
