@@ -89,6 +89,15 @@ void say(const SearchResult& result, int ranks, bool knows_memory) {
         "than the best, or the Program is too large",
         left, result.found.size());
   }
+  const auto by_fewer = std::ranges::count_if(result.found, [](const FoundSetup& one) {
+    return one.simulated_micro_batches < one.setup.micro_batches;
+  });
+  if (by_fewer > 0) {
+    spdlog::info(
+        "search: of {} of {} setups the Program is too large to simulate: times are those of fewer "
+        "micro-batches, and for each further one as long as the last ones took",
+        by_fewer, result.found.size());
+  }
   if (!knows_memory) {
     spdlog::info(
         "search: the cluster does not say how much memory a rank has: --memory-limit does");

@@ -111,6 +111,12 @@ class Counting {
   /// begins there at another rank, and goes on in the same place of the next node.
   void count_ring(std::int64_t bytes, int rings) {
     if (bytes <= 0) return;
+    const auto [known, is_new] =
+        s_.known.rings.try_emplace({*moe::group_of(s_.op), members_.front(), bytes, rings});
+    if (!is_new) {
+      call_ = known->second;
+      return;
+    }
     const std::size_t n = members_.size(), of_node = static_cast<std::size_t>(rings);
     for (std::size_t i = 0; i < n; ++i) {
       if (rings == 1) {
@@ -123,6 +129,7 @@ class Counting {
       if (bytes > across) pass_on(i, first + (i + 1) % of_node, bytes - across);
     }
     end_pairs();
+    known->second = call_;
   }
 
   /// Between two places in members_, on the way of a ring.

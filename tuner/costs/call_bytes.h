@@ -22,6 +22,8 @@ struct KnownOfLayer {
   /// slice and the bytes of a row.
   std::map<std::tuple<int, int, int, int, std::int64_t>, std::int64_t> to_sharers;
   std::map<int, moe::Binding> bindings;  ///< [rank], of a few ranks
+  /// Calls that pass on as many bytes, by the groups, the first member, the bytes and the rings.
+  std::map<std::tuple<moe::GroupKind, int, std::int64_t, int>, GroupCall> rings;
 };
 
 /// What the bytes of a collective op depend on.

@@ -18,6 +18,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/scenario/measured_costs.h"
+#include "tuner/search/fewer_micro_batches.h"
 #include "tuner/search/in_parallel.h"
 #include "tuner/search/setup_bound.h"
 #include "tuner/simulate/lower_bound.h"
@@ -51,7 +52,8 @@ constexpr const char* kSlower = "simulated, slower";
 constexpr const char* kSameSetup = "another order of the same setup is faster";
 constexpr const char* kSameKind = "another setup with its tp and pp is faster";
 
-enum class Known { pieces, program, time };
+/// `layout`: by the pieces of another number of micro-batches.
+enum class Known { layout, pieces, program, time };
 
 struct SearchCandidate {
   std::size_t setup = 0;
@@ -65,8 +67,10 @@ struct SearchCandidate {
 
 /// What was planned and simulated of a setup, for all its candidates.
 struct KnownOfSetup {
-  PlanMemory memory;
+  std::map<int, PlanMemory> memory;  ///< by the number of micro-batches
   std::map<const Planner*, moe::Schedule> ordered;
+  std::size_t ops_of_one = 0;  ///< of the Program of one micro-batch; 0: not known yet
+  std::optional<SetupCosts> costs;
 };
 
 /// Whether the order can differ from that of another planner on such a setup.
@@ -83,6 +87,7 @@ class SetupSearch {
       : scenario_(scenario), model_(model), costs_(costs), options_(options) {
     scenario_.ranks = ranks;
     if (options.memory_bytes > 0) costs_.costed.cluster.memory_bytes = options.memory_bytes;
+    larger_is_no_slower_ = larger_is_no_slower(costs_.costed.costs);
     space_ = setups_of(model, ranks, options.layouts, options.micro_batches);
     result_.layouts = space_.layouts;
     result_.setups = space_.setups.size();
@@ -135,75 +140,84 @@ class SetupSearch {
     for (auto& some : of_layout) std::ranges::move(some, std::back_inserter(candidates_));
   }
 
-  /// Where setups of another layout or batch_per begin, and the end.
+  /// Where setups of another layout begin, and the end.
   std::vector<std::size_t> first_of_layouts() const {
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < space_.setups.size(); ++i) {
-      TrainingSetup before = space_.setups[i == 0 ? 0 : i - 1];
-      before.micro_batches = space_.setups[i].micro_batches;
-      if (i == 0 || !(before == space_.setups[i])) first.push_back(i);
+      if (i == 0 || !(space_.setups[i - 1].layout == space_.setups[i].layout)) first.push_back(i);
     }
     first.push_back(space_.setups.size());
     return first;
   }
 
-  /// Of setups that differ in their micro-batches alone, so that states are the same.
+  /// Of the setups of a layout. States are the same, and where larger sizes are no slower, the costs
+  /// of the fewest micro-batches say what no others can beat.
   std::vector<SearchCandidate> candidates_of_layout(std::size_t begin, std::size_t end) {
-    std::vector<SearchCandidate> all = candidates_of_setup(begin);
-    const bool too_large =
-        std::ranges::all_of(all, [](const SearchCandidate& one) { return one.out == kStates; });
-    const bool is_sharded = std::ranges::any_of(all, &SearchCandidate::sharded);
-    for (std::size_t i = begin + 1; i < end; ++i) {
-      std::vector<SearchCandidate> some;
-      if (too_large) {
-        for (const bool sharded : {false, true}) {
-          if (sharded && !is_sharded) continue;
-          for (SearchCandidate& one : some_candidates(i, sharded)) {
-            one.out = kStates;
-            some.push_back(std::move(one));
-          }
-        }
+    std::size_t fewest = begin;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (space_.setups[i].micro_batches < space_.setups[fewest].micro_batches) fewest = i;
+    }
+    const std::string refused = refusal_of_costs(fewest);
+    std::vector<SearchCandidate> all;
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool by_fewest = i != fewest && refused.empty() && larger_is_no_slower_;
+      const std::string refusal = i == fewest ? refused : by_fewest ? "" : refusal_of_costs(i);
+      if (!refusal.empty()) {
+        all.push_back({.setup = i, .out = refusal});
       } else {
-        some = candidates_of_setup(i);
+        std::ranges::move(candidates_of_setup(i, by_fewest ? fewest : i), std::back_inserter(all));
       }
-      std::ranges::move(some, std::back_inserter(all));
     }
     return all;
   }
 
-  /// One for each order that the setup has for itself.
-  std::vector<SearchCandidate> some_candidates(std::size_t i, bool sharded) const {
-    std::vector<SearchCandidate> some;
-    for (const Planner* const order : options_.orders) {
-      if (!is_apart(order->passes, space_.setups[i])) continue;
-      some.push_back(SearchCandidate{i, order, sharded});
+  /// Works out the costs of the setup's pieces, unless they are known. "" where there are some.
+  std::string refusal_of_costs(std::size_t i) {
+    std::optional<SetupCosts>& costs = known_[i].costs;
+    if (costs) return "";
+    const TrainingSetup& setup = space_.setups[i];
+    try {
+      costs = setup_costs(model_, setup, costs_.costed, scenario_.routing);
+    } catch (const moe::Refusal& refusal) {
+      return without_numbers(refusal.what());
+    } catch (const moe::InputError& error) {
+      return without_numbers(error.what());
     }
-    return some;
+    const SetupPieces& pieces = costs->sharded.empty() ? costs->whole : costs->sharded.front();
+    any_s_[i] = fastest() * bound_s(pieces, model_, setup, Passes::undecided);
+    return "";
   }
 
-  std::vector<SearchCandidate> candidates_of_setup(std::size_t i) {
+  /// One for each order that the setup has for itself, whole and sharded. `known`: itself, or the
+  /// setup with fewer micro-batches whose costs are known.
+  std::vector<SearchCandidate> candidates_of_setup(std::size_t i, std::size_t known) const {
     const TrainingSetup& setup = space_.setups[i];
+    const SetupCosts& costs = *known_[known].costs;
     std::vector<SearchCandidate> found;
     const auto add = [&](const SetupPieces& pieces, bool sharded) {
       const bool too_large =
           memory_bytes() > 0 && state_bytes(pieces, model_, setup) > memory_bytes();
-      for (SearchCandidate& one : some_candidates(i, sharded)) {
-        one.least_s = fastest() * bound_s(pieces, model_, setup, one.order->passes);
+      for (const Planner* const order : options_.orders) {
+        if (!is_apart(order->passes, setup)) continue;
+        SearchCandidate& one = found.emplace_back(SearchCandidate{i, order, sharded});
         if (too_large) one.out = kStates;
-        found.push_back(std::move(one));
+        one.known = known == i ? Known::pieces : Known::layout;
+        one.least_s =
+            known == i
+                ? least_s(pieces, setup, *order)
+                : kRounding * least_s(in_micro_batches(pieces, space_.setups[known].micro_batches,
+                                                       setup.micro_batches),
+                                      setup, *order);
       }
     };
-    try {
-      const SetupCosts costs = setup_costs(model_, setup, costs_.costed, scenario_.routing);
-      any_s_[i] = fastest() * bound_s(costs.whole, model_, setup, Passes::undecided);
-      add(costs.whole, false);
-      for (const SetupPieces& pieces : costs.sharded) add(pieces, true);
-    } catch (const moe::Refusal& refusal) {
-      found.assign(1, SearchCandidate{.setup = i, .out = without_numbers(refusal.what())});
-    } catch (const moe::InputError& error) {
-      found.assign(1, SearchCandidate{.setup = i, .out = without_numbers(error.what())});
-    }
+    add(costs.whole, false);
+    for (const SetupPieces& pieces : costs.sharded) add(pieces, true);
     return found;
+  }
+
+  double least_s(const SetupPieces& pieces, const TrainingSetup& setup,
+                 const Planner& order) const {
+    return fastest() * bound_s(pieces, model_, setup, order.passes);
   }
 
   /// Whether one micro-batch of the setup fits with all that lightens it: by the least that it
@@ -229,13 +243,24 @@ class SetupSearch {
   void look_closer(SearchCandidate& one, double next_s) {
     try {
       const TrainingSetup& setup = space_.setups[one.setup];
+      if (one.known == Known::layout) {
+        one.out = refusal_of_costs(one.setup);
+        if (!one.out.empty()) return;
+        const SetupCosts& costs = *known_[one.setup].costs;
+        const SetupPieces& pieces = one.sharded ? costs.sharded.front() : costs.whole;
+        one.least_s = std::max(one.least_s, least_s(pieces, setup, *one.order));
+        one.known = Known::pieces;
+        if (one.least_s > next_s) return;
+      }
       if (one.known == Known::pieces && !one_micro_batch_fits(one.setup)) {
         one.out = kOneMicroBatch;
         return;
       }
-      const Scenario scenario = scenario_of_setup(setup, with_setup(model_, setup));
+      const auto fewer = fewer_of(one.setup, *one.order);
+      const Scenario scenario = scenario_of_setup(setup, model_of(setup, fewer));
       Situation situation = scenario.situation();
-      situation.memory = &known_[one.setup].memory;
+      PlanMemory& memory = known_[one.setup].memory[scenario.model.micro_batches];
+      situation.memory = &memory;
       PlanningProgress silent("search", {}, kSilent_s);
       situation.progress = &silent;
       if (one.known == Known::pieces) {
@@ -250,10 +275,10 @@ class SetupSearch {
         }
       }
       moe::Program program = moe::apply(scenario.program, one.schedule);
-      std::optional<double> seconds = known_seconds(one);
+      std::optional<double> seconds = known_seconds(memory, one.schedule);
       std::vector<ProgramCosts> costs;
       if (!seconds) costs = judged_costs(situation, program);
-      if (one.known == Known::pieces) {
+      if (one.known == Known::pieces && !fewer) {
         one.least_s =
             std::max(one.least_s, seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
                        return lower_bound(program, of, situation.cluster).seconds();
@@ -272,13 +297,44 @@ class SetupSearch {
         costs = judged_costs(situation, program);
         seconds.reset();
       }
-      one.least_s = seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
-        return simulate(program, of, situation.costs, situation.cluster).duration_s;
-      });
+      if (!seconds) {
+        seconds = median_s(costs, [&](const ProgramCosts& of) {
+          return simulate(program, of, situation.costs, situation.cluster).duration_s;
+        });
+      }
+      one.least_s =
+          fewer ? seconds_of_all(setup, *fewer, few_s(setup, *fewer, one), *seconds) : *seconds;
       one.known = Known::time;
     } catch (const moe::Refusal& refusal) {
       one.out = without_numbers(refusal.what());
     }
+  }
+
+  /// The fewer micro-batches by which the setup is predicted in this order; none: by all of them.
+  std::optional<FewerMicroBatches> fewer_of(std::size_t i, const Planner& order) {
+    const TrainingSetup& setup = space_.setups[i];
+    std::size_t& ops = known_[i].ops_of_one;
+    if (ops == 0) {
+      ops =
+          scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, 1)).program.ops.size();
+    }
+    return fewer_micro_batches(setup, order.passes, ops);
+  }
+
+  moe::Model model_of(const TrainingSetup& setup,
+                      const std::optional<FewerMicroBatches>& fewer) const {
+    return fewer ? with_so_many_micro_batches(model_, setup, fewer->more)
+                 : with_setup(model_, setup);
+  }
+
+  double few_s(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+               const SearchCandidate& one) const {
+    const Scenario few =
+        scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, fewer.few));
+    Situation situation = few.situation();
+    PlanningProgress silent("search", {}, kSilent_s);
+    situation.progress = &silent;
+    return simulated_s(situation, one.schedule);
   }
 
   /// The schedule of the candidate's order, planned once for the setup.
@@ -290,11 +346,11 @@ class SetupSearch {
     return known.emplace(one.order, std::move(schedule)).first->second;
   }
 
-  /// The time of the candidate's schedule, where its planner simulated it.
-  std::optional<double> known_seconds(const SearchCandidate& one) const {
-    const auto& simulated = known_[one.setup].memory.simulated;
-    const auto found = simulated.find(moe::decisions_json(one.schedule));
-    if (found == simulated.end() || found->second.empty()) return std::nullopt;
+  /// The time of a schedule that its planner simulated.
+  static std::optional<double> known_seconds(const PlanMemory& memory,
+                                             const moe::Schedule& schedule) {
+    const auto found = memory.simulated.find(moe::decisions_json(schedule));
+    if (found == memory.simulated.end() || found->second.empty()) return std::nullopt;
     return found->second[median_place(found->second)];
   }
 
@@ -307,7 +363,7 @@ class SetupSearch {
     }
     const TrainingSetup& setup = space_.setups[one.setup];
     const int under_way = 2 * setup.layout.pipeline;
-    if (setup.micro_batches > under_way) {
+    if (situation.program.micro_batches > under_way) {
       const Scenario few =
           scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, under_way));
       auto lighter = lighter_schedule(few.situation(), one.schedule);
@@ -385,7 +441,7 @@ class SetupSearch {
     }
     for (const auto& [least_s, i] : queue) {
       SearchCandidate& one = candidates_[i];
-      one.out = one.known == Known::pieces    ? kByPieces
+      one.out = one.known <= Known::pieces    ? kByPieces
                 : one.known == Known::program ? kByProgram
                                               : kSlower;
     }
@@ -397,7 +453,7 @@ class SetupSearch {
     found.schedule = one.schedule;
     found.order = one.order->name;
     found.ordered_s = found.predicted_s = one.least_s;
-    taken_.push_back(one.setup);
+    taken_.push_back(static_cast<std::size_t>(&one - candidates_.data()));
   }
 
   void refuse_nothing_left() const {
@@ -438,13 +494,15 @@ class SetupSearch {
 
   void plan_one(std::size_t i, double best_s) {
     FoundSetup& found = result_.found[i];
-    Scenario scenario = scenario_of_setup(found.setup, with_setup(model_, found.setup));
+    const std::size_t setup = candidates_[taken_[i]].setup;
+    const auto fewer = fewer_of(setup, *candidates_[taken_[i]].order);
+    Scenario scenario = scenario_of_setup(found.setup, model_of(found.setup, fewer));
     Situation situation = scenario.situation();
-    situation.memory = &known_[taken_[i]].memory;
+    situation.memory = &known_[setup].memory[scenario.model.micro_batches];
     PlanningProgress silent("search", {}, kSilent_s);
     situation.progress = &silent;
     const auto ops = static_cast<int>(scenario.program.ops.size());
-    found.was_planned = ops <= kMostPlannedOps && any_s_[taken_[i]] <= best_s;
+    found.was_planned = !fewer && ops <= kMostPlannedOps && any_s_[setup] <= best_s;
     for (const PlannerRequest& request : options_.planners) {
       if (!found.was_planned) break;
       try {
@@ -459,13 +517,29 @@ class SetupSearch {
     }
     const moe::Program program = moe::apply(scenario.program, found.schedule);
     const std::vector<double> seconds = simulated_iterations_s(situation, found.schedule, &program);
-    const LowerBound bound = lower_bound(
-        program, judged_costs(situation, program)[median_place(seconds)], scenario.cluster);
+    const LowerBound bound = bound_of(situation, program, seconds);
     found.lower_bound_s = bound.seconds();
     found.bounded_by = bound.where;
+    if (fewer) {
+      const Scenario few = scenario_of_setup(
+          found.setup, with_so_many_micro_batches(model_, found.setup, fewer->few));
+      const moe::Program of_few = moe::apply(few.program, found.schedule);
+      const Situation of = few.situation();
+      const LowerBound least =
+          bound_of(of, of_few, simulated_iterations_s(of, found.schedule, &of_few));
+      found.lower_bound_s = seconds_of_all(found.setup, *fewer, least.seconds(), bound.seconds());
+    }
     found.peak = peak_parts(program, scenario.groups, routings_of(situation));
-    found.tokens = scenario.model.global_batch * scenario.model.sequence_length;
+    found.tokens = model_.global_batch * model_.sequence_length;
+    found.simulated_micro_batches = scenario.model.micro_batches;
     if (i == 0) result_.remarks = std::move(scenario.remarks);
+  }
+
+  /// That of the median iteration.
+  static LowerBound bound_of(const Situation& situation, const moe::Program& program,
+                             const std::vector<double>& seconds) {
+    return lower_bound(program, judged_costs(situation, program)[median_place(seconds)],
+                       situation.cluster);
   }
 
   static constexpr signed char kNotKnown = -1;
@@ -474,13 +548,14 @@ class SetupSearch {
   const moe::Model& model_;
   MeasuredCosts costs_;
   const SearchOptions& options_;
+  bool larger_is_no_slower_ = false;
   SetupSpace space_;
   SearchResult result_;
   std::vector<SearchCandidate> candidates_;
   std::vector<double> any_s_;          ///< [setup]: what no planner can beat
   std::vector<signed char> one_fits_;  ///< [setup]
   std::vector<KnownOfSetup> known_;    ///< [setup]
-  std::vector<std::size_t> taken_;     ///< [found]: its setup
+  std::vector<std::size_t> taken_;     ///< [found]: its candidate
 };
 
 }  // namespace

@@ -49,6 +49,9 @@ struct FoundSetup {
   std::string bounded_by;  ///< LowerBound::where
   PeakParts peak;
   std::int64_t tokens = 0;  ///< of an iteration
+  /// Fewer than the setup's where the Program of all would be too large (fewer_micro_batches.h):
+  /// times are drawn on, and the peak is that of so many.
+  int simulated_micro_batches = 0;
 };
 
 struct SearchResult {

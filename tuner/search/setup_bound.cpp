@@ -164,19 +164,16 @@ void add_kept(const moe::Program& program, const moe::Groups& groups, const moe:
   }
 }
 
-SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
-                      const moe::Groups& groups, const moe::Routing& routing,
-                      const CostedCluster& costed, bool loads_are_even) {
+void add_costs(const moe::Program& program, const moe::Groups& groups, const moe::Routing& routing,
+               const CostedCluster& costed, bool loads_are_even, const PiecesOfModel& pieces) {
   const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
                                            {.most_pairs = 16 * 16});
   const moe::Groups& ranks = costs.classes.groups;
   const auto in_stage = static_cast<std::size_t>(moe::stage_ranks(ranks));
-  SetupPieces pieces;
-  const PiecesOfModel of_model(model, pieces);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (op.stream != moe::Stream::compute || std::holds_alternative<moe::PassOn>(op.kind)) continue;
-    PieceCost* const piece = of_model.at(op.layer, op.stage);
+    PieceCost* const piece = pieces.at(op.layer, op.stage);
     if (piece == nullptr) continue;
     const std::vector<double> all = seconds_by_rank(costs.ops[i], op, ranks, costed.cluster);
     const auto begin = static_cast<std::size_t>(op.stage) * in_stage;
@@ -194,8 +191,6 @@ SetupPieces pieces_of(const moe::Program& program, const moe::Model& model,
     if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
     if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
   }
-  add_states(program, of_model);
-  return pieces;
 }
 
 /// Calls visit(piece) for each piece of the stage.
@@ -225,14 +220,47 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
   const moe::Routing routing =
       make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
   const bool even = routing_text == kUniform;
-  SetupCosts costs{pieces_of(program, small.model, groups, routing, costed, even), {}};
+  const std::int64_t limit = costed.cluster.memory_bytes;
+  const auto pieces_of = [&](const moe::Program& one) {
+    SetupPieces pieces;
+    const PiecesOfModel of_model(small.model, pieces);
+    add_states(one, of_model);
+    if (limit == 0 || state_bytes(pieces, model, setup) <= limit) {
+      add_costs(one, groups, routing, costed, even, of_model);
+    }
+    return pieces;
+  };
+  SetupCosts costs{pieces_of(program), {}};
   const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
   try {
-    const moe::Program sharded = moe::apply(program, sharding);
-    costs.sharded.push_back(pieces_of(sharded, small.model, groups, routing, costed, even));
+    costs.sharded.push_back(pieces_of(moe::apply(program, sharding)));
   } catch (const moe::Refusal&) {  // no two ranks hold copies
   }
   return costs;
+}
+
+bool larger_is_no_slower(const CostModel& costs) {
+  return std::ranges::all_of(costs.fits, [](const auto& one) {
+    const LinearFit& fit = one.second;
+    if (fit.points.empty()) return fit.alpha_s >= 0;
+    const auto slower = [](const SizeTime& smaller, const SizeTime& larger) {
+      return larger.seconds * smaller.units > smaller.seconds * larger.units;
+    };
+    return std::ranges::adjacent_find(fit.points, slower) == fit.points.end();
+  });
+}
+
+SetupPieces in_micro_batches(SetupPieces pieces, int from, int to) {
+  const auto scale = [&](PieceCost& piece) {
+    for (std::vector<double>* const seconds :
+         {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
+      for (double& one : *seconds) one = one * from / to;
+    }
+  };
+  for (auto& [kind, piece] : pieces.blocks) scale(piece);
+  scale(pieces.first);
+  scale(pieces.last);
+  return pieces;
 }
 
 std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,

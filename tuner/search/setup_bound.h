@@ -37,14 +37,22 @@ struct SetupPieces {
 };
 
 /// The costs of the setup's pieces and the same where the optimizer is sharded; of that none where
-/// no ranks hold copies. `routing` as in make_routings(). Throws as build_iteration and
-/// program_costs.
+/// no ranks hold copies. Where states exceed the memory of a rank, there are no times. `routing` as
+/// in make_routings(). Throws as build_iteration and program_costs.
 struct SetupCosts {
   SetupPieces whole;
   std::vector<SetupPieces> sharded;  ///< at most one
 };
 SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
                        const CostedCluster& costed, const std::string& routing);
+
+/// Whether costs of larger sizes are never higher by the unit, so that fewer and larger micro-batches
+/// never compute and send longer.
+bool larger_is_no_slower(const CostModel& costs);
+
+/// The pieces of a setup with another number of micro-batches, larger than `from`. Where
+/// larger_is_no_slower() they cost no less, but for rows that do not divide.
+SetupPieces in_micro_batches(SetupPieces pieces, int from, int to);
 
 /// A time that no schedule of planners that pass micro-batches so can beat, from the work of the
 /// fullest stage (where blocks may move, of the mean stage):

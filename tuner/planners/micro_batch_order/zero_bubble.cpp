@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/micro_batch_order/pass_seconds.h"
 #include "tuner/planners/micro_batch_order/stage_cuts.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -26,6 +27,18 @@ const moe::OrderMicroBatches* zero_bubble_order(const moe::Schedule& schedule) {
 /// The order says 0 for the memory of 1F1B.
 int memory_of(const moe::OrderMicroBatches& ordering) { return ordering.in_flight == 0 ? 1 : 2; }
 
+/// Blocks in stages as they are, and cut so that stages take as equally long as they can.
+std::vector<moe::Schedule> placings_of_blocks(const Situation& situation) {
+  const int stages = situation.program.stages;
+  const moe::PlaceBlocks by_time =
+      pieces_in_turn(cuts_by_time(block_seconds(situation), stages), stages);
+  std::vector<moe::Schedule> placings{{"zero_bubble", {}}};
+  if (by_time.stages != moe::stages_of_blocks(situation.program)) {
+    placings.push_back({"zero_bubble", {by_time}});
+  }
+  return placings;
+}
+
 }  // namespace
 
 std::vector<Candidate> zero_bubble_candidates(const Situation& situation,
@@ -33,18 +46,25 @@ std::vector<Candidate> zero_bubble_candidates(const Situation& situation,
   const moe::Program& program = situation.program;
   std::vector<Candidate> candidates;
   if (program.micro_batches < 2 || program.stages < 2) return candidates;
-  const PipelineSeconds seconds = pipeline_seconds(timed(situation, {}));
+  const std::vector<moe::Schedule> placings = placings_of_blocks(situation);
+  std::vector<PipelineSeconds> seconds;
+  for (const moe::Schedule& placed : placings) {
+    seconds.push_back(pipeline_seconds(timed(situation, placed)));
+  }
   const auto asked = asked_for(options, kZeroBubbleMemory);
   for (const int h : {1, 2}) {
     if (asked && *asked != h) continue;
     moe::OrderMicroBatches equal{moe::MicroBatchOrder::zero_bubble};
     if (h == 2) equal.in_flight = 2 * program.stages;
-    for (const moe::OrderMicroBatches& ordering : {equal, with_times(equal, seconds)}) {
-      moe::Schedule schedule{"zero_bubble",
-                             {ordering, moe::StreamAssignment{std::string(moe::PassOn::facts.name),
-                                                              moe::Stream::inter_node}}};
-      std::string parameters = zero_bubble_parameters(schedule);
-      candidates.push_back({std::move(schedule), std::move(parameters)});
+    for (std::size_t i = 0; i < placings.size(); ++i) {
+      for (const moe::OrderMicroBatches& ordering : {equal, with_times(equal, seconds[i])}) {
+        moe::Schedule schedule = placings[i];
+        schedule.decisions.push_back(ordering);
+        schedule.decisions.push_back(
+            moe::StreamAssignment{std::string(moe::PassOn::facts.name), moe::Stream::inter_node});
+        std::string parameters = zero_bubble_parameters(schedule);
+        candidates.push_back({std::move(schedule), std::move(parameters)});
+      }
     }
   }
   return candidates;
@@ -71,8 +91,10 @@ moe::Schedule plan_zero_bubble(const Situation& situation, const PlannerOptions&
 std::string zero_bubble_parameters(const moe::Schedule& schedule) {
   const moe::OrderMicroBatches* ordering = zero_bubble_order(schedule);
   if (ordering == nullptr) return "{}";
-  return fmt::format(R"({{"h": {}, "times": "{}"}})", memory_of(*ordering),
-                     ordering->times.empty() ? "equal" : "predicted");
+  const std::string stages = stages_json(schedule);
+  return fmt::format(R"({{"h": {}, "times": "{}"{}}})", memory_of(*ordering),
+                     ordering->times.empty() ? "equal" : "predicted",
+                     stages == "{}" ? "" : ", " + stages.substr(1, stages.size() - 2));
 }
 
 namespace {

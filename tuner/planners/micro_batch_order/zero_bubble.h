@@ -15,8 +15,9 @@ inline constexpr PlannerOption kZeroBubbleMemory{
     "h", 1, 2, "1 (ZB-H1): the memory of 1F1B; 2 (ZB-H2): twice its activations [both are tried]"};
 
 /// Orders for the memory of 1F1B and for twice its activations, each for passes that all take as
-/// long and for the times of the cost model, which the schedule then states. None where there is
-/// one micro-batch or one stage.
+/// long and for the times of the cost model, which the schedule then states; with blocks in stages
+/// as they are, and, where that differs, cut by time. None where there is one micro-batch or one
+/// stage.
 std::vector<Candidate> zero_bubble_candidates(const Situation& situation,
                                               const PlannerOptions& options);
 
@@ -24,7 +25,7 @@ std::vector<Candidate> zero_bubble_candidates(const Situation& situation,
 /// empty schedule where there are none.
 moe::Schedule plan_zero_bubble(const Situation& situation, const PlannerOptions& options);
 
-/// {"h": 1, "times": "equal"}; "{}" for a schedule without such an order.
+/// {"h": 1, "times": "equal"}, with "blocks_of_chunks" where blocks are placed; "{}" for a schedule without such an order.
 std::string zero_bubble_parameters(const moe::Schedule& schedule);
 
 /// With p stages and m micro-batches, F, B and W the times of the passes of the fullest stage, and u

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -176,6 +177,27 @@ TEST(ZeroBubble, PlannerKeepsToTheMemoryOfARankWhereOneOrderFits) {
   ASSERT_LT(least, most);
   pipeline.cluster.memory_bytes = (least + most) / 2;
   EXPECT_TRUE(fits_memory(situation, plan_zero_bubble(situation, {})));
+}
+
+TEST(ZeroBubble, PlannerCutsStagesByTimeWhereTheHeadIsLong) {
+  Pipeline pipeline(4, 8);
+  pipeline.model.blocks = 16;
+  pipeline.model.vocabulary = 4096;
+  pipeline.program = moe::build_iteration(pipeline.model, pipeline.groups, 0);
+  const Situation situation = pipeline.situation();
+  const auto candidates = zero_bubble_candidates(situation, {});
+  EXPECT_EQ(candidates.size(), 8u);
+  double equal_s = simulated_s(situation, candidates.front().schedule);
+  for (const Candidate& one : candidates) {
+    if (!moe::decisions_of<moe::PlaceBlocks>(one.schedule).empty()) continue;
+    equal_s = std::min(equal_s, simulated_s(situation, one.schedule));
+  }
+  const moe::Schedule plan = plan_zero_bubble(situation, {});
+  EXPECT_LT(simulated_s(situation, plan), 0.98 * equal_s);
+  const auto placed = moe::decisions_of<moe::PlaceBlocks>(plan);
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_LT(std::ranges::count(placed.front().stages, 3), 4);  // the last stage has the head
+  EXPECT_NE(zero_bubble_parameters(plan).find(R"("blocks_of_chunks": ")"), std::string::npos);
 }
 
 TEST(ZeroBubble, OneStageOrMicroBatchLeavesNothingToOrder) {

@@ -1,0 +1,41 @@
+#include "tuner/search/fewer_micro_batches.h"
+
+#include <algorithm>
+
+namespace tuner {
+namespace {
+
+/// As many as are under way in the order, and then one for each stage: the times of further ones
+/// repeat after so many.
+FewerMicroBatches in_steady_state(Passes passes, int stages) {
+  switch (passes) {
+    case Passes::one_after_other:
+      return {1, 2};
+    case Passes::exchanges_hidden:
+      return {2, 4};
+    case Passes::filled_and_drained:
+      return {stages, 2 * stages};
+    case Passes::bubbles_filled:
+    case Passes::undecided:
+      break;
+  }
+  return {2 * stages, 3 * stages};  // interleaved stages take multiples of the stages
+}
+
+}  // namespace
+
+std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup, Passes passes,
+                                                     std::size_t ops_of_one) {
+  const auto all = static_cast<std::size_t>(setup.micro_batches);
+  const FewerMicroBatches fewer = in_steady_state(passes, setup.layout.pipeline);
+  if (ops_of_one * all <= kMostWholeOps || fewer.more >= setup.micro_batches) return std::nullopt;
+  return fewer;
+}
+
+double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
+                      double more_s) {
+  const double of_one_s = (more_s - few_s) / (fewer.more - fewer.few);
+  return more_s + (setup.micro_batches - fewer.more) * of_one_s;
+}
+
+}  // namespace tuner

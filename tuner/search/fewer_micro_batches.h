@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "tuner/planners/situation/planner.h"
+#include "tuner/search/setup.h"
+
+namespace tuner {
+
+/// Two numbers of micro-batches from which the time of a setup with more of them follows: once
+/// every stage is at work, each further micro-batch takes as long. [ours]
+struct FewerMicroBatches {
+  int few = 0, more = 0;
+};
+
+/// Programs of all micro-batches have up to this many ops.
+inline constexpr std::size_t kMostWholeOps = 100'000;
+
+/// None where the Program of all micro-batches is small enough, or these are no more than would
+/// take its place. `ops_of_one`: of the Program of one micro-batch.
+std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup, Passes passes,
+                                                     std::size_t ops_of_one);
+
+/// The time of all micro-batches of the setup, from those of fewer.
+double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
+                      double more_s);
+
+}  // namespace tuner
