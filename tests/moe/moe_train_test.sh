@@ -337,9 +337,11 @@ for figure in flops_per_s peak_bytes exposed_s max_over_mean exposed_waiting_s e
 done
 grep -q peak_share rates.jsonl && fail "a share of a peak that nobody measured: $(cat rates.jsonl)"
 expect 0 out '"balanced_share":' "$moe_train" --model micro --data corpus.txt --steps 2 --threads 1 --balanced-steps 2 --format json
-after_gate=("$moe_train" --model micro --data corpus.txt --steps 2 --ranks 2 --planner moonep --cluster box --threads 1)
-expect 0 err "% of the throughput of even routing" "${after_gate[@]}"
-"${after_gate[@]}" --balanced-steps 0 --format json >out 2>err || fail "moonep: $(cat err)"
+after_gate() {
+  "$moe_train" --model micro --data corpus.txt --steps 2 --ranks 2 --planner moonep --cluster box --threads 1 "$@"
+}
+expect 0 err "% of the throughput of even routing" after_gate
+after_gate --balanced-steps 0 --format json >out 2>err || fail "moonep: $(cat err)"
 grep -q balanced_share out && fail "a share that nobody asked for: $(cat out)"
 expect 2 err "balanced-steps: expected one --schedule" "$moe_train" --model tiny --data corpus.txt --steps 2 --balanced-steps 2 \
   --schedule plain.json chunks.json

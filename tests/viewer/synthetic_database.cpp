@@ -351,4 +351,22 @@ SyntheticIds fill_synthetic_database(db::Connection& connection) {
   return made.ids;
 }
 
+db::PredictedSetup synthetic_setup(const SyntheticIds& ids, int ranks, int place,
+                                   const std::string& layout, double time_s, std::int64_t bytes) {
+  db::PredictedSetup one;
+  one.run_id = ids.study_run;
+  one.ranks = ranks;
+  one.place = place;
+  one.layout = layout;
+  one.batch_per = "rank";
+  one.micro_batch_order = "sequential";
+  one.planner = "joint";
+  one.schedule_id = 1;
+  one.predicted_s = time_s;
+  one.tokens_per_s = 1e4;
+  one.parameter_bytes = bytes;
+  one.predicted_peak_bytes = bytes;
+  return one;
+}
+
 }  // namespace viewer

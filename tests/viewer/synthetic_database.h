@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "db/connection.h"
+#include "db/records.h"
 
 namespace viewer {
 
@@ -20,6 +22,10 @@ struct SyntheticIds {
 /// failed and a running one, a benchmark, a study with trials, timelines of all of them. The same
 /// at every call.
 SyntheticIds fill_synthetic_database(db::Connection& connection);
+
+/// A setup of a search of these ranks; its whole peak is parameters.
+db::PredictedSetup synthetic_setup(const SyntheticIds& ids, int ranks, int place,
+                                   const std::string& layout, double time_s, std::int64_t bytes);
 
 /// Adds a training run on so many ranks, eight on a node, with a measured timeline whose ranks are
 /// unlike each other. Returns the run.

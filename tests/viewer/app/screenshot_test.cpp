@@ -10,8 +10,10 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "db/connection.h"
+#include "db/store.h"
 #include "tests/viewer/synthetic_database.h"
 #include "viewer/app/app.h"
 #include "viewer/timeline/timeline_panel.h"
@@ -70,6 +72,9 @@ class Screenshot : public ::testing::Test {
     fs::remove(folder / "results.db");
     db::Connection connection = db::open_writer((folder / "results.db").string());
     ids = fill_synthetic_database(connection);
+    db::insert(connection, std::vector{synthetic_setup(ids, 4, 1, "ep=4", 0.010, 400 << 20),
+                                       synthetic_setup(ids, 4, 2, "dp=2,ep=2", 0.011, 500 << 20),
+                                       synthetic_setup(ids, 4, 3, "ep=2,tp=2", 0.012, 300 << 20)});
   }
   ~Screenshot() override {
     if (std::getenv("MOE_VIEW_PICTURES") == nullptr) fs::remove_all(folder);

@@ -8,6 +8,7 @@
 
 #include "tests/viewer/app/open_app.h"
 #include "tests/viewer/drawn.h"
+#include "tests/viewer/synthetic_database.h"
 
 namespace viewer::setups_test {
 namespace {
@@ -19,21 +20,8 @@ using ::testing::Not;
 class SetupsTest : public ::testing::Test, public OpenApp {
  protected:
   db::PredictedSetup setup(int ranks, int place, const std::string& layout, double time_s,
-                           std::int64_t bytes) {
-    db::PredictedSetup one;
-    one.run_id = ids.study_run;
-    one.ranks = ranks;
-    one.place = place;
-    one.layout = layout;
-    one.batch_per = "rank";
-    one.micro_batch_order = "sequential";
-    one.planner = "joint";
-    one.schedule_id = 1;
-    one.predicted_s = time_s;
-    one.tokens_per_s = 1e4;
-    one.parameter_bytes = bytes;
-    one.predicted_peak_bytes = bytes;
-    return one;
+                           std::int64_t bytes) const {
+    return synthetic_setup(ids, ranks, place, layout, time_s, bytes);
   }
   std::vector<std::string> texts(App& app) {
     for (int i = 0; i < 3; ++i) headless.frame([&] { draw_app(app); });
