@@ -50,7 +50,7 @@ ComparedRows compared(const Arguments& arguments, const std::vector<PlannerReque
     throw moe::InputError(fmt::format(
         "--plan-every {}: --routing {} is one iteration: expected a folder with a file for "
         "each, or drift:EXPONENT:SHARE:ITERATIONS",
-        plan_every, options.routing));
+        plan_every, arguments.scenario.routing));
   }
   ComparedRows rows =
       plan_every > 0

@@ -221,13 +221,16 @@ class SetupSearch {
   }
 
   /// Whether one micro-batch of the setup fits with all that lightens it: by the least that it
-  /// needs, then, where there are many, by its plan. Asked once a setup.
+  /// needs, then, where there are many and orders cannot cut stages otherwise, by its plan. Asked
+  /// once a setup.
   bool one_micro_batch_fits(std::size_t i) {
     if (memory_bytes() == 0) return true;
     if (one_fits_[i] == kNotKnown) {
       const TrainingSetup& setup = space_.setups[i];
       one_fits_[i] = least_bytes(model_, setup, costs_.costed.cluster) <= memory_bytes();
-      if (one_fits_[i] == 0 || setup.micro_batches < kManyMicroBatches) return one_fits_[i] == 1;
+      const bool is_planned =
+          setup.micro_batches >= kManyMicroBatches && setup.layout.pipeline == 1;
+      if (one_fits_[i] == 0 || !is_planned) return one_fits_[i] == 1;
       const Scenario one = scenario_of_setup(setup, with_so_many_micro_batches(model_, setup, 1));
       Situation situation = one.situation();
       PlanMemory memory;

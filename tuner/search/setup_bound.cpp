@@ -328,14 +328,15 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
 
 std::int64_t state_bytes(const SetupPieces& pieces, const moe::Model& model,
                          const TrainingSetup& setup) {
-  std::int64_t most = 0;
-  for (int stage = 0; stage < setup.layout.pipeline; ++stage) {
-    std::int64_t bytes = 0;
-    each_piece(pieces, model, setup.layout.pipeline, stage,
-               [&](const PieceCost& piece) { bytes += piece.state_bytes; });
-    most = std::max(most, bytes);
+  const int stages = setup.layout.pipeline;
+  std::int64_t all = 0, most = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    each_piece(pieces, model, stages, stage, [&](const PieceCost& piece) {
+      all += piece.state_bytes;
+      most = std::max(most, piece.state_bytes);
+    });
   }
-  return most;
+  return std::max(most, (all + stages - 1) / stages);
 }
 
 }  // namespace tuner

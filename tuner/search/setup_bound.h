@@ -71,7 +71,7 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
 std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,
                          const Cluster& cluster);
 
-/// The bytes of states on the rank that has most.
+/// The least bytes of states on the rank that has most, wherever blocks are cut into stages.
 std::int64_t state_bytes(const SetupPieces& pieces, const moe::Model& model,
                          const TrainingSetup& setup);
 

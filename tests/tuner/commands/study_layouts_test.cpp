@@ -95,9 +95,9 @@ TEST_F(StudyLayouts, TakeTurnsInOneStudyAndEndInOneTable) {
   double before_s = 0;
   for (const auto& row : rows) {
     layouts.insert(row.at("layout"));
+    if (row.at("measured_s").is_null()) continue;
     EXPECT_EQ(row.at("predicted_peak_bytes"), row.at("measured_peak_bytes"))
         << row.at("layout") << row.at("planner");
-    if (row.at("measured_s").is_null()) continue;
     places.insert(row.at("place").get<int>());
     predicted.insert(row.at("predicted_place").get<int>());
     EXPECT_GE(row.at("measured_s").get<double>(), before_s);
