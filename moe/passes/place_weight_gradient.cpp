@@ -18,6 +18,7 @@
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
+#include "moe/passes/repeated_op.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -44,8 +45,8 @@ std::string expected_exchange(const Program& program, const std::vector<std::siz
   for (std::size_t i = places.first; i < places.end; ++i) {
     const Op& op = program.ops[i];
     const auto direction = direction_of(op);
-    if (!direction || op.phase != Phase::backward || op.micro_batch != maker.micro_batch ||
-        op.stage != maker.stage) {
+    if (!direction || op.phase != Phase::backward || is_repeated(op) ||
+        op.micro_batch != maker.micro_batch || op.stage != maker.stage) {
       continue;
     }
     names.push_back(exchange_text(*direction, op.layer, share_of(op).index));
@@ -109,7 +110,7 @@ struct BackwardOps {
       if (!made.empty() && makes_weight_gradients(program, op)) {
         for (const TensorId gradient : made) makers[{gradient, op.micro_batch}].push_back(i);
       }
-      if (const auto direction = direction_of(op)) {
+      if (const auto direction = direction_of(op); direction && !is_repeated(op)) {
         exchanges.try_emplace({op.micro_batch, op.layer, share_of(op).index, *direction}, i);
       }
     }

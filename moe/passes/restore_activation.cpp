@@ -19,6 +19,7 @@
 #include "moe/passes/layer_chunks.h"
 #include "moe/passes/op_edits.h"
 #include "moe/passes/pipeline_split.h"
+#include "moe/passes/repeated_op.h"
 #include "moe/passes/restored_rows.h"
 #include "moe/passes/way_out.h"
 
@@ -237,10 +238,7 @@ class BufferSharing {
     const std::vector<Op> ops = all_of(forward_.chunks[chunk]);
     std::pair<std::vector<Op>, std::vector<Op>> result;
     for (const std::size_t i : rows_.repeated) {
-      Op op = with_buffers(ops[i], Phase::backward);
-      op.phase = Phase::backward;
-      op.name += " again";
-      result.second.push_back(std::move(op));
+      result.second.push_back(repeated(with_buffers(ops[i], Phase::backward)));
       if (!is_communication(result.second.back())) continue;
       std::move(result.second.begin(), result.second.end(), std::back_inserter(result.first));
       result.second.clear();

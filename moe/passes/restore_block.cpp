@@ -18,6 +18,7 @@
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/op_edits.h"
+#include "moe/passes/repeated_op.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -34,9 +35,43 @@ inline constexpr bool is_dense_kind =
     std::is_same_v<Kind, Relu> || std::is_same_v<Kind, GatedSilu> ||
     std::is_same_v<Kind, ClampedSwiglu>;
 
+/// Communication that brings rows to a block.
+template <class Kind>
+inline constexpr bool is_bringing_kind =
+    std::is_same_v<Kind, AllToAll> || std::is_same_v<Kind, ExchangeInNode> ||
+    std::is_same_v<Kind, ExchangeAcrossNodes> || std::is_same_v<Kind, ExchangeStep> ||
+    std::is_same_v<Kind, GatherRows> || std::is_same_v<Kind, ScatterRows> ||
+    std::is_same_v<Kind, AllGather> || std::is_same_v<Kind, ReduceScatter>;
+
+/// Kernels on routed rows, and those of gates that choose nothing. Random numbers are the same when
+/// they are drawn again (draw.h).
+template <class Kind>
+inline constexpr bool is_routed_kind =
+    std::is_same_v<Kind, Permute> || std::is_same_v<Kind, ClearPadding> ||
+    std::is_same_v<Kind, DispatchMask> || std::is_same_v<Kind, EinsumRows> ||
+    std::is_same_v<Kind, EinsumTokens> || std::is_same_v<Kind, PackRows> ||
+    std::is_same_v<Kind, UnpackRows> || std::is_same_v<Kind, ExpertLinear> ||
+    std::is_same_v<Kind, SumShares> || std::is_same_v<Kind, Combine> ||
+    std::is_same_v<Kind, Jitter> || std::is_same_v<Kind, RoundBf16> ||
+    std::is_same_v<Kind, Sigmoid> || std::is_same_v<Kind, Softmax> ||
+    std::is_same_v<Kind, KeepBestGroups> || std::is_same_v<Kind, AddExpertBias> ||
+    std::is_same_v<Kind, AddNoise> || std::is_same_v<Kind, CosineLogits>;
+
 bool is_dense(const Op& op) {
   return std::visit([](const auto& kind) { return is_dense_kind<std::decay_t<decltype(kind)>>; },
                     op.kind);
+}
+
+bool is_routed(const Op& op) {
+  return std::visit([](const auto& kind) { return is_routed_kind<std::decay_t<decltype(kind)>>; },
+                    op.kind);
+}
+
+std::string described(const RestoreBlock& restoring) {
+  const bool repeats = restoring.communication == RestoreCommunication::repeat;
+  return fmt::format("restore_block: {}{} (layer {})",
+                     kRestoreDenseNames[static_cast<std::size_t>(restoring.dense)],
+                     repeats ? ", repeat" : "", restoring.layer);
 }
 
 /// [tensor]: the places of the ops that write or read it, ascending. A scan of the Program for all
@@ -91,12 +126,15 @@ class BlockRestoring {
         of_micro_batch_(all.of_micro_batch.at(micro_batch)),
         own_(all.of_block[{restoring.layer, micro_batch}]),
         layer_(restoring.layer),
-        micro_batch_(micro_batch) {
+        micro_batch_(micro_batch),
+        whole_(restoring.communication == RestoreCommunication::repeat) {
     find_restorable();
     if (restoring.dense == RestoreDense::recompute) {
+      std::set<TensorId> repeatable;
       std::erase_if(restored_, [&](TensorId tensor) {
-        std::set<TensorId> seen;
-        return !is_repeatable(tensor, seen);
+        if (is_repeatable(tensor, repeatable)) return false;
+        repeatable.clear();  // not all that was seen
+        return true;
       });
     }
     find_first_reader();
@@ -105,15 +143,10 @@ class BlockRestoring {
   bool empty() const { return restored_.empty(); }
 
   void recompute() {
-    std::set<std::size_t> repeated;
-    for (const TensorId tensor : restored_) repeat_writers(tensor, repeated);
+    std::set<std::size_t> places;
+    for (const TensorId tensor : restored_) repeat_writers(tensor, places);
     std::vector<Op> again;
-    for (const std::size_t i : repeated) {
-      Op op = with_copies(program_.ops[i]);
-      op.phase = Phase::backward;
-      op.name += " again";
-      again.push_back(std::move(op));
-    }
+    for (const std::size_t i : places) again.push_back(repeated(with_copies(program_.ops[i])));
     read_copies();
     all_.edits.put_before(first_reader_, std::move(again));
   }
@@ -151,26 +184,36 @@ class BlockRestoring {
     return op.layer == layer && op.micro_batch == micro_batch_ && op.phase == phase;
   }
 
-  /// `restored_` are tensors that dense kernels of this block's forward write, and only this block
-  /// reads, its backward among others.
+  /// An op of this block's forward that can be repeated.
+  bool is_repeated_here(const Op& op) const {
+    if (!is_of(op, layer_, Phase::forward)) return false;
+    return is_dense(op) || (whole_ && (is_routed(op) || repeats_with_block(op)));
+  }
+
+  /// `restored_` are tensors that such ops write, and only this block reads, its backward among
+  /// others.
   void find_restorable() {
     for (const std::size_t place : own_) {
       if (!is_of(program_.ops[place], layer_, Phase::backward)) continue;
       for (const Use& use : program_.ops[place].reads) {
         const Tensor& t = program_.tensors[use.tensor];
-        if (t.role != Role::activation || t.rows_are != Rows::fixed || t.windows > 1) continue;
+        if (t.role != Role::activation || !is_looked_at(t)) continue;
         if (!writers(use.tensor).empty() && !is_kept(use.tensor)) restored_.insert(use.tensor);
       }
     }
   }
 
+  bool is_looked_at(const Tensor& tensor) const {
+    return (whole_ || tensor.rows_are == Rows::fixed) && tensor.windows == 1;
+  }
+
   bool is_kept(TensorId tensor) const {
     const auto keeps = [&](std::size_t writer) {
       const Op& op = program_.ops[writer];
-      return !is_of(op, layer_, Phase::forward) || !is_dense(op) ||
-             std::ranges::any_of(op.writes, [&](const Use& use) {
+      return !is_repeated_here(op) ||
+             (!whole_ && std::ranges::any_of(op.writes, [&](const Use& use) {
                return use.tensor == tensor && !is_whole(use.slice);
-             });
+             }));
     };
     const auto is_elsewhere = [&](std::size_t reader) {
       const Op& op = program_.ops[reader];
@@ -191,26 +234,30 @@ class BlockRestoring {
 
   /// The ops that write the tensor are repeated, and those that write what they read where backward
   /// could not read that any more.
-  void repeat_writers(TensorId tensor, std::set<std::size_t>& repeated) {
+  void repeat_writers(TensorId tensor, std::set<std::size_t>& places) {
     copy_of(tensor);
     for (const std::size_t i : writers(tensor)) {
-      if (!repeated.insert(i).second) continue;
+      if (!places.insert(i).second) continue;
       for (const Use& use : program_.ops[i].writes) {
-        if (!copies_.contains(use.tensor)) repeat_writers(use.tensor, repeated);
+        if (!copies_.contains(use.tensor)) repeat_writers(use.tensor, places);
       }
       for (const Use& use : program_.ops[i].reads) {
         if (!copies_.contains(use.tensor) && is_gone(use.tensor, i)) {
-          repeat_writers(use.tensor, repeated);
+          repeat_writers(use.tensor, places);
         }
       }
     }
   }
 
-  /// True where the writers of the tensor can be repeated: nothing that stays is overwritten after
-  /// they have read it.
+  /// True where the writers of the tensor can be repeated, with those of all that they write: nothing
+  /// that stays is overwritten after they have read it.
   bool is_repeatable(TensorId tensor, std::set<TensorId>& seen) const {
     if (!seen.insert(tensor).second) return true;
     for (const std::size_t i : writers(tensor)) {
+      if (!is_repeated_here(program_.ops[i])) return false;
+      for (const Use& use : program_.ops[i].writes) {
+        if (!is_repeatable(use.tensor, seen)) return false;
+      }
       for (const Use& use : program_.ops[i].reads) {
         const auto written = writers(use.tensor);
         if (is_gone(use.tensor, i)) {
@@ -224,26 +271,25 @@ class BlockRestoring {
     return true;
   }
 
-  /// True where nothing but the dense kernels of this block would keep what `reader` reads, or
-  /// where a later op of forward writes something else there.
+  /// True where nothing but what is repeated would keep what `reader` reads, or where a later op of
+  /// forward writes something else there.
   bool is_gone(TensorId tensor, std::size_t reader) const {
     if (restored_.contains(tensor)) return true;
     const auto written = writers(tensor);
     const Tensor& t = program_.tensors[tensor];
-    if (written.empty() || t.role != Role::activation || t.rows_are != Rows::fixed) {
-      return false;
-    }
+    if (written.empty() || t.role != Role::activation || !is_looked_at(t)) return false;
     const bool all_here = std::ranges::all_of(written, [&](std::size_t i) {
       const Op& op = program_.ops[i];
-      return is_of(op, layer_, Phase::forward) && is_dense(op) && is_whole(op.part) &&
-             std::all_of(op.writes.begin(), op.writes.end(),
-                         [](const Use& use) { return is_whole(use.slice); });
+      const bool all =
+          is_whole(op.part) && std::all_of(op.writes.begin(), op.writes.end(),
+                                           [](const Use& use) { return is_whole(use.slice); });
+      return is_repeated_here(op) && (whole_ || all);
     });
     if (!all_here) return false;
     return written.back() > reader || !is_read_later(tensor);
   }
 
-  /// True where an op beside the block's dense forward reads the tensor, so that it stays anyway.
+  /// True where an op beside the block's forward reads the tensor, so that it stays anyway.
   bool is_read_later(TensorId tensor) const {
     return std::ranges::any_of(readers(tensor), [&](std::size_t reader) {
       return !is_of(program_.ops[reader], layer_, Phase::forward);
@@ -345,12 +391,42 @@ class BlockRestoring {
   const std::vector<std::size_t>& of_micro_batch_;  ///< the places of its ops
   const std::vector<std::size_t>& own_;             ///< those of the block
   int layer_, micro_batch_;
+  bool whole_;  ///< exchanges and ops on routed rows are repeated too
   std::set<TensorId> restored_;
   std::map<TensorId, TensorId> copies_;  ///< what backward reads instead
   std::size_t first_reader_ = static_cast<std::size_t>(-1);
 };
 
+void check_repeating(const Program& program, const RestoreBlock& restoring) {
+  if (restoring.communication == RestoreCommunication::keep) return;
+  const auto refuse = [&](std::string_view why, std::string way_out, const std::string& op = {}) {
+    throw Refusal(described(restoring), why, std::move(way_out), {op, restoring.layer});
+  };
+  if (restoring.dense != RestoreDense::recompute) {
+    refuse("exchanges are repeated with what they send", "expected \"dense\": \"recompute\"");
+  }
+  bool repeats = false;
+  for (const Op& op : program.ops) {
+    if (op.layer != restoring.layer) continue;
+    repeats = repeats || repeats_with_block(op);
+    for (const Use& use : op.writes) {
+      if (program.tensors[use.tensor].windows == 1) continue;
+      refuse("chunks share buffers (restore_activation)",
+             "expected \"communication\": \"keep\", or no restore_activation", op.name);
+    }
+  }
+  if (repeats) return;
+  refuse("nothing is sent in the block",
+         expected_layer(program, repeats_with_block, "expected \"communication\": \"keep\""));
+}
+
 }  // namespace
+
+bool repeats_with_block(const Op& op) {
+  return op.layer >= 0 && op.phase == Phase::forward &&
+         std::visit([](const auto& kind) { return is_bringing_kind<std::decay_t<decltype(kind)>>; },
+                    op.kind);
+}
 
 Program apply(Program program, const RestoreBlock& restoring) {
   return apply_all(std::move(program), std::span(&restoring, 1));
@@ -359,6 +435,7 @@ Program apply(Program program, const RestoreBlock& restoring) {
 Program apply_all(Program program, std::span<const RestoreBlock> blocks) {
   Restored all(program);
   for (const RestoreBlock& restoring : blocks) {
+    check_repeating(program, restoring);
     bool found = false;
     for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
       BlockRestoring block(all, restoring, micro_batch);
@@ -371,14 +448,12 @@ Program apply_all(Program program, std::span<const RestoreBlock> blocks) {
       }
     }
     if (found) continue;
-    throw Refusal(
-        fmt::format("restore_block: {} (layer {})",
-                    kRestoreDenseNames[static_cast<std::size_t>(restoring.dense)], restoring.layer),
-        "no activations of dense layers there that its backward alone reads",
-        expected_layer(
-            program, [](const Op& op) { return op.layer >= 0 && is_dense(op); },
-            "expected a model with blocks"),
-        {.layer = restoring.layer});
+    throw Refusal(described(restoring),
+                  "no activations of dense layers there that its backward alone reads",
+                  expected_layer(
+                      program, [](const Op& op) { return op.layer >= 0 && is_dense(op); },
+                      "expected a model with blocks"),
+                  {.layer = restoring.layer});
   }
   all.edits.make();
   return program;
@@ -389,6 +464,9 @@ std::string subject(const RestoreBlock& restoring) { return std::to_string(resto
 void write(nlohmann::json& object, const RestoreBlock& restoring) {
   object["layer"] = restoring.layer;
   object["dense"] = kRestoreDenseNames[static_cast<std::size_t>(restoring.dense)];
+  if (restoring.communication == RestoreCommunication::keep) return;
+  object["communication"] =
+      kRestoreCommunicationNames[static_cast<std::size_t>(restoring.communication)];
 }
 
 RestoreBlock RestoreBlock::read(const InputObject& input) {
@@ -397,6 +475,11 @@ RestoreBlock RestoreBlock::read(const InputObject& input) {
   restoring.dense =
       static_cast<RestoreDense>(input.member("dense", "how activations are restored")
                                     .one_of({kRestoreDenseNames[0], kRestoreDenseNames[1]}));
+  if (input.has("communication")) {
+    restoring.communication = static_cast<RestoreCommunication>(
+        input.member("communication", "what becomes of what was sent")
+            .one_of({kRestoreCommunicationNames[0], kRestoreCommunicationNames[1]}));
+  }
   return restoring;
 }
 

@@ -10,7 +10,8 @@ cat > "$folder/offloads.json" <<'JSON'
 {"decisions": [{"decision": "restore_activation", "layer": 1, "dispatched": "offload", "hidden": "offload"}]}
 JSON
 cat > "$folder/recomputes.json" <<'JSON'
-{"decisions": [{"decision": "restore_block", "layer": 0, "dense": "recompute"}]}
+{"decisions": [{"decision": "restore_block", "layer": 0, "dense": "recompute"},
+               {"decision": "restore_block", "layer": 1, "dense": "recompute", "communication": "repeat"}]}
 JSON
 
 fail() {

@@ -67,7 +67,7 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
 
 /// Bytes that no schedule of the setup that search tries can do without, on the rank that needs
 /// most: the states, the optimizer's shared out, and what one micro-batch keeps from forward to
-/// backward where all blocks are restored. Throws as build_iteration.
+/// backward where all blocks are restored whole. Throws as build_iteration.
 std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,
                          const Cluster& cluster);
 

@@ -296,13 +296,15 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   }
 }
 
-/// Blocks whose dense activations are restored in backward, where there are any.
+/// Blocks whose dense activations, or all, are restored in backward, where there are any.
 void draw_restored_blocks(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   for (int block = 0; block < draw.model.blocks; ++block) {
     if (random() % 3 != 0) continue;
     Schedule more = draw.schedule;
-    more.decisions.push_back(RestoreBlock{block, static_cast<RestoreDense>(random() % 2)});
+    const auto dense = static_cast<RestoreDense>(random() % 2);
+    const auto communication = static_cast<RestoreCommunication>(random() % 2);
+    more.decisions.push_back(RestoreBlock{block, dense, communication});
     if (is_legal(program, more)) draw.schedule = std::move(more);
   }
 }

@@ -105,6 +105,10 @@ TEST(Apply, OfAllDecisionsOfAKindAtOnceIsWhatOneByOneMakes) {
   for (const RestoreDense dense : {RestoreDense::recompute, RestoreDense::offload}) {
     schedules.push_back(with({RestoreBlock{0, dense}, RestoreBlock{1, dense}}));
   }
+  const auto whole = [](int block) {
+    return RestoreBlock{block, RestoreDense::recompute, RestoreCommunication::repeat};
+  };
+  schedules.push_back(with({whole(0), whole(1)}));
   for (const RestoreHidden hidden : {RestoreHidden::offload, RestoreHidden::recompute}) {
     schedules.push_back(with({RestoreActivation{0, RestoreDispatched::offload, hidden},
                               RestoreActivation{1, RestoreDispatched::communicate, hidden}}));

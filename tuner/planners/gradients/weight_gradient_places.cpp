@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "moe/passes/repeated_op.h"
 #include "moe/program/start_rule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -38,7 +39,8 @@ struct Maker {
 };
 
 bool is_exchange(const moe::Op& op) {
-  return op.phase == moe::Phase::backward && op.micro_batch == 0 && moe::direction_of(op);
+  return op.phase == moe::Phase::backward && op.micro_batch == 0 && moe::direction_of(op) &&
+         !moe::is_repeated(op);
 }
 
 /// [op]: the exchanges (by index) that it comes after on some path of dependencies.

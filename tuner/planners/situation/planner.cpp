@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -27,14 +28,19 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// A planner's parameters, whether the optimizer is sharded, and how many blocks are restored.
+/// A planner's parameters, whether the optimizer is sharded, how many blocks are restored, and how
+/// many of them whole.
 std::string with_memory_decisions(std::string own, const moe::Schedule& schedule) {
   if (!moe::decisions_of<moe::ShardOptimizer>(schedule).empty()) {
     own = join_parameters(own, R"({"shard_optimizer": true})");
   }
   const auto restored = moe::decisions_of<moe::RestoreBlock>(schedule);
   if (restored.empty()) return own;
-  return join_parameters(own, fmt::format(R"({{"restored_blocks": {}}})", restored.size()));
+  own = join_parameters(own, fmt::format(R"({{"restored_blocks": {}}})", restored.size()));
+  const auto whole = std::ranges::count(restored, moe::RestoreCommunication::repeat,
+                                        &moe::RestoreBlock::communication);
+  if (whole == 0) return own;
+  return join_parameters(own, fmt::format(R"({{"whole_blocks": {}}})", whole));
 }
 
 /// True for failures that no contract foresees, of the planner or of a library. Refusals, wrong

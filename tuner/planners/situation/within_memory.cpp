@@ -15,30 +15,64 @@
 namespace tuner {
 namespace {
 
-moe::Schedule with_blocks_restored(moe::Schedule schedule, std::span<const int> blocks) {
-  for (const int block : blocks) {
-    schedule.decisions.push_back(moe::RestoreBlock{block, moe::RestoreDense::recompute});
+/// The blocks that the schedule's decisions allow to be restored, ascending.
+struct Restorable {
+  std::vector<int> blocks;
+  std::vector<int> whole;  ///< those of them whose exchanges can be repeated
+};
+
+/// The first `restored` of the blocks are computed again, and of those the first `whole` that can be
+/// whole.
+moe::Schedule with_blocks_restored(moe::Schedule schedule, const Restorable& restorable,
+                                   std::size_t restored, std::size_t whole) {
+  const auto repeating = std::span(restorable.whole).first(whole);
+  for (const int block : std::span(restorable.blocks).first(restored)) {
+    const auto communication = std::ranges::binary_search(repeating, block)
+                                   ? moe::RestoreCommunication::repeat
+                                   : moe::RestoreCommunication::keep;
+    schedule.decisions.push_back(
+        moe::RestoreBlock{block, moe::RestoreDense::recompute, communication});
   }
   return schedule;
 }
 
-/// The blocks that can be restored beside the schedule's decisions, all of them together.
-std::vector<int> restorable_blocks(const moe::Program& program, const moe::Schedule& schedule) {
-  std::set<int> layers;
+moe::Schedule with_all_restored(const moe::Schedule& schedule, const Restorable& restorable) {
+  return with_blocks_restored(schedule, restorable, restorable.blocks.size(),
+                              restorable.whole.size());
+}
+
+/// All that can be restored together.
+Restorable restorable_blocks(const moe::Program& program, const moe::Schedule& schedule) {
+  std::set<int> layers, sending;
   for (const moe::Op& op : program.ops) {
     if (op.layer >= 0) layers.insert(op.layer);
+    if (moe::repeats_with_block(op)) sending.insert(op.layer);
   }
-  std::vector<int> blocks(layers.begin(), layers.end());
-  while (!blocks.empty()) {
+  Restorable all{{layers.begin(), layers.end()}, {sending.begin(), sending.end()}};
+  while (!all.blocks.empty()) {
     try {
-      moe::apply(program, with_blocks_restored(schedule, blocks));
+      moe::apply(program, with_all_restored(schedule, all));
       break;
     } catch (const moe::Refusal& refusal) {
-      const auto named = std::ranges::find(blocks, refusal.where.layer.value_or(-1));
-      blocks.erase(named == blocks.end() ? named - 1 : named);
+      const int block = refusal.where.layer.value_or(all.blocks.back());
+      // What is refused whole may be legal with what was sent.
+      if (std::erase(all.whole, block) == 0 && std::erase(all.blocks, block) == 0) {
+        all.whole.empty() ? all.blocks.pop_back() : all.whole.pop_back();
+      }
     }
   }
-  return blocks;
+  return all;
+}
+
+/// The fewest that are enough, of `most` that are; each takes memory away, so halving finds them.
+template <class IsEnough>
+std::size_t fewest(std::size_t most, const IsEnough& is_enough) {
+  std::size_t too_few = 0;
+  while (most - too_few > 1) {
+    const std::size_t some = (too_few + most) / 2;
+    (is_enough(some) ? most : too_few) = some;
+  }
+  return most;
 }
 
 /// None where the schedule is not legal.
@@ -80,7 +114,7 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
 moe::Schedule lightest_schedule(const moe::Program& program, const moe::Schedule& schedule) {
   const auto sharded = with_sharded_optimizer(program, schedule);
   const moe::Schedule& least = sharded ? *sharded : schedule;
-  return with_blocks_restored(least, restorable_blocks(program, least));
+  return with_all_restored(least, restorable_blocks(program, least));
 }
 
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule) {
@@ -91,24 +125,22 @@ std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::S
   const auto sharded = with_sharded_optimizer(situation.program, schedule);
   if (sharded && fits(situation, *sharded) == true) return Lighter{*sharded, true};
   const moe::Schedule& least = sharded ? *sharded : schedule;
-  const std::vector<int> blocks = restorable_blocks(situation.program, least);
+  const Restorable all = restorable_blocks(situation.program, least);
+  const std::size_t blocks = all.blocks.size(), whole = all.whole.size();
   if (situation.progress != nullptr) {
-    situation.progress->expect(2 + static_cast<std::size_t>(std::bit_width(blocks.size())));
+    situation.progress->expect(3 + static_cast<std::size_t>(std::bit_width(blocks)));
   }
-  const auto with_first = [&](std::size_t count) {
-    return with_blocks_restored(least, std::span(blocks).first(count));
+  const auto is_enough = [&](std::size_t restored, std::size_t of_them_whole) {
+    return fits(situation, with_blocks_restored(least, all, restored, of_them_whole)) == true;
   };
-  const auto is_enough = [&](std::size_t count) {
-    return fits(situation, with_first(count)) == true;
-  };
-  if (blocks.empty() || !is_enough(blocks.size())) return Lighter{with_first(blocks.size()), false};
-  // Every block takes memory away, so halving finds the fewest that are enough.
-  std::size_t too_few = 0, enough = blocks.size();
-  while (enough - too_few > 1) {
-    const std::size_t some = (too_few + enough) / 2;
-    (is_enough(some) ? enough : too_few) = some;
+  if (blocks > 0 && is_enough(blocks, 0)) {
+    const std::size_t few = fewest(blocks, [&](std::size_t count) { return is_enough(count, 0); });
+    return Lighter{with_blocks_restored(least, all, few, 0), true};
   }
-  return Lighter{with_first(enough), true};
+  if (whole == 0 || !is_enough(blocks, whole)) return Lighter{with_all_restored(least, all), false};
+  const std::size_t few =
+      fewest(whole, [&](std::size_t count) { return is_enough(blocks, count); });
+  return Lighter{with_blocks_restored(least, all, blocks, few), true};
 }
 
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {

@@ -18,13 +18,14 @@ struct Lighter {
   bool fits = false;  ///< the memory of a rank
 };
 
-/// The legal schedule with shard_optimizer and all blocks restored, where that is legal: no other
-/// with its decisions needs less memory.
+/// The legal schedule with shard_optimizer and all blocks restored whole, where that is legal: no
+/// other with its decisions needs less memory.
 moe::Schedule lightest_schedule(const moe::Program& program, const moe::Schedule& schedule);
 
 /// For a legal schedule that exceeds the memory of a rank: with shard_optimizer, then with as few
 /// blocks, from the first on, as must be whose attention and dense layers are computed again in
-/// backward (restore_block); the lightest where none fits. It is found in a number of memory plans
+/// backward (restore_block), then with all of those and as few as must be that are computed again
+/// whole, with their exchanges; the lightest where none fits. It is found in a number of memory plans
 /// that grows as the logarithm of the number of blocks. None for other schedules.
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule);
 
