@@ -48,6 +48,9 @@ Restorable restorable_blocks(const moe::Program& program, const moe::Schedule& s
     if (op.layer >= 0) layers.insert(op.layer);
     if (moe::repeats_with_block(op)) sending.insert(op.layer);
   }
+  for (const auto& restoring : moe::decisions_of<moe::RestoreActivation>(schedule)) {
+    sending.erase(restoring.layer);
+  }
   Restorable all{{layers.begin(), layers.end()}, {sending.begin(), sending.end()}};
   while (!all.blocks.empty()) {
     try {
