@@ -57,8 +57,9 @@ Schedule with_whole_blocks(const Program& program, Schedule schedule) {
   return schedule;
 }
 
-void expect_same_bits(const Model& model, const Layout& layout, const Schedule& schedule) {
+void expect_same_bits(const Model& model, const Layout& layout, Schedule schedule) {
   const Program program = build_iteration(model, make_groups(layout), 0);
+  schedule = test::with_streams_of(program, std::move(schedule));
   const Outcome plain = train_small(model, schedule, layout, 2);
   const Outcome outcome = train_small(model, with_whole_blocks(program, schedule), layout, 2);
   const std::string where = to_text(layout) + " " + to_json(schedule);
@@ -66,7 +67,13 @@ void expect_same_bits(const Model& model, const Layout& layout, const Schedule& 
   EXPECT_EQ(outcome.auxiliary_losses, plain.auxiliary_losses) << where;
   EXPECT_EQ(largest_difference(outcome, plain), 0) << where;
   EXPECT_EQ(largest_state_difference(outcome, plain), 0) << where;
-  EXPECT_EQ(outcome.touched_peaks, outcome.planned_peaks) << where;
+  for (std::size_t rank = 0; rank < outcome.planned_peaks.size(); ++rank) {
+    const bool all_rows =
+        !model.capacity_factor;  // experts may have fewer rows than their capacity
+    const std::int64_t touched = outcome.touched_peaks[rank], planned = outcome.planned_peaks[rank];
+    EXPECT_TRUE(all_rows ? touched == planned : touched <= planned)
+        << where << ": " << touched << " of " << planned;
+  }
 }
 
 /// Models of either kind of norm, positions and dense networks.

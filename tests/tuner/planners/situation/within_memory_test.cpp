@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -97,16 +98,24 @@ TEST_F(WithinMemoryOfManyBlocks, BlocksAreComputedAgainWholeWhereDenseLayersAreN
     }
     return schedule;
   };
-  std::int64_t before = planned_peak_bytes(scenario.situation(), with_whole(0));
-  for (const int blocks : {1, 5, blocks_that_send()}) {
+  const auto peak = [&](int whole) {
+    return planned_peak_bytes(scenario.situation(), with_whole(whole));
+  };
+  std::int64_t before = peak(0);
+  for (const int blocks : {1, 5, 20}) {
     memory = {};
-    scenario.cluster.memory_bytes = planned_peak_bytes(scenario.situation(), with_whole(blocks));
-    EXPECT_LT(scenario.cluster.memory_bytes, before);
+    scenario.cluster.memory_bytes = peak(blocks);
+    EXPECT_LT(scenario.cluster.memory_bytes, before) << blocks;
     before = scenario.cluster.memory_bytes;
     const auto lighter = lighter_schedule(remembering(), {"tutel", {}});
     ASSERT_TRUE(lighter);
     EXPECT_TRUE(lighter->fits);
-    EXPECT_EQ(lighter->schedule, with_whole(blocks));
+    const auto restored = moe::decisions_of<moe::RestoreBlock>(lighter->schedule);
+    const auto whole = static_cast<int>(std::ranges::count(
+        restored, moe::RestoreCommunication::repeat, &moe::RestoreBlock::communication));
+    EXPECT_EQ(lighter->schedule, with_whole(whole));
+    EXPECT_LE(peak(whole), scenario.cluster.memory_bytes);
+    EXPECT_GT(peak(whole - 1), scenario.cluster.memory_bytes);
     EXPECT_LE(memory.peaks.size(), 9U) << "as it is, sharded, all, all whole, and the halves";
   }
   EXPECT_EQ(lightest_schedule(scenario.program, {"tutel", {}}), with_whole(blocks_that_send()));
