@@ -6,9 +6,16 @@
 
 namespace tuner {
 
-/// Runs studies of one model in several layouts as one: each is profiled and predicted, then the
+/// Runs studies of one model in several layouts as one: they are profiled and predicted, then the
 /// rounds of their trials take turns, a round of each study, and so do refinements. Rounds beside
 /// each other have the same number, so that trials of all studies can be compared (compared_trials.h).
+///
+/// With StudyOptions::profile of kProfileOne one layout is profiled in whole, and briefly each other
+/// that has kinds of ops which no profiled one has (profiled_layouts.h). Costs of all these runs
+/// predict all layouts. Each study says which they are, and what of its prediction is beyond them.
+/// Its row has their ids (own_profile_runs). Where the layout that was to be profiled fails, the next
+/// takes its place.
+///
 /// A study that fails is told by its `failure`, and the others go on; with one budget all end. Returns
 /// how each ended, in their order. A dry run plans each.
 ///
