@@ -26,13 +26,16 @@
 #include "tuner/study/profiled_layouts.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/study_run.h"
+#include "tuner/study/training_plan.h"
 
 namespace tuner {
 namespace {
 
 class StudiesInTurns {
  public:
-  explicit StudiesInTurns(const std::vector<StudyOptions>& studies) : studies_(studies) {}
+  StudiesInTurns(const std::vector<StudyOptions>& studies,
+                 const std::function<void(const std::string&)>& say)
+      : studies_(studies), say_(say) {}
 
   std::vector<StudyEnd> run() {
     ends_.resize(studies_.size());
@@ -47,14 +50,18 @@ class StudiesInTurns {
       train_rounds();
       while (refine()) train_rounds();
     } catch (const EndedEarly& ended) {
-      studies_.front().say(ended.what());
+      say_(ended.what());
       early = ended;
+    } catch (const moe::Stopped& stopped) {
+      abandon("killed", stopped.what());
+      throw moe::Stopped(
+          fmt::format("studies stopped: {}; --resume goes on with them", stopped.what()),
+          stopped.signal);
+    } catch (const TakenOver& error) {
+      abandon("killed", error.what());
+      throw;
     } catch (const std::exception& error) {
-      const bool stopped = dynamic_cast<const moe::Stopped*>(&error) != nullptr ||
-                           dynamic_cast<const TakenOver*>(&error) != nullptr;
-      for (const auto& study : runs_) {
-        if (study) study->abandon(stopped ? "killed" : "failed", error.what());
-      }
+      abandon("failed", error.what());
       throw;
     }
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -67,6 +74,12 @@ class StudiesInTurns {
   }
 
  private:
+  void abandon(const std::string& status, const std::string& error) {
+    for (const auto& study : runs_) {
+      if (study) study->abandon(status, error);
+    }
+  }
+
   /// Those that have not failed. One that fails now is left out from now on.
   void each(const std::function<void(StudyRun&)>& step) {
     for (std::size_t i = 0; i < runs_.size(); ++i) one(i, step);
@@ -154,11 +167,27 @@ class StudiesInTurns {
   void train_rounds() {
     bool trained = true;
     while (trained) {
+      say_what_is_left();
       trained = false;
       int repeat = 0;
       each([&](StudyRun& study) { repeat = std::max(repeat, study.newest_repeat()); });
       each([&](StudyRun& study) { trained |= study.train_round(repeat + 1); });
     }
+  }
+
+  void say_what_is_left() {
+    int studies = 0, trainings = 0;
+    double seconds = 0;
+    each([&](StudyRun& study) {
+      const TrialsPlan left = study.rounds_left();
+      studies += left.trainings > 0;
+      trainings += left.trainings;
+      seconds += left.seconds;
+    });
+    if (trainings == 0) return;
+    say_(fmt::format("{} training{} of {} layout{} left, about {}", trainings,
+                     trainings == 1 ? "" : "s", studies, studies == 1 ? "" : "s",
+                     about_so_long(seconds)));
   }
 
   bool refine() {
@@ -168,6 +197,7 @@ class StudiesInTurns {
   }
 
   const std::vector<StudyOptions>& studies_;
+  const std::function<void(const std::string&)>& say_;
   std::vector<std::unique_ptr<StudyRun>> runs_;  ///< none of a study that failed
   std::vector<StudyEnd> ends_;
   std::exception_ptr first_error_;
@@ -219,10 +249,11 @@ void expect_new(const std::vector<StudyOptions>& studies) {
   }
 }
 
-std::vector<StudyEnd> run_in_turns(const std::vector<StudyOptions>& studies) {
+std::vector<StudyEnd> run_in_turns(const std::vector<StudyOptions>& studies,
+                                   const std::function<void(const std::string&)>& say) {
   expect_new(studies);
   if (!studies.empty() && studies.front().dry_run) return plans_of(studies);
-  return StudiesInTurns(studies).run();
+  return StudiesInTurns(studies, say).run();
 }
 
 }  // namespace tuner

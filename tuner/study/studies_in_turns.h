@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "tuner/study/study.h"
@@ -22,7 +24,10 @@ namespace tuner {
 /// Throws moe::InputError, before anything is trained, where one exists and is not to be resumed; the
 /// first error where all failed; and as run_study where a signal asks for the end or the database can
 /// no longer be written.
-std::vector<StudyEnd> run_in_turns(const std::vector<StudyOptions>& studies);
+/// `say`: prints a line that concerns all of them, such as how long the rounds that are left take.
+std::vector<StudyEnd> run_in_turns(
+    const std::vector<StudyOptions>& studies,
+    const std::function<void(const std::string&)>& say = [](const std::string&) {});
 
 /// Throws moe::InputError where a study of one of these names exists and is not to be resumed.
 void expect_new(const std::vector<StudyOptions>& studies);

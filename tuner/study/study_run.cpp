@@ -29,7 +29,6 @@
 #include "tuner/study/study.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/training_plan.h"
-#include "tuner/study/trial_runs.h"
 
 namespace tuner {
 

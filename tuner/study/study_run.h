@@ -16,6 +16,7 @@
 #include "tuner/study/study_predictions.h"
 #include "tuner/study/study_situation.h"
 #include "tuner/study/study_trainings.h"
+#include "tuner/study/trial_runs.h"
 
 namespace tuner {
 
@@ -51,6 +52,8 @@ class StudyRun {
   /// Trains a round of trials under a repeat of this number or a later one (trial_runs.h). False
   /// where none is left.
   bool train_round(int least_repeat);
+  /// What train_round() would train until none is left.
+  TrialsPlan rounds_left() { return plan_trials(connection_, open_.study, trainings_); }
   /// The largest number of a repeat so far; 0: none.
   int newest_repeat() const;
   /// Fits costs to all that was measured and plans again. False where no refinement is left, or it
