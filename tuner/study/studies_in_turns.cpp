@@ -139,7 +139,7 @@ class StudiesInTurns {
       runs_[i]->take_places(measured);
       kinds[i] = kinds_to_measure(runs_[i]->program());
     }
-    std::string said = "layout " + layout_of(*whole);
+    std::vector<std::string> briefly;
     std::set<std::string> known = kinds[*whole];
     while (const auto next = next_to_profile(kinds, known)) {
       std::vector<std::string> lacking;
@@ -151,14 +151,17 @@ class StudiesInTurns {
       });
       if (!is_profiled) continue;
       known.insert(lacking.begin(), lacking.end());
-      said += fmt::format(", and {} for {}", layout_of(*next), fmt::join(lacking, ", "));
+      briefly.push_back(layout_of(*next));
     }
+    const std::string said =
+        fmt::format("costs are those of the profile of layout {}{}{}", layout_of(*whole),
+                    briefly.empty() ? "" : " and, briefly, ", fmt::join(briefly, " and "));
     std::optional<Profile> profile;
     one(*whole, [&](StudyRun& study) { profile = study.profile_of(profiled); });
     if (!profile) std::rethrow_exception(first_error_);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       one(i, [&](StudyRun& study) {
-        studies_[i].say("costs are those of the profile of " + said);
+        studies_[i].say(said);
         study.predict_by(*profile, profiled);
       });
     }
