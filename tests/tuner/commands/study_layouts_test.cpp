@@ -82,12 +82,12 @@ TEST_F(StudyLayouts, AreRefusedWithWhatWasExpected) {
 }
 
 TEST_F(StudyLayouts, WithOtherKindsOfOpsAreProfiledBriefly) {
-  const auto measured = study("s", {"--layouts", "dp=2,ep=1/ep=2/ep=1,tp=2"});
+  const auto measured = study("s", {"--layouts", "dp=2,ep=1/ep=2/ep=2,tp=2"});
   ASSERT_EQ(measured.code, 0) << measured.errors;
   EXPECT_THAT(measured.errors, HasSubstr("ep=2: profile, round 1 of 1, in turns: sequential; "))
       << "the first that exchanges rows";
   EXPECT_THAT(measured.errors, Not(HasSubstr("dp=2,ep=1: profile, round")));
-  EXPECT_THAT(measured.errors, HasSubstr("ep=1,tp=2: profiled briefly for "));
+  EXPECT_THAT(measured.errors, HasSubstr("ep=2,tp=2: profiled briefly for "));
   EXPECT_THAT(measured.errors, HasSubstr("costs were profiled in 2 of 3 layouts: ep=2 ("));
   const db::Connection connection = db::open_reader(database);
   std::set<std::string> runs, costs;
