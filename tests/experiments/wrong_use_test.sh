@@ -44,6 +44,10 @@ refused "--routing-files needs a value" "$root/experiments/referee/run" --routin
 refused "--routing-files $scratch: no .json file there" \
   "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
 refused "no simulated.csv there" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
+refused "--models needs a value" "$root/experiments/layouts-in-the-box/run" --models --quick
+refused "--table: expected --out DIR" "$root/experiments/layouts-in-the-box/run" --table
+refused "no .csv of a case there" "$root/experiments/layouts-in-the-box/run" --out "$scratch" --table
+refused "no moe-train and moe-tune in $scratch" "$root/experiments/layouts-in-the-box/run" --bin "$scratch"
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin

@@ -75,6 +75,9 @@ void set_range(CLI::Option& option, const SettingRange& range) {
     case Kind::device:
       option.check(options::one_of({"cpu", "cuda"}))->type_name("cpu|cuda");
       return;
+    case Kind::profile:
+      option.check(options::one_of({kProfileOne, kProfileEach}))->type_name("one|each");
+      return;
     case Kind::planners:
       option.type_name("PLANNERS");
       return;

@@ -252,7 +252,7 @@ std::vector<StudyOptions> studies_of_layouts(const Arguments& arguments,
 }
 
 int study_layouts(const Arguments& arguments, const std::vector<StudyOptions>& studies) {
-  const std::vector<StudyEnd> ends = run_in_turns(studies);
+  const std::vector<StudyEnd> ends = run_in_turns(studies, arguments.study.say);
   if (arguments.study.dry_run) {
     std::vector<SweptStudy> planned;
     for (std::size_t i = 0; i < ends.size(); ++i) {

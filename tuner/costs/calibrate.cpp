@@ -147,26 +147,27 @@ Interference interference_of(const Observations& seen, const CostParts& parts,
   return pairs.speeds();
 }
 
-void check_fits(const MeasuredIteration& iteration, const moe::Groups& groups) {
+void check_fits(const MeasuredIteration& iteration, int ranks) {
   for (const auto& spans : iteration.timeline.ranks) {
     if (spans.size() != iteration.program->ops.size() ||
-        iteration.timeline.ranks.size() != static_cast<std::size_t>(groups.ranks)) {
+        iteration.timeline.ranks.size() != static_cast<std::size_t>(ranks)) {
       throw std::invalid_argument(fmt::format(
           "calibrate: {} spans on {} ranks, the program has {} ops on {} ranks", spans.size(),
-          iteration.timeline.ranks.size(), iteration.program->ops.size(), groups.ranks));
+          iteration.timeline.ranks.size(), iteration.program->ops.size(), ranks));
     }
   }
 }
 
 }  // namespace
 
-CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device, const std::vector<SharedProcessors>& shared_processors,
+CostModel calibrate(std::span<const MeasuredIteration> iterations, std::string device,
+                    const std::vector<SharedProcessors>& shared_processors,
                     const CostParts& parts) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
-  for (const MeasuredIteration& iteration : iterations) check_fits(iteration, groups);
-  const Observations seen = observe(iterations, groups, shared_processors, device);
-  const bool contended = ranks_contend(shared_processors, groups.ranks);
+  const int ranks = iterations.front().program->groups.ranks;
+  for (const MeasuredIteration& iteration : iterations) check_fits(iteration, ranks);
+  const Observations seen = observe(iterations, shared_processors, device);
+  const bool contended = ranks_contend(shared_processors, ranks);
   CostModel costs;
   costs.device = std::move(device);
   fit_computation(seen, contended ? Typical::mean : Typical::median, parts, costs);

@@ -5,7 +5,6 @@
 
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
-#include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
@@ -13,14 +12,16 @@
 
 namespace tuner {
 
-/// One measured iteration: the scheduled Program, the rows that it sent, and its spans.
+/// One measured iteration: the scheduled Program, with the groups of the ranks that carried it out,
+/// the rows that it sent, and its spans.
 struct MeasuredIteration {
   const moe::Program* program = nullptr;
   moe::Routing routing;  ///< empty for a model without experts
   moe::Timeline timeline;
 };
 
-/// Works out costs from measured iterations of one model on one machine. Studies predict with them.
+/// Works out costs from measured iterations of one model on one machine, in one layout of its ranks
+/// or in several. Studies predict with them.
 ///
 /// A collective *moves* on a rank from the arrival of its last participant to its end there; before
 /// that the rank only waits, and slows nothing down.
@@ -58,9 +59,10 @@ struct MeasuredIteration {
 ///
 /// To tell alpha from beta, and to observe interference, give it iterations of the sequential
 /// schedule, of one cut into chunks on one stream, and of an overlapped one. Throws
-/// std::invalid_argument where there are none, or where a timeline does not fit its Program.
-CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device, const std::vector<SharedProcessors>& shared_processors = {},
+/// std::invalid_argument where there are none, where a timeline does not fit its Program, and where
+/// iterations differ in ranks.
+CostModel calibrate(std::span<const MeasuredIteration> iterations, std::string device,
+                    const std::vector<SharedProcessors>& shared_processors = {},
                     const CostParts& parts = {});
 
 }  // namespace tuner

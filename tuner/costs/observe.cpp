@@ -93,12 +93,12 @@ struct Moving {
 /// The iteration on all ranks, and what its observations are worked out from.
 class ObservedIteration {
  public:
-  ObservedIteration(const MeasuredIteration& iteration, const moe::Groups& groups,
+  ObservedIteration(const MeasuredIteration& iteration,
                     const std::vector<SharedProcessors>& contended)
       : iteration_(iteration),
-        groups_(groups),
-        bindings_(bind_all(*iteration.program, groups, iteration.routing)),
-        shapes_(call_shapes(*iteration.program, groups, iteration.routing)),
+        groups_(iteration.program->groups),
+        bindings_(bind_all(*iteration.program, groups_, iteration.routing)),
+        shapes_(call_shapes(*iteration.program, groups_, iteration.routing)),
         arrivals_(last_arrivals(iteration, shapes_)),
         bytes_of_(shapes_.size()),
         busy_(iteration.timeline.ranks.size()),
@@ -107,7 +107,7 @@ class ObservedIteration {
       for (const GroupCall& call : shapes_[op].calls) {
         bytes_of_[op].push_back(busiest_bytes(call));
         if (moe::exchanges_rows(iteration.program->ops[op])) {
-          bytes_of_[op].back().between = card_shares(call, groups).even;
+          bytes_of_[op].back().between = card_shares(call, groups_).even;
         }
       }
     }
@@ -287,13 +287,13 @@ class ObservedIteration {
 
 }  // namespace
 
-Observations observe(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+Observations observe(std::span<const MeasuredIteration> iterations,
                      const std::vector<SharedProcessors>& shared_processors,
                      std::string_view device) {
-  const auto contended = contended_processors(shared_processors, groups.ranks);
   Observations seen;
   for (const MeasuredIteration& iteration : iterations) {
-    ObservedIteration(iteration, groups, contended).observe_ops(device, seen);
+    const auto contended = contended_processors(shared_processors, iteration.program->groups.ranks);
+    ObservedIteration(iteration, contended).observe_ops(device, seen);
     observe_gaps(iteration, moe::waits_for(*iteration.program), seen);
   }
   return seen;

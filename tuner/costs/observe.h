@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/rows/groups.h"
 #include "tuner/costs/beside.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/cluster.h"
@@ -42,7 +41,7 @@ struct Observations {
 
 /// What these iterations show, of ranks that share processors in this way. `device` is the one of
 /// CostModel.
-Observations observe(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+Observations observe(std::span<const MeasuredIteration> iterations,
                      const std::vector<SharedProcessors>& shared_processors,
                      std::string_view device);
 

@@ -41,7 +41,8 @@ std::string line_of(const CostModel& costs, const std::string& what, const Colle
   }
   return fmt::format("{}: {}, {}{} sample{}{}", what, key,
                      fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "", fit.samples,
-                     fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
+                     fit.samples == 1 ? "" : "s",
+                     units > 0 && extrapolates(fit, units) ? kExtrapolated : "");
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
     for (const CollectiveFit* fit : found) {
       lines.insert(line_of(costs, name, *fit, static_cast<double>(bytes)));
     }
-    if (found.empty()) lines.insert(fmt::format("{}: the cluster's links", name));
+    if (found.empty()) lines.insert(name + std::string(kByLinks));
     const std::string_view rule = rule_at(placements, op);
     if (rule.empty()) continue;
     const auto fit = costs.fits.find(std::string(rule));
@@ -75,6 +76,32 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
             : line_of(costs, name, *fit, counted_bytes(moe::counts_of(op)->experts, groups)));
   }
   return {lines.begin(), lines.end()};
+}
+
+std::string beyond_measured(const std::vector<std::string>& lines) {
+  const auto ending = [&](std::string_view end) {
+    std::vector<std::string> found;
+    for (const std::string& line : lines) {
+      if (line.ends_with(end)) found.push_back(line.substr(0, line.find_first_of("[:")));
+    }
+    return found;
+  };
+  const std::vector<std::string> extrapolated = ending(kExtrapolated), by_links = ending(kByLinks);
+  const auto named = [](const std::vector<std::string>& kinds) {
+    return fmt::format("{}", fmt::join(std::set<std::string>(kinds.begin(), kinds.end()), ", "));
+  };
+  std::vector<std::string> parts;
+  if (!extrapolated.empty()) {
+    parts.push_back(fmt::format("{} {} extrapolated ({})", extrapolated.size(),
+                                extrapolated.size() == 1 ? "is" : "are", named(extrapolated)));
+  }
+  if (!by_links.empty()) {
+    parts.push_back(fmt::format(
+        "{} {} the rate of {} alone ({})", by_links.size(), by_links.size() == 1 ? "has" : "have",
+        by_links.size() == 1 ? "its link" : "their links", named(by_links)));
+  }
+  if (parts.empty()) return "";
+  return fmt::format("of {} shapes of ops {}", lines.size(), fmt::join(parts, ", and "));
 }
 
 void FitUse::merge(FitUse other) {

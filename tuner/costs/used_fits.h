@@ -21,6 +21,13 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
                                    const std::vector<OpCost>& ops, const moe::Binding& binding,
                                    const moe::Groups& groups);
 
+/// The end of a line of fits_used of a collective without a fit.
+inline constexpr std::string_view kByLinks = ": the cluster's links";
+/// Which kinds of ops are costed beyond what was measured, by these lines of fits_used: "of 34 shapes
+/// of ops 3 are extrapolated (linear, gelu), and 1 has the rate of its link alone (send_rows)". ""
+/// where none is.
+std::string beyond_measured(const std::vector<std::string>& lines);
+
 /// The keys of fits, as predictions of a Program use them.
 struct FitUse {
   std::set<std::string> used;

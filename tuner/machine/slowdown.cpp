@@ -70,14 +70,15 @@ std::optional<Slowdowns> slowdowns_in(const Observations& seen, const CostModel&
 }
 
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
-                                    const moe::Groups& groups, const CostModel& costs,
+                                    const CostModel& costs,
                                     const std::vector<SharedProcessors>& shared_processors) {
-  if (groups.ranks == 1 || ranks_contend(shared_processors, groups.ranks)) return {};
+  const int ranks = iterations.empty() ? 1 : iterations.front().program->groups.ranks;
+  if (ranks == 1 || ranks_contend(shared_processors, ranks)) return {};
   std::vector<Slowdowns> all;
   std::vector<double> means;
   for (const MeasuredIteration& iteration : iterations) {
-    const Observations seen = observe({&iteration, 1}, groups, shared_processors, costs.device);
-    std::optional<Slowdowns> slowdowns = slowdowns_in(seen, costs, groups.ranks, shared_processors);
+    const Observations seen = observe({&iteration, 1}, shared_processors, costs.device);
+    std::optional<Slowdowns> slowdowns = slowdowns_in(seen, costs, ranks, shared_processors);
     if (!slowdowns || alone_share(seen) < kLeastAlone) continue;
     means.push_back(db::mean(*slowdowns));
     all.push_back(std::move(*slowdowns));

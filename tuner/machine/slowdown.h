@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "moe/rows/groups.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
@@ -35,7 +34,7 @@ std::optional<Slowdowns> slowdowns_in(const Observations& seen, const CostModel&
 /// itself is near 1. It is above 1 where few ops take far longer than others of their size, which
 /// the fits, being medians, leave out. Empty for a single rank, and where ranks share processors.
 std::vector<Slowdowns> slowdowns_of(std::span<const MeasuredIteration> iterations,
-                                    const moe::Groups& groups, const CostModel& costs,
+                                    const CostModel& costs,
                                     const std::vector<SharedProcessors>& shared_processors);
 
 /// CostModel::slowdowns where they are of as many ranks, else none.

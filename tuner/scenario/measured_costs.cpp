@@ -41,6 +41,12 @@ MeasuredPlace place_of_study(const db::Connection& connection, const db::Study& 
   return runs.empty() ? MeasuredPlace{} : place_of_run(connection, runs.front());
 }
 
+/// That of its first profile run: studies of several layouts may share the profile of one.
+std::string profiled_layout(const db::Connection& connection, const db::Study& study) {
+  const std::vector<std::int64_t> runs = db::profile_runs(study).value();
+  return runs.empty() ? study.layout : db::load_run(connection, runs.front()).layout;
+}
+
 /// The profiled studies that were asked for, newest first.
 std::vector<db::Study> studies_wanted(const db::Connection& connection, const CostsWanted& wanted) {
   const moe::Model model = moe::model_from_json(wanted.model_json);
@@ -89,14 +95,14 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
   const auto same_layout = std::ranges::find_if(studies, [&](const db::Study& study) {
     return is_layout(study.layout, wanted.layout, study.ranks);
   });
-  const bool has_layout = same_layout != studies.end();
-  const db::Study& chosen = has_layout ? *same_layout : studies.front();
+  const db::Study& chosen = same_layout != studies.end() ? *same_layout : studies.front();
   MeasuredCosts measured{
       {cluster_from_json(chosen.cluster_json), stored_costs_of(connection, chosen, wanted.model)},
       {}};
   const std::string whose = fmt::format("costs are those of study \"{}\",", chosen.name);
-  if (!has_layout && !chosen.layout.empty()) {
-    measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, chosen.layout));
+  const std::string profiled = profiled_layout(connection, chosen);
+  if (!profiled.empty() && !is_layout(profiled, wanted.layout, chosen.ranks)) {
+    measured.remarks.push_back(fmt::format("{} measured with --layout {}", whose, profiled));
   }
   const MeasuredPlace there = place_of_study(connection, chosen);
   measured.knows_cards = db::cards_per_node(there.network).has_value();

@@ -1,15 +1,21 @@
 #include "tuner/study/compared_layouts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "db/load.h"
+#include "db/study_runs.h"
+#include "moe/rows/layout.h"
 #include "tuner/study/finished_trials.h"
 
 namespace tuner {
@@ -29,11 +35,14 @@ std::vector<int> places_of(const std::vector<double>& times_s) {
 /// that was measured fastest; "" of a single layout.
 std::string order_of_layouts(const FinishedTrials& all) {
   std::map<std::int64_t, std::size_t> fastest;  // of a study
-  std::map<std::int64_t, double> predicted_s;   // the least of a study
+  std::map<std::int64_t, double> predicted_s;   // the least of a study, by first predictions
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
     const db::Trial& trial = all.trials[i];
     const auto best = fastest.try_emplace(trial.study_id, i).first;
     if (*trial.measured_s < *all.trials[best->second].measured_s) best->second = i;
+  }
+  for (const std::size_t i : all.planned_first) {
+    const db::Trial& trial = all.trials[i];
     const auto least = predicted_s.try_emplace(trial.study_id, first_predicted_s(trial)).first;
     least->second = std::min(least->second, first_predicted_s(trial));
   }
@@ -42,8 +51,9 @@ std::string order_of_layouts(const FinishedTrials& all) {
     for (auto b = std::next(a); b != fastest.end(); ++b) {
       if (!told_apart(all.comparison, a->second, b->second)) continue;
       ++told;
-      const bool measured = *all.trials[a->second].measured_s < *all.trials[b->second].measured_s;
-      ordered += measured == (predicted_s[a->first] < predicted_s[b->first]);
+      const double measured = *all.trials[a->second].measured_s - *all.trials[b->second].measured_s;
+      // Of equal predictions neither is the order.
+      ordered += measured * (predicted_s[a->first] - predicted_s[b->first]) > 0;
     }
   }
   if (fastest.size() < 2) return "";
@@ -52,6 +62,77 @@ std::string order_of_layouts(const FinishedTrials& all) {
       "layouts by their fastest trials: repeats tell {} of {} pairs apart, {} of them are in the "
       "predicted order",
       told, pairs, ordered);
+}
+
+std::string best_of_layouts(const FinishedTrials& all) {
+  if (all.planned_first.empty()) return "";
+  const std::size_t chosen = *std::ranges::min_element(
+      all.planned_first, {}, [&](std::size_t i) { return first_predicted_s(all.trials[i]); });
+  const std::size_t best = *std::ranges::min_element(
+      all.planned_first, {}, [&](std::size_t i) { return *all.trials[i].measured_s; });
+  if (chosen == best) {
+    return fmt::format("the predicted best is the measured best: {}", all.names[best]);
+  }
+  return fmt::format(
+      "the predicted best, {}, takes {} longer than the measured best, {}{}", all.names[chosen],
+      db::format_cell("prediction_error",
+                      *all.trials[chosen].measured_s / *all.trials[best].measured_s - 1),
+      all.names[best],
+      told_apart(all.comparison, chosen, best) ? "" : ", which the repeats do not tell from none");
+}
+
+/// "memory of 5 of 6 trials is predicted to the byte; farthest off: ep=4 joint by -1.2%"
+std::string memory_in_words(const FinishedTrials& all) {
+  int known = 0, exact = 0;
+  double worst = 0;
+  std::string where;
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    const auto &predicted = all.trials[i].predicted_peak_bytes,
+               &measured = all.trials[i].measured_peak_bytes;
+    if (!predicted || !measured || *measured == 0) continue;
+    ++known;
+    exact += *predicted == *measured;
+    const double error = static_cast<double>(*predicted - *measured) / *measured;
+    if (std::abs(error) <= std::abs(worst)) continue;
+    worst = error;
+    where = all.names[i];
+  }
+  if (known == 0) return "";
+  std::string text =
+      fmt::format("memory of {} of {} trials is predicted to the byte", exact, known);
+  if (!where.empty()) {
+    text += fmt::format("; farthest off: {} by {:+.2g}%", where, 100 * worst);
+  }
+  return text;
+}
+
+/// "costs were profiled in ep=4 (12 runs), dp=2,ep=1,tp=2 (6)": the layouts of all profile runs.
+std::string profiled_in_words(const db::Connection& connection,
+                              std::span<const StudyOfLayout> studies) {
+  std::set<std::int64_t> profiled;
+  for (const db::Study& stored : db::load_studies(connection)) {
+    if (std::ranges::count(studies, stored.id, &StudyOfLayout::study_id) == 0) continue;
+    const std::vector<std::int64_t> runs = db::profile_runs(stored).value();
+    profiled.insert(runs.begin(), runs.end());
+  }
+  std::vector<std::pair<std::string, int>> counts;  // in the order of the runs
+  for (const std::int64_t run : profiled) {
+    const std::string layout = db::load_run(connection, run).layout;
+    const auto known = std::ranges::find(counts, layout, &std::pair<std::string, int>::first);
+    if (known == counts.end()) {
+      counts.emplace_back(layout, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [layout, runs] : counts) {
+    texts.push_back(fmt::format("{} ({} run{})", moe::short_text(moe::layout_from_text(layout)),
+                                runs, runs == 1 ? "" : "s"));
+  }
+  return texts.empty() ? ""
+                       : fmt::format("costs were profiled in {} of {} layouts: {}", texts.size(),
+                                     studies.size(), fmt::join(texts, ", "));
 }
 
 /// Those of the studies that are not among the finished ones.
@@ -105,8 +186,9 @@ ComparedLayouts compared_layouts(const db::Connection& connection,
   });
   if (all.trials.empty()) return result;
   result.lines = in_words(all, quality_of(all));
-  if (std::string text = order_of_layouts(all); !text.empty()) {
-    result.lines.push_back(std::move(text));
+  for (std::string text : {best_of_layouts(all), order_of_layouts(all), memory_in_words(all),
+                           profiled_in_words(connection, studies)}) {
+    if (!text.empty()) result.lines.push_back(std::move(text));
   }
   return result;
 }

@@ -30,8 +30,10 @@ struct LayoutTrial {
 /// The trials of all layouts, the fastest first, then those that were not measured by prediction.
 struct ComparedLayouts {
   std::vector<LayoutTrial> trials;
-  /// Which is fastest and how good predictions were, as of a study; and how many of the pairs of
-  /// layouts that repeats tell apart, each by its fastest trial, are in the predicted order.
+  /// Which is fastest and how good predictions were, as of a study; how far the predicted best is
+  /// from the measured best; how many of the pairs of layouts that repeats tell apart, each by its
+  /// fastest trial, are in the predicted order; how much memory is predicted to the byte; and in
+  /// which layouts costs were profiled.
   std::vector<std::string> lines;
 };
 ComparedLayouts compared_layouts(const db::Connection& connection,

@@ -50,8 +50,8 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
   return result;
 }
 
-bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
-             const db::Run& run, MeasuredRuns& measured) {
+bool add_run(const db::Connection& connection, const moe::Program& whole, const db::Run& run,
+             MeasuredRuns& measured) {
   auto timelines = measured_timelines(connection, run.id);
   if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
     std::erase_if(timelines, [&](const db::TimelineInfo& timeline) { return !is_warm(timeline); });
@@ -64,7 +64,7 @@ bool add_run(const db::Connection& connection, const moe::Groups& groups, const 
   for (const db::TimelineInfo& timeline : timelines) {
     moe::Routing routing;
     if (routes) {
-      routing = recorded_routing(connection, run.id, timeline.iteration, whole, groups);
+      routing = recorded_routing(connection, run.id, timeline.iteration, whole, whole.groups);
     }
     measured.iterations.push_back(
         {&program, std::move(routing),

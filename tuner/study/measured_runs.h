@@ -8,7 +8,6 @@
 #include "db/records.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
-#include "moe/rows/groups.h"
 #include "tuner/costs/calibrate.h"
 
 namespace tuner {
@@ -22,9 +21,9 @@ struct MeasuredRuns {
 
 /// Adds the measured timelines of a run with a stored schedule, without warm-up iterations where
 /// there are others. False where it has none. `whole`: the iteration that schedules are applied
-/// to. Throws db::Error where a timeline or its loads are not of `whole`.
-bool add_run(const db::Connection& connection, const moe::Groups& groups, const moe::Program& whole,
-             const db::Run& run, MeasuredRuns& measured);
+/// to, in the run's layout. Throws db::Error where a timeline or its loads are not of `whole`.
+bool add_run(const db::Connection& connection, const moe::Program& whole, const db::Run& run,
+             MeasuredRuns& measured);
 
 /// Whether a measured timeline of the run has its spans still (db/prune.h).
 bool has_measured_timeline(const db::Connection& connection, std::int64_t run_id);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/model/model_json.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/timeline.h"
@@ -22,6 +24,7 @@
 #include "tuner/machine/slowdown.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
+#include "tuner/study/carried_routing.h"
 
 namespace tuner {
 namespace {
@@ -44,9 +47,9 @@ Shape shape_of(const moe::Groups& groups) {
 }
 
 /// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
-/// stored.
+/// stored. `program`: what the run trained.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
-                                          const moe::Program& program, const moe::Groups& groups) {
+                                          const moe::Program& program) {
   std::vector<int> iterations = db::load_recorded_iterations(connection, run_id);
   if (!iterations.empty() && iterations.back() > moe::kWarmupIterations) {
     std::erase_if(iterations, [](int iteration) { return iteration <= moe::kWarmupIterations; });
@@ -56,7 +59,7 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   for (std::size_t i = 0; i < kept; ++i) {
     routings.push_back(moe::exchanged_rows(
         program, recorded_routing(connection, run_id, iterations[i * iterations.size() / kept],
-                                  program, groups)));
+                                  program, program.groups)));
   }
   return routings;
 }
@@ -89,6 +92,31 @@ std::string decisions_of_run(const db::Connection& connection, std::int64_t run_
 
 namespace {
 
+/// The iterations without decisions that runs of one model trained, each in the layout of the run and
+/// with its micro-batches.
+class TrainedPrograms {
+ public:
+  TrainedPrograms(const moe::Model& model, const moe::Groups& groups)
+      : model_(model), groups_(groups) {}
+
+  const moe::Program& of(const db::Run& run) {
+    const auto [found, is_new] = known_.try_emplace({run.layout, run.model_json}, std::nullopt);
+    if (is_new) {
+      moe::Groups groups = groups_;
+      if (!run.layout.empty()) groups.layout = moe::layout_from_text(run.layout);
+      found->second = moe::build_iteration(
+          run.model_json.empty() ? model_ : moe::model_from_json(run.model_json, "a run's model"),
+          groups, 0);
+    }
+    return *found->second;
+  }
+
+ private:
+  const moe::Model& model_;
+  const moe::Groups& groups_;
+  std::map<std::pair<std::string, std::string>, std::optional<moe::Program>> known_;
+};
+
 /// Where the rate inside nodes is not measured, but a bound.
 std::string remark_on_links(const CostedCluster& machine) {
   const auto is_inside = [](const auto& fit) { return fit.first.ends_with("/intra_node"); };
@@ -107,7 +135,7 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
   std::vector<std::vector<double>> errors(profiled.programs.size());
   for (std::size_t i = 0; i < profiled.iterations.size(); ++i) {
     const MeasuredIteration& iteration = profiled.iterations[i];
-    const Situation situation{*iteration.program, profile.groups, iteration.routing,
+    const Situation situation{*iteration.program, iteration.program->groups, iteration.routing,
                               profile.machine.costs, profile.machine.cluster};
     const double predicted = simulated_s(situation, {});
     errors[profiled.runs[i]].push_back(predicted / iteration.timeline.duration_s - 1);
@@ -117,29 +145,40 @@ std::vector<std::vector<double>> errors_of_profile(const MeasuredRuns& profiled,
 
 }  // namespace
 
+moe::Groups groups_of_run(const db::Connection& connection, const db::Run& run,
+                          std::string_view layout) {
+  const std::vector<db::RunRank> ranks = db::load_run_ranks(connection, run.id);
+  if (ranks.size() != static_cast<std::size_t>(run.ranks)) {
+    throw db::Error(db::ErrorKind::invalid,
+                    fmt::format("{}: run {} has {} ranks, and run_rank tells of {}",
+                                connection.path(), run.id, run.ranks, ranks.size()));
+  }
+  moe::Groups groups = moe::make_groups(moe::parse_layout(layout, run.ranks), nodes_of(ranks));
+  const int ranks_per_node = shape_of(groups).ranks_per_node;
+  use_cards(groups, ranks_per_node, measured_cards(run.network, ranks_per_node));
+  return groups;
+}
+
 ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Model& model,
                                 std::string_view layout, const std::vector<std::int64_t>& run_ids,
                                 const std::vector<std::int64_t>& trials) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   ProfiledRuns read;
   const db::Run first = db::load_run(connection, run_ids.front());
-  const std::vector<db::RunRank> ranks = db::load_run_ranks(connection, first.id);
-  if (ranks.size() != static_cast<std::size_t>(first.ranks)) {
-    throw db::Error(db::ErrorKind::invalid,
-                    fmt::format("{}: run {} has {} ranks, and run_rank tells of {}",
-                                connection.path(), first.id, first.ranks, ranks.size()));
-  }
   read.device = first.device;
   read.network = first.network;
-  read.shared = shared_processors(ranks);
-  read.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes_of(ranks));
-  const int ranks_per_node = shape_of(read.groups).ranks_per_node;
-  use_cards(read.groups, ranks_per_node, measured_cards(read.network, ranks_per_node));
-  const moe::Program whole = moe::build_iteration(model, read.groups, 0);
-  if (moe::row_handling(whole).empty()) {
+  read.shared = shared_processors(db::load_run_ranks(connection, first.id));
+  read.groups = groups_of_run(connection, first, layout);
+  TrainedPrograms trained(model, read.groups);
+  const moe::Program own = moe::build_iteration(model, read.groups, 0);
+  if (moe::row_handling(own).empty()) {
     read.routings.emplace_back();
   } else {
-    read.routings = routings_of_run(connection, first.id, whole, read.groups);
+    read.routings = routings_of_run(connection, first.id, trained.of(first));
+    const moe::Program& there = trained.of(first);
+    if (there.groups.layout != own.groups.layout || there.micro_batches != own.micro_batches) {
+      for (moe::Routing& routing : read.routings) routing = carried_routing(routing, own);
+    }
   }
   std::map<double, int> began_at;  // runs that take turns in one training begin together
   for (const auto* ids : {&run_ids, &trials}) {
@@ -153,7 +192,7 @@ ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Mod
       if (!run.schedule_id) {
         throw moe::InputError(fmt::format("profile: run {} has no schedule", run.id));
       }
-      if (!add_run(connection, read.groups, whole, run, read.measured)) {
+      if (!add_run(connection, trained.of(run), run, read.measured)) {
         throw db::Error(db::ErrorKind::not_found,
                         fmt::format("run {}: no measured timeline", run.id));
       }
@@ -167,9 +206,9 @@ ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Mod
 
 Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
   const std::vector<MeasuredIteration>& iterations = read.measured.iterations;
-  CostModel costs = calibrate(iterations, read.groups, read.device, read.shared, parts);
+  CostModel costs = calibrate(iterations, read.device, read.shared, parts);
   if (parts.has(CostPart::slowdowns)) {
-    costs.slowdowns = slowdowns_of(iterations, read.groups, costs, read.shared);
+    costs.slowdowns = slowdowns_of(iterations, costs, read.shared);
   }
   const Shape shape = shape_of(read.groups);
   Profile profile{.machine = measured_cluster(std::move(costs), kMeasuredCluster, shape.nodes,
@@ -183,11 +222,21 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
   Link& inside = cluster.intra_node;
   if (inside.bandwidth_bytes_per_s == 0) {
     inside.bandwidth_bytes_per_s =
-        observe(iterations, read.groups, read.shared, read.device).least_intra_node_bytes_per_s;
+        observe(iterations, read.shared, read.device).least_intra_node_bytes_per_s;
   }
   cluster.shared_processors = read.shared;
   profile.remark = remark_on_links(profile.machine);
   return profile;
+}
+
+Profile carried_profile(const Profile& profile, moe::Program to) {
+  Profile carried{profile.machine, profile.groups, {}, {}, {}};
+  carried.groups.layout = to.groups.layout;
+  to.groups = carried.groups;
+  for (const moe::Routing& routing : profile.routings) {
+    carried.routings.push_back(carried_routing(routing, to));
+  }
+  return carried;
 }
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,

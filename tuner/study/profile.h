@@ -7,6 +7,7 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "moe/model/model.h"
+#include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
@@ -30,6 +31,11 @@ struct Profile {
 /// their threads at once. Empty for ranks on GPUs, and for runs that did not store it.
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
+/// The groups of a layout of the ranks of a stored run, on their nodes and network cards. Throws
+/// db::Error where the run does not tell of all its ranks.
+moe::Groups groups_of_run(const db::Connection& connection, const db::Run& run,
+                          std::string_view layout);
+
 /// Training runs of a model, as they are stored.
 struct ProfiledRuns {
   std::string device;
@@ -42,7 +48,8 @@ struct ProfiledRuns {
 };
 
 /// Reads every measured timeline of these training runs of `model`, without warm-up iterations where
-/// there are others. The runs of `trials` count as much; where there are any, they alone are judged.
+/// there are others. Each is read in its own layout; groups and routings are of `layout`
+/// (carried_routing.h). The runs of `trials` count as much; where there are any, they alone are judged.
 ///
 /// Gives at most 16 routings, evenly spread over the run. Throws db::Error where a run or its
 /// timelines are missing, and moe::InputError where the runs differ in ranks.
@@ -58,6 +65,10 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts = {});
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
                           const std::vector<std::int64_t>& trials = {});
+
+/// The same costs for `to`, the iteration of the model in another layout of the ranks, with routings
+/// carried over (carried_routing.h). It has no errors and no remark.
+Profile carried_profile(const Profile& profile, moe::Program to);
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/load.h"
 #include "db/store.h"
 #include "db/study_runs.h"
 #include "tuner/study/profile.h"
@@ -43,7 +44,7 @@ class ProfileTrainings {
         how_(how),
         result_{std::move(schedules), {}},
         stored_(db::profile_runs(study).value()),
-        earlier_(stored_) {}
+        earlier_(own_profile_runs(connection, study)) {}
 
   ProfileRuns run() {
     while (result_.runs.size() < static_cast<std::size_t>(rounds_) * schedules()) {
@@ -138,6 +139,14 @@ class ProfileTrainings {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> own_profile_runs(const db::Connection& connection,
+                                           const db::Study& study) {
+  std::vector<std::int64_t> runs = db::profile_runs(study).value();
+  std::erase_if(
+      runs, [&](std::int64_t run) { return db::load_run(connection, run).layout != study.layout; });
+  return runs;
+}
 
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study,
                          std::vector<ProfileSchedule> schedules, const StudyTrainings& how) {

@@ -26,7 +26,12 @@ struct ProfileRuns {
   std::optional<double> most_of_others{};
 };
 
-/// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
+/// The profile runs of a study that were trained in its own layout: not those of other layouts whose
+/// profile it shares.
+std::vector<std::int64_t> own_profile_runs(const db::Connection& connection,
+                                           const db::Study& study);
+
+/// Trains each schedule that the study has not profiled yet in its layout, those of a round in turns, and writes
 /// the runs of a round into the study's row when it is done. Runs that other processes disturb are
 /// repeated (study_trainings.h). A schedule that runs out of memory in the first round gives way to the
 /// next of ProfileSchedule::instead. It is left out where there is none and others are left. Throws

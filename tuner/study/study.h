@@ -16,6 +16,9 @@ namespace tuner {
 inline constexpr int kTopAll = 0;
 inline constexpr int kTopOfEachPlanner = -1;
 inline constexpr int kProfileRounds = 3;
+/// The values of StudyOptions::profile.
+inline constexpr const char* kProfileOne = "one";
+inline constexpr const char* kProfileEach = "each";
 /// The usual share that others have on a machine that nobody else uses: threads of the kernel, and
 /// work of the host.
 inline constexpr double kUsualOthers = 0.1;
@@ -43,6 +46,9 @@ struct StudyOptions {
   /// The number of times that each schedule is trained to measure costs (profile_runs.h). None: as
   /// the study was begun, or kProfileRounds.
   std::optional<int> profile_rounds;
+  /// Of studies of several layouts: kProfileOne, whose costs serve all (studies_in_turns.h), or
+  /// kProfileEach. Empty: as the study was begun, or kProfileOne.
+  std::string profile;
   /// A share of the processors, 0 to 1: a run during which other processes use more is repeated
   /// (study_trainings.h); with 1 none is. None: as the study was begun, or kUsualOthers.
   std::optional<double> most_of_others;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -14,18 +16,19 @@
 #include "db/store.h"
 #include "db/study_runs.h"
 #include "moe/errors.h"
+#include "moe/program/row_handling.h"
 #include "moe/stop.h"
+#include "tuner/costs/used_fits.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/study/conclusions.h"
 #include "tuner/study/prediction_quality.h"
-#include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/stored_trainings.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_owner.h"
 #include "tuner/study/training_plan.h"
-#include "tuner/study/trial_runs.h"
 
 namespace tuner {
 
@@ -65,10 +68,12 @@ StudyEnd StudyRun::run() {
   return conclude(early);
 }
 
-StudyEnd StudyRun::plan() {
-  const std::vector<ProfileSchedule> schedules = schedules_of_profile();
+StudyEnd StudyRun::plan(ProfilePart part) {
+  const std::vector<ProfileSchedule> schedules = schedules_of_profile(part);
   const std::size_t runs = missing_profile_runs(schedules);
-  if (runs == 0) {
+  if (shares_profile()) {
+    take_shared_profile();
+  } else if (runs == 0 && part == ProfilePart::whole) {
     profile();
   } else if (!take_costs_of_others()) {
     return without_predictions(runs, schedules.size());
@@ -101,7 +106,50 @@ StudyEnd StudyRun::plan() {
 }
 
 void StudyRun::prepare() {
-  profile();
+  if (shares_profile()) {
+    take_shared_profile();
+  } else {
+    profile();
+  }
+  predictions_.adopt_costs();
+  predictions_.predict_all();
+}
+
+std::vector<std::int64_t> StudyRun::train_profile(bool briefly) {
+  const ProfilePart part = briefly ? ProfilePart::brief : ProfilePart::whole;
+  profiled_ = run_profiles(connection_, open_.study, schedules_of_profile(part), trainings_);
+  planned_.take_places(groups_of_run(connection_, db::load_run(connection_, profiled_.runs.front()),
+                                     to_text(planned_.groups.layout)));
+  return profiled_.runs;
+}
+
+Profile StudyRun::profile_of(const std::vector<std::int64_t>& runs) {
+  profile_runs_ = runs;
+  Profile profile = profile_with({});
+  std::vector<double> errors;
+  for (const auto& of_run : profile.errors) std::ranges::copy(of_run, std::back_inserter(errors));
+  const auto own = profile.errors.begin();
+  const std::vector<ProfileQuality> qualities =
+      profile_qualities(profiled_, {own, own + static_cast<std::ptrdiff_t>(profiled_.runs.size())});
+  options_.say(fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
+                           errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
+  open_.warn(profile_warning(qualities, profiled_.most_of_others));
+  open_.warn(profile.remark);
+  return profile;
+}
+
+void StudyRun::predict_by(const Profile& profile, const std::vector<std::int64_t>& runs) {
+  profile_runs_ = runs;
+  open_.study.profile_runs_json = nlohmann::json(runs).dump();
+  db::update_study(connection_, open_.study);
+  const std::vector<std::int64_t> refined = last_refinement(open_.study);
+  planned_.take(refined.empty() ? carried_profile(profile, planned_.program)
+                                : profile_with(refined));
+  const Situation now = planned_.situation();
+  const auto rows = moe::bind(now.program, now.routing, now.groups, 0);
+  const std::string beyond = beyond_measured(
+      fits_used(now.costs, now.program, costs_of(now, now.program).ops, rows, now.groups));
+  if (!beyond.empty()) options_.say("predicted beyond the profile: " + beyond);
   predictions_.adopt_costs();
   predictions_.predict_all();
 }
@@ -120,8 +168,7 @@ bool StudyRun::refine() {
 
 std::size_t StudyRun::missing_profile_runs(const std::vector<ProfileSchedule>& schedules) const {
   std::map<std::string, int> known;  // by decisions
-  const std::vector<std::int64_t> profiled = db::profile_runs(open_.study).value();
-  for (const std::int64_t run : profiled) {
+  for (const std::int64_t run : own_profile_runs(connection_, open_.study)) {
     ++known[decisions_of_run(connection_, run)];
   }
   int missing = 0;
@@ -153,6 +200,7 @@ bool StudyRun::take_costs_of_others() {
 
 std::vector<PlannedTraining> StudyRun::planned_profile(std::size_t runs, std::size_t schedules,
                                                        std::optional<double> iteration_s) const {
+  if (runs == 0) return {};
   const std::size_t all = schedules * static_cast<std::size_t>(*options_.profile_rounds);
   const std::size_t later = std::min(runs, all - schedules);
   std::vector<PlannedTraining> plan;
@@ -226,26 +274,29 @@ StudyEnd StudyRun::conclude(const std::optional<EndedEarly>& early) {
   return end;
 }
 
-std::vector<ProfileSchedule> StudyRun::schedules_of_profile() const {
+std::vector<ProfileSchedule> StudyRun::schedules_of_profile(ProfilePart part) const {
+  if (part == ProfilePart::none) return {};
+  std::vector<ProfileSchedule> schedules = schedules_to_profile(
+      planned_.program, planned_.given, options_.planners, options_.most_chunks);
+  if (part == ProfilePart::brief) schedules.resize(2);
   return those_that_fit(planned_.program, planned_.groups, planned_.expected_routing(),
-                        options_.job.memory_limit_bytes,
-                        schedules_to_profile(planned_.program, planned_.given, options_.planners,
-                                             options_.most_chunks),
-                        options_.say);
+                        options_.job.memory_limit_bytes, std::move(schedules), options_.say);
+}
+
+bool StudyRun::shares_profile() const {
+  const auto runs = db::profile_runs(open_.study).value();
+  return !open_.study.part_of.empty() && wants_one_profile() && !runs.empty() &&
+         runs != own_profile_runs(connection_, open_.study);
+}
+
+void StudyRun::take_shared_profile() {
+  profile_runs_ = db::profile_runs(open_.study).value();
+  const std::vector<std::int64_t> refined = last_refinement(open_.study);
+  planned_.take(profile_with(refined));
 }
 
 void StudyRun::profile() {
-  const ProfileRuns runs =
-      run_profiles(connection_, open_.study, schedules_of_profile(), trainings_);
-  profile_runs_ = runs.runs;
-  const Profile profile = profile_with({});
-  std::vector<double> errors;
-  for (const auto& of_run : profile.errors) std::ranges::copy(of_run, std::back_inserter(errors));
-  const std::vector<ProfileQuality> qualities = profile_qualities(runs, profile.errors);
-  options_.say(fmt::format("the {} profiled iterations are predicted {}; by schedule (medians): {}",
-                           errors.size(), within_in_words(errors), errors_by_schedule(qualities)));
-  open_.warn(profile_warning(qualities, runs.most_of_others));
-  open_.warn(profile.remark);
+  const Profile profile = profile_of(train_profile(false));
   const std::vector<std::int64_t> refined = last_refinement(open_.study);
   planned_.take(refined.empty() ? profile : profile_with(refined));
 }

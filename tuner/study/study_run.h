@@ -10,11 +10,13 @@
 #include "tuner/study/budget.h"
 #include "tuner/study/open_study.h"
 #include "tuner/study/profile.h"
+#include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_predictions.h"
 #include "tuner/study/study_situation.h"
 #include "tuner/study/study_trainings.h"
+#include "tuner/study/trial_runs.h"
 
 namespace tuner {
 
@@ -26,13 +28,32 @@ class StudyRun {
 
   StudyEnd run();
   /// What run() would train. Nothing is trained; what is written is lost with the connection.
-  StudyEnd plan();
+  StudyEnd plan() { return plan(ProfilePart::whole); }
+  enum class ProfilePart : std::uint8_t { whole, brief, none };
+  StudyEnd plan(ProfilePart part);
 
-  /// Profiles and predicts.
+  /// Profiles and predicts. One that goes on with the profile of several layouts takes that.
   void prepare();
+
+  // The steps of prepare() of studies that share a profile (studies_in_turns.h):
+  bool wants_one_profile() const { return options_.profile == kProfileOne; }
+  const moe::Program& program() const { return planned_.program; }
+  const moe::Groups& groups() const { return planned_.groups; }
+  void take_places(const moe::Groups& measured) { planned_.take_places(measured); }
+  /// Trains what is missing of its profile. Briefly: in the first two of its schedules, in which
+  /// whole ops and small ones run alone. Returns all its runs.
+  std::vector<std::int64_t> train_profile(bool briefly);
+  /// The costs of these runs of any layouts, those that it trained itself first. Says how well they
+  /// explain them.
+  Profile profile_of(const std::vector<std::int64_t>& runs);
+  /// Predicts by a profile of these runs. Says what of it is beyond what was measured.
+  void predict_by(const Profile& profile, const std::vector<std::int64_t>& runs);
+
   /// Trains a round of trials under a repeat of this number or a later one (trial_runs.h). False
   /// where none is left.
   bool train_round(int least_repeat);
+  /// What train_round() would train until none is left.
+  TrialsPlan rounds_left() { return plan_trials(connection_, open_.study, trainings_); }
   /// The largest number of a repeat so far; 0: none.
   int newest_repeat() const;
   /// Fits costs to all that was measured and plans again. False where no refinement is left, or it
@@ -58,8 +79,11 @@ class StudyRun {
   std::optional<double> planned_bytes(const std::vector<PlannedTraining>& plan,
                                       double predictions) const;
   StudyEnd without_predictions(std::size_t profile_runs, std::size_t schedules);
-  std::vector<ProfileSchedule> schedules_of_profile() const;
+  std::vector<ProfileSchedule> schedules_of_profile(ProfilePart part = ProfilePart::whole) const;
   void profile();
+  /// Whether it has runs of several layouts that share a profile.
+  bool shares_profile() const;
+  void take_shared_profile();
   /// The costs of the profile and of these runs of trials.
   Profile profile_with(const std::vector<std::int64_t>& trials) const;
   bool begin_refinement();
@@ -74,7 +98,8 @@ class StudyRun {
       [this](std::int64_t run) { open_.check_place(run); },
       [this](std::optional<double> expected_s) { budget_.expect_training(expected_s); }};
   StudyPredictions predictions_{connection_, options_, planned_, trainings_, open_};
-  std::vector<std::int64_t> profile_runs_;
+  ProfileRuns profiled_;                    ///< by this process
+  std::vector<std::int64_t> profile_runs_;  ///< that costs come from
 };
 
 }  // namespace tuner

@@ -76,6 +76,10 @@ std::span<const StudySetting> study_settings() {
                    [](O o) -> std::optional<int>& { return o.profile_rounds; },
                    "how often each schedule runs to learn costs; more rounds tell better what "
                    "changes with time"},
+      StudySetting{runs, "profile", OnResume{Rule::kept, 0, kProfileOne}, as(Kind::profile),
+                   [](O o) -> std::string& { return o.profile; },
+                   "with --layouts: profile one layout, and of others what it lacks, and predict "
+                   "all by these costs; or profile each by itself"},
       StudySetting{runs, "most_of_others", kept(kUsualOthers), as(Kind::share),
                    [](O o) -> std::optional<double>& { return o.most_of_others; },
                    "run again, up to twice, where other processes had more than this share of "
@@ -124,8 +128,9 @@ std::string option_of(const StudySetting& setting) {
 
 std::string help_of(const StudySetting& setting) {
   if (setting.on_resume.rule != OnResume::Rule::kept) return setting.meaning;
+  const OnResume& kept = setting.on_resume;
   return fmt::format("{} [default: as the study was begun, or {}]", setting.meaning,
-                     setting.on_resume.usual);
+                     *kept.usual_text != '\0' ? kept.usual_text : fmt::format("{}", kept.usual));
 }
 
 namespace {
@@ -146,6 +151,8 @@ json value_of(const StudySetting& setting, StudyOptions& options) {
           json planners = json::array();
           for (const PlannerRequest& request : value) planners.push_back(to_text(request));
           return planners;
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          return value.empty() ? setting.on_resume.usual_text : value;
         } else {
           return value;
         }
@@ -162,6 +169,10 @@ void keep(const StudySetting& setting, const json& begun, StudyOptions& options)
           using Number = typename Value::value_type;
           if (!value)
             value = begun.value(setting.key, static_cast<Number>(setting.on_resume.usual));
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          if (value.empty()) {
+            value = begun.value(setting.key, std::string(setting.on_resume.usual_text));
+          }
         }
       },
       setting.field);

@@ -24,7 +24,8 @@ struct OnResume {
     once,  ///< of this call alone: not stored
   };
   Rule rule = Rule::free;
-  double usual = 0;  ///< of what is kept: where it was never asked for
+  double usual = 0;             ///< of what is kept: where it was never asked for
+  const char* usual_text = "";  ///< the same of a text
 };
 
 struct SettingRange {
@@ -38,6 +39,7 @@ struct SettingRange {
     size,       ///< bytes, with or without K, M, G or T
     best,       ///< StudyOptions::top
     device,     ///< "cpu" or "cuda"
+    profile,    ///< StudyOptions::profile
     planners,   ///< with commas between them
     routing,    ///< as --routing of other commands
     files,      ///< one or more

@@ -53,6 +53,13 @@ void StudySituation::take(const Profile& profile) {
   typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
 }
 
+void StudySituation::take_places(const moe::Groups& measured) {
+  const moe::Layout layout = groups.layout;
+  groups = measured;
+  groups.layout = layout;
+  program.groups = groups;
+}
+
 Situation StudySituation::situation() const {
   Situation all{program, groups, typical_, machine.costs, planned_cluster_};
   all.routings = routings_;

@@ -22,6 +22,8 @@ class StudySituation {
   explicit StudySituation(const StudyOptions& options);
 
   void take(const Profile& profile);
+  /// Which ranks and cards are on which nodes, as measured in another layout.
+  void take_places(const moe::Groups& measured);
 
   Situation situation() const;
 

@@ -81,6 +81,28 @@ TEST_F(StudyLayouts, AreRefusedWithWhatWasExpected) {
   EXPECT_EQ(unknown.code, 2) << "there are no costs";
 }
 
+TEST_F(StudyLayouts, WithOtherKindsOfOpsAreProfiledBriefly) {
+  const auto measured = study("s", {"--layouts", "dp=2,ep=1/ep=2/ep=2,tp=2"});
+  ASSERT_EQ(measured.code, 0) << measured.errors;
+  EXPECT_THAT(measured.errors, HasSubstr("ep=2: profile, round 1 of 1, in turns: sequential; "))
+      << "the first that exchanges rows";
+  EXPECT_THAT(measured.errors, Not(HasSubstr("dp=2,ep=1: profile, round")));
+  EXPECT_THAT(measured.errors, HasSubstr("ep=2,tp=2: profiled briefly for "));
+  EXPECT_THAT(measured.errors, HasSubstr("costs were profiled in 2 of 3 layouts: ep=2 ("));
+  const db::Connection connection = db::open_reader(database);
+  std::set<std::string> runs, costs;
+  for (const db::Study& one : db::load_studies(connection)) {
+    runs.insert(one.profile_runs_json);
+    costs.insert(one.cost_model_json);
+  }
+  EXPECT_EQ(runs.size(), 1u);
+  EXPECT_EQ(costs.size(), 1u);
+  // One of them alone goes on with the same costs, and profiles nothing.
+  const auto alone = study("s dp=2,ep=1", {"--layout", "dp=2,ep=1", "--resume"});
+  EXPECT_EQ(alone.code, 0) << alone.errors;
+  EXPECT_THAT(alone.errors, Not(HasSubstr("profile, round")));
+}
+
 TEST_F(StudyLayouts, TakeTurnsInOneStudyAndEndInOneTable) {
   const auto dry = study("s", {"--layouts", "ep=2/dp=2", "--dry-run"});
   EXPECT_EQ(dry.code, 0) << dry.errors;
@@ -106,6 +128,10 @@ TEST_F(StudyLayouts, TakeTurnsInOneStudyAndEndInOneTable) {
   EXPECT_EQ(layouts, planned);
   EXPECT_EQ(places.size(), predicted.size());
   EXPECT_THAT(measured.errors, HasSubstr("layouts by their fastest trials: repeats tell "));
+  EXPECT_THAT(measured.errors, HasSubstr("trials is predicted to the byte"));
+  EXPECT_THAT(measured.errors, Not(HasSubstr("farthest off")));
+  EXPECT_THAT(measured.errors,
+              HasSubstr("dp=2,ep=1: costs are those of the profile of layout ep=2"));
   const auto studies = db::load_studies(db::open_reader(database));
   ASSERT_EQ(studies.size(), 2u);
   for (const db::Study& one : studies) {

@@ -86,7 +86,7 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
   const CostModel found = calibrate(
       machine.run(
           {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})}),
-      machine.groups, "cpu");
+      "cpu");
   for (const char* key : {"gemm", "memory"}) {
     EXPECT_NEAR(found.fits.at(key).alpha_s, machine.truth.fits.at(key).alpha_s, 1e-8) << key;
     EXPECT_NEAR(found.fits.at(key).beta_s_per_unit, machine.truth.fits.at(key).beta_s_per_unit,
@@ -103,10 +103,10 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
 }
 
 TEST(Calibrate, ALaunchGapIsTheMedianOverAllStarts) {
-  const SmallLayer layer = small_layer();
+  SmallLayer layer = small_layer();
+  layer.program.groups = two_nodes();
   const moe::Program program = moe::apply(
       layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
-  const moe::Groups groups = two_nodes();
   // Each op waits for the one before it, on its own stream or on another one.
   const std::vector<double> gaps_s{0.07, 0.01, 0.05, 0.02, 0.03, 0.06, 90};
   ASSERT_EQ(program.ops.size(), gaps_s.size());
@@ -119,17 +119,15 @@ TEST(Calibrate, ALaunchGapIsTheMedianOverAllStarts) {
   MeasuredIteration iteration{&program, small_routing({{500, 500}, {500, 500}}), {}};
   iteration.timeline.duration_s = end_s;
   iteration.timeline.ranks = {spans, spans};
-  EXPECT_NEAR(calibrate({&iteration, 1}, groups, "cpu").gaps.launch_s, 0.05, 1e-9);
+  EXPECT_NEAR(calibrate({&iteration, 1}, "cpu").gaps.launch_s, 0.05, 1e-9);
   const CostParts without = CostParts().without(CostPart::launch_gaps);
-  EXPECT_EQ(calibrate({&iteration, 1}, groups, "cpu", {}, without).gaps.launch_s, 0);
+  EXPECT_EQ(calibrate({&iteration, 1}, "cpu", {}, without).gaps.launch_s, 0);
 }
 
 TEST(Calibrate, LeavesOutCallsWhoseRowsHadArrivedBefore) {
   Machine machine;
   std::vector<MeasuredIteration> iterations = machine.run({{}, machine.cut_on_one_stream(4)});
-  const auto fit_of = [&] {
-    return calibrate(iterations, machine.groups, "cpu").fits.at("all_to_all/inter_node");
-  };
+  const auto fit_of = [&] { return calibrate(iterations, "cpu").fits.at("all_to_all/inter_node"); };
   const LinearFit before = fit_of();
   MeasuredIteration& sequential = iterations[2];
   for (std::size_t i = 0; i < sequential.program->ops.size(); ++i) {
@@ -159,7 +157,7 @@ TEST(Calibrate, FindsWhatMessagesNeedNotWaitFor) {
   machine.slowed = {1, 2, 1, 1.5};
   const std::vector<MeasuredIteration> iterations =
       machine.run({{}, machine.cut_on_one_stream(2), machine.cut_on_one_stream(4)});
-  const CostModel found = calibrate(iterations, machine.groups, "cpu");
+  const CostModel found = calibrate(iterations, "cpu");
   EXPECT_NEAR(found.buffers.leaving_bytes, 40'000, 12'000);
   EXPECT_NEAR(found.buffers.ahead_bytes, 50'000, 15'000);
   CostModel exchanges = machine.truth;
@@ -176,8 +174,7 @@ TEST(Calibrate, FindsWhatMessagesNeedNotWaitFor) {
 TEST(Calibrate, FindsNoBuffersWhereExchangesBeginAndEndAsOne) {
   Machine machine;
   machine.slowed = {1, 2, 1, 1.5};
-  const CostModel found =
-      calibrate(machine.run({{}, machine.cut_on_one_stream(4)}), machine.groups, "cpu");
+  const CostModel found = calibrate(machine.run({{}, machine.cut_on_one_stream(4)}), "cpu");
   EXPECT_FALSE(found.buffers.any());
 }
 
@@ -188,11 +185,10 @@ TEST(Calibrate, FindsHowLongSmallMessagesWaitForLargeOnes) {
   moe::Schedule in_parts = pipeline_schedule(machine.program, "", {1, 1});
   for (const int layer : {0, 1}) in_parts.decisions.push_back(moe::PartitionRange{layer, 2, 0, 0});
   const CostModel found =
-      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts}), machine.groups, "cpu");
+      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts}), "cpu");
   EXPECT_NEAR(found.gaps.queued_s, 150e-6, 15e-6);
   // Those that waited do not count as alone.
-  const CostModel of_others =
-      calibrate(machine.run({{}, machine.cut_on_one_stream(4)}), machine.groups, "cpu");
+  const CostModel of_others = calibrate(machine.run({{}, machine.cut_on_one_stream(4)}), "cpu");
   const auto seconds = [](const CostModel& costs) {
     const LinearFit& fit = costs.fits.at("exchange_counts/inter_node");
     return seconds_of(fit, 1, fit.max_units);
@@ -214,8 +210,7 @@ TEST(Calibrate, KnowsThatSmallMessagesWaitUntilLargeOnesHaveLeft) {
     return schedule;
   };
   const CostModel found =
-      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts(2), in_parts(4)}),
-                machine.groups, "cpu");
+      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts(2), in_parts(4)}), "cpu");
   moe::Routing routing;
   for (int layer : {0, 1}) routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 256, 0.3, 9));
   const auto seconds = [&](double queued_s) {
@@ -239,8 +234,8 @@ TEST(Calibrate, TakesNoExchangeOfCountsBeforeARule) {
     moonep.decisions.push_back(decision);
   }
   const char* const key = "exchange_counts/inter_node";
-  const CostModel with_rule = calibrate(machine.run({{}, moonep}), machine.groups, "cpu");
-  const CostModel plain = calibrate(machine.run({{}}), machine.groups, "cpu");
+  const CostModel with_rule = calibrate(machine.run({{}, moonep}), "cpu");
+  const CostModel plain = calibrate(machine.run({{}}), "cpu");
   EXPECT_EQ(with_rule.fits.at(key).samples, plain.fits.at(key).samples);
   EXPECT_LT(with_rule.fits.at(key).alpha_s + with_rule.fits.at(key).beta_s_per_unit * 1000, 0.1);
 }
@@ -250,7 +245,7 @@ TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
   const CostModel found = calibrate(
       machine.run(
           {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})}),
-      machine.groups, "cpu");
+      "cpu");
   moe::Routing routing;
   for (int layer : {0, 1}) routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 256, 0.3, 9));
   for (const Degrees degrees : {Degrees{1, 1}, {3, 3}, {4, 1}, {1, 4}, {3, 2}}) {
@@ -274,7 +269,7 @@ TEST(Calibrate, FindsHowFastCopiesAreBesideOneOtherWhereSeveralSlowThemMore) {
   for (const ProfileSchedule& one : copy_profile_schedules(machine.program)) {
     schedules.push_back(one.schedule);
   }
-  const CostModel found = calibrate(machine.run(schedules), machine.groups, "cpu");
+  const CostModel found = calibrate(machine.run(schedules), "cpu");
   EXPECT_NEAR(speed_of(found.interference, Occupation::copy, Occupation::computation), 0.7, 0.03);
 }
 
@@ -283,12 +278,11 @@ TEST(Calibrate, FindsWhatOpsCostAloneWhereRanksShareProcessors) {
   machine.cluster.shared_processors = {{1.5, {0, 1, 2, 3}}};
   const auto measured = machine.run(
       {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})});
-  const CostModel found =
-      calibrate(measured, machine.groups, "cpu", machine.cluster.shared_processors);
+  const CostModel found = calibrate(measured, "cpu", machine.cluster.shared_processors);
   EXPECT_NEAR(found.fits.at("gemm").beta_s_per_unit, machine.truth.fits.at("gemm").beta_s_per_unit,
               0.02 * machine.truth.fits.at("gemm").beta_s_per_unit);
   // Whoever does not know of it takes sharing for slowness.
-  const CostModel misled = calibrate(measured, machine.groups, "cpu");
+  const CostModel misled = calibrate(measured, "cpu");
   EXPECT_GT(misled.fits.at("gemm").beta_s_per_unit,
             1.5 * machine.truth.fits.at("gemm").beta_s_per_unit);
 }
@@ -309,7 +303,7 @@ TEST(Calibrate, FindsWhatRanksThatShareExpertsExchangeByItsOwnFits) {
       calibrate(machine.run({{},
                              machine.cut_on_one_stream(4),
                              pipeline_schedule(machine.program, "", {2, 2}, InNode::beside)}),
-                machine.groups, "cpu");
+                "cpu");
   EXPECT_FALSE(found.fits.contains("all_to_all/intra_node")) << "nothing of the kind ran";
   for (const char* key : {"gather_rows/intra_node", "scatter_rows/intra_node"}) {
     const LinearFit &truth = machine.truth.fits.at(key), &fit = found.fits.at(key);
@@ -326,7 +320,7 @@ TEST(Observe, TellsWhatALinkInsideANodeCarriedAtLeastBesideTheNetwork) {
   machine.groups = groups_of(machine.cluster, moe::Layout{1, 4, 1});
   machine.program = moe::build_iteration(machine.model, machine.groups, 0);
   machine.truth.fits["all_to_all/intra_node"] = machine.truth.fits.at("all_to_all/inter_node");
-  const Observations seen = observe(machine.run({{}}), machine.groups, {}, "cpu");
+  const Observations seen = observe(machine.run({{}}), {}, "cpu");
   for (const auto& [key, calls] : seen.calls) EXPECT_THAT(key, ::testing::EndsWith("/inter_node"));
   EXPECT_GT(seen.least_intra_node_bytes_per_s, 1e7);
   EXPECT_LE(seen.least_intra_node_bytes_per_s, 1e9);
@@ -334,10 +328,10 @@ TEST(Observe, TellsWhatALinkInsideANodeCarriedAtLeastBesideTheNetwork) {
 
 TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
   Machine machine;
-  EXPECT_THROW(calibrate({}, machine.groups, "cpu"), std::invalid_argument);
+  EXPECT_THROW(calibrate({}, "cpu"), std::invalid_argument);
   auto iterations = machine.run({{}});
   iterations[0].timeline.ranks[1].pop_back();
-  EXPECT_THROW(calibrate(iterations, machine.groups, "cpu"), std::invalid_argument);
+  EXPECT_THROW(calibrate(iterations, "cpu"), std::invalid_argument);
 }
 
 }  // namespace

@@ -68,6 +68,16 @@ TEST(UsedFits, TellWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
   EXPECT_THAT(ops.used(costs)[0], HasSubstr("3 samples, extrapolated"));
 }
 
+TEST(UsedFits, TellWhatIsBeyondTheMeasuredSizes) {
+  EXPECT_EQ(beyond_measured({"gelu: gelu, 3 samples", "linear[4x6]: linear, 3 samples"}), "");
+  EXPECT_EQ(
+      beyond_measured(
+          {"gelu: gelu, 3 samples, extrapolated", "linear[4x6]: linear, 3 samples, extrapolated",
+           "linear[8x6]: linear, 3 samples, extrapolated", "send_rows: the cluster's links"}),
+      "of 4 shapes of ops 3 are extrapolated (gelu, linear), and 1 has the rate of its link "
+      "alone (send_rows)");
+}
+
 TEST(UsedFits, TellWhichFitsOfAFileWereMeasured) {
   CostModel costs;
   costs.fits["gemm"] = costs.fits["memory"] = line(1, 1);

@@ -73,8 +73,12 @@ TEST_F(RankSlowdownsTest, AreNoneWhereARankHasNoOpThatWasAlone) {
 
 /// Iterations of the small layer on two nodes, at these slowdowns of the ranks.
 struct SlowdownsTest : ::testing::Test {
-  SmallLayer layer = small_layer();
   moe::Groups groups = two_nodes();
+  SmallLayer layer = [this] {
+    SmallLayer of_two = small_layer();
+    of_two.program.groups = groups;
+    return of_two;
+  }();
   moe::Routing routing = small_routing({{500, 500}, {500, 500}});
   CostModel costs = small_costs();
   Cluster cluster = small_cluster();
@@ -90,7 +94,7 @@ struct SlowdownsTest : ::testing::Test {
     for (const Slowdowns& slowdowns : truth) {
       iterations.push_back({&layer.program, routing, at(layer.program, slowdowns)});
     }
-    return slowdowns_of(iterations, groups, costs, shared);
+    return slowdowns_of(iterations, costs, shared);
   }
 };
 
@@ -132,24 +136,26 @@ TEST_F(SlowdownsTest, AreAtMostSixteenSpreadOverAllIterations) {
 TEST_F(SlowdownsTest, AreOfIterationsInWhichMostComputationRanAlone) {
   // Experts of 2 s beside a layer norm of 4 s on another stream.
   SmallLayer overlapped = small_layer(true);
+  overlapped.program.groups = groups;
   for (moe::Op& op : overlapped.program.ops) {
     if (op.name == "unrelated") op.stream = moe::Stream::intra_node;
   }
   const MeasuredIteration beside{&overlapped.program, routing, at(overlapped.program, {1.5, 1})};
-  EXPECT_TRUE(slowdowns_of(std::vector{beside}, groups, costs, {}).empty());
+  EXPECT_TRUE(slowdowns_of(std::vector{beside}, costs, {}).empty());
   const MeasuredIteration alone{&layer.program, routing, at(layer.program, {1.2, 0.8})};
-  const auto found = slowdowns_of(std::vector{beside, alone, beside}, groups, costs, {});
+  const auto found = slowdowns_of(std::vector{beside, alone, beside}, costs, {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0][0], 1.2, 1e-9);
 }
 
 TEST_F(SlowdownsTest, AreNoneOfASingleRank) {
   const moe::Groups one = moe::make_groups(1, 1, {0});
-  const moe::Program program = layer.program;
+  moe::Program program = layer.program;
+  program.groups = one;
   const moe::Routing rows = small_routing({{500, 500}});
   ProgramCosts of_rank = program_costs(program, one, rows, costs, cluster);
   const MeasuredIteration iteration{&program, rows, simulate(program, of_rank, costs, cluster)};
-  EXPECT_TRUE(slowdowns_of(std::vector{iteration}, one, costs, {}).empty());
+  EXPECT_TRUE(slowdowns_of(std::vector{iteration}, costs, {}).empty());
 }
 
 TEST_F(SlowdownsTest, OfOtherRanksThanTheCostsAreABug) {

@@ -1,5 +1,6 @@
 #include "tuner/study/compared_layouts.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,16 +19,20 @@ struct ComparedLayoutsTest : ::testing::Test {
   db::Connection connection = db::open_writer(":memory:");
   std::vector<StudyOfLayout> studies;
 
-  void begin(const std::string& layout) {
+  void begin(const std::string& layout, const std::string& profile_runs = "") {
     db::Study row;
     row.name = "s " + layout;
     row.part_of = "s";
+    row.profile_runs_json = profile_runs;
     studies.push_back({layout, db::insert(connection, row)});
   }
   /// Of the study that was begun last.
-  void add(const std::string& planner, double predicted_s, const std::vector<double>& repeats) {
+  void add(const std::string& planner, double predicted_s, const std::vector<double>& repeats,
+           std::optional<std::int64_t> predicted_bytes = {},
+           std::optional<std::int64_t> measured_bytes = {}) {
     db::Trial trial = db::sample_trial(connection, studies.back().study_id, planner);
     trial.predicted_s = predicted_s;
+    trial.predicted_peak_bytes = predicted_bytes;
     trial.status = "planned";
     trial.id = db::find_or_insert(connection, trial);
     if (repeats.empty()) return;
@@ -36,6 +41,7 @@ struct ComparedLayoutsTest : ::testing::Test {
     }
     trial.status = "done";
     trial.measured_s = db::median(repeats);
+    trial.measured_peak_bytes = measured_bytes;
     db::finish_trial(connection, trial);
   }
 };
@@ -70,11 +76,70 @@ TEST_F(ComparedLayoutsTest, OneOrderOfAllTrialsBesideThePredictedOne) {
               Contains("layouts by their fastest trials: repeats tell 2 of 3 pairs apart, 2 of "
                        "them are in the predicted order"));
   EXPECT_THAT(compared.lines.front(), HasSubstr("times as fast as ep=4 sequential"));
+  EXPECT_THAT(
+      compared.lines,
+      Contains("the predicted best, dp=4,ep=1 sequential, takes 0.0% longer than the measured "
+               "best, dp=2,ep=2 sequential, which the repeats do not tell from none"));
+}
+
+TEST_F(ComparedLayoutsTest, TellHowFarThePredictedBestIsFromTheMeasuredBest) {
+  begin("ep=4");
+  add("sequential", 1.0, {2.0, 2.0, 2.0});
+  begin("ep=2,tp=2");
+  add("sequential", 1.1, {1.6, 1.6, 1.6});
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains("the predicted best, ep=4 sequential, takes 25.0% longer than the measured "
+                       "best, ep=2,tp=2 sequential"));
+  begin("dp=2,ep=2");
+  add("sequential", 0.9, {1.601, 1.7, 1.5});  // not told from the best
+  EXPECT_THAT(
+      compared_layouts(connection, studies).lines,
+      Contains(::testing::AllOf(HasSubstr("the predicted best, dp=2,ep=2 sequential, takes "),
+                                HasSubstr("which the repeats do not tell from none"))));
+}
+
+TEST_F(ComparedLayoutsTest, EqualPredictionsAreNoOrder) {
+  begin("ep=2");
+  add("sequential", 1.0, {2.0, 2.0, 2.0});
+  begin("dp=2,ep=1");
+  add("sequential", 1.0, {1.0, 1.0, 1.0});
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains("layouts by their fastest trials: repeats tell 1 of 1 pairs apart, 0 of "
+                       "them are in the predicted order"));
+}
+
+TEST_F(ComparedLayoutsTest, TellHowMuchMemoryIsPredictedToTheByte) {
+  begin("ep=4");
+  add("sequential", 1.0, {1.0, 1.0}, 1000, 1000);
+  begin("dp=2,ep=2");
+  add("sequential", 1.1, {1.1, 1.1}, 900, 1000);
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains("memory of 1 of 2 trials is predicted to the byte; farthest off: dp=2,ep=2 "
+                       "sequential by -10%"));
+}
+
+TEST_F(ComparedLayoutsTest, TellInWhichLayoutsCostsWereProfiled) {
+  const auto run = [&](const char* layout) {
+    db::Run trained = db::sample_run(0);
+    trained.layout = layout;
+    return db::begin_run(connection, trained, db::sample_machine());
+  };
+  const auto first = run("dp=1,ep=4,esp=1,tp=1,pp=1"), second = run("dp=1,ep=4,esp=1,tp=1,pp=1"),
+             third = run("dp=1,ep=2,esp=1,tp=2,pp=1");
+  const std::string all = fmt::format("[{},{},{}]", first, second, third);
+  for (const char* layout : {"ep=4", "ep=2,tp=2", "dp=2,ep=2"}) {
+    begin(layout, all);
+    add("sequential", 1.0, {1.0, 1.0});
+  }
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains(HasSubstr("costs were profiled in 2 of 3 layouts: ep=4 (2 runs), ")));
 }
 
 TEST_F(ComparedLayoutsTest, APairInTheOppositeOrderIsCounted) {
   begin("ep=2");
   add("sequential", 1.0, {2.0, 2.0, 2.0});
+  EXPECT_THAT(compared_layouts(connection, studies).lines,
+              Contains("the predicted best is the measured best: ep=2 sequential"));
   begin("dp=2,ep=1");
   add("sequential", 3.0, {1.0, 1.0, 1.0});
   EXPECT_THAT(compared_layouts(connection, studies).lines,

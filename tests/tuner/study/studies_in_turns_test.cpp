@@ -9,6 +9,7 @@
 
 #include "db/load_views.h"
 #include "db/query.h"
+#include "db/study_runs.h"
 #include "moe/errors.h"
 #include "tests/tuner/study/study_fixture.h"
 #include "tuner/compare/compared_trials.h"
@@ -16,8 +17,10 @@
 namespace tuner::studies_in_turns_test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 struct StudiesInTurnsTest : StudyTest {
   std::vector<StudyOptions> both() {
@@ -64,6 +67,36 @@ TEST_F(StudiesInTurnsTest, RoundsOfStudiesTakeTurnsUnderOneNumber) {
   const LogRatios ratios =
       log_ratios(compared.comparison.schedules[0], compared.comparison.schedules[1]);
   EXPECT_EQ(ratios.size(), 2u) << "both repeats are turns";
+}
+
+TEST_F(StudiesInTurnsTest, OneProfileServesAllUnlessEachIsProfiled) {
+  std::vector<StudyOptions> studies = both();
+  std::vector<std::string> said;
+  studies[1].say = [&](const std::string& text) { said.push_back(text); };
+  run_in_turns(studies);
+  const auto profiled = [&](const std::string& name) {
+    const auto connection = db::open_reader(database);
+    return db::profile_runs(db::find_study(connection, name).value()).value();
+  };
+  EXPECT_EQ(profiled("s one"), profiled("s two"));
+  EXPECT_THAT(said, Contains(HasSubstr("costs are those of the profile of layout ep=1")));
+  const auto costs = [&](const std::string& name) {
+    return db::find_study(db::open_reader(database), name).value().cost_model_json;
+  };
+  EXPECT_EQ(costs("s one"), costs("s two"));
+  for (StudyOptions& one : studies) {
+    one.name += " each";
+    one.profile = kProfileEach;
+  }
+  run_in_turns(studies);
+  EXPECT_THAT(profiled("s one each"), SizeIs(profiled("s two each").size()));
+  EXPECT_NE(profiled("s one each"), profiled("s two each"));
+  for (StudyOptions& one : studies) {
+    one.resume = true;
+    one.profile.clear();  // as it was begun
+  }
+  run_in_turns(studies);
+  EXPECT_NE(profiled("s one each"), profiled("s two each"));
 }
 
 TEST_F(StudiesInTurnsTest, GoOnWithRoundsThatCountAsTurns) {

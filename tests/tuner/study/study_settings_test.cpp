@@ -53,6 +53,7 @@ TEST(StudySettings, ThatAreKeptAreThoseItWasBegunWithUnlessAskedFor) {
   EXPECT_EQ(usual.profile_rounds, kProfileRounds);
   EXPECT_EQ(usual.most_of_others, kUsualOthers);
   EXPECT_EQ(usual.refinements, 0);
+  EXPECT_EQ(usual.profile, kProfileOne);
   StudyOptions begun;
   begun.refinements = 3;
   begun.profile_rounds = 2;
@@ -63,6 +64,11 @@ TEST(StudySettings, ThatAreKeptAreThoseItWasBegunWithUnlessAskedFor) {
   EXPECT_EQ(resumed.profile_rounds, 4);
   EXPECT_EQ(resumed.most_of_others, 1);
   EXPECT_EQ(resumed.refinements, 3);
+  EXPECT_EQ(resumed.profile, kProfileOne);
+  begun.profile = kProfileEach;
+  StudyOptions as_begun;
+  keep_settings(as_begun, settings_json(begun, {}));
+  EXPECT_EQ(as_begun.profile, kProfileEach);
 }
 
 TEST(StudySettings, AreStoredUnlessTheyAreOfOneCall) {
