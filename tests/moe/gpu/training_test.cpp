@@ -109,7 +109,7 @@ Schedule after_the_gate(const Model& model, LateRule rule) {
 /// Two micro-batches have replicas of their own.
 TEST_F(CudaTraining, WithReplicasChosenAfterTheGateGivesTheLossAndGradientsOfTheCpu) {
   Model model = small_model(DType::f64);
-  model.global_batch = 32;
+  model.global_batch = model.capacity_groups = 32;
   model.micro_batches = 2;
   const Outcome cpu = train_small(model, {}, 1, 3);
   for (const LateRule rule : kLateRules) {
