@@ -43,7 +43,8 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--routing-files needs a value" "$root/experiments/referee/run" --routing-files --quick
 refused "--routing-files $scratch: no .json file there" \
   "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
-refused "no simulated.csv there" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
+refused "leave nothing to do" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --without-box --only-box
+refused "no simulated.csv there, and no box.db" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin
