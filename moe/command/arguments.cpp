@@ -49,9 +49,10 @@ void declare_data(CLI::App& app, TrainArguments& a) {
           ->type_name("FILE[:WEIGHT]")
           ->group(group);
   app.add_option("--data-order", a.data_order,
-                 "shuffled: every epoch has each sequence of a file once; random: samples begin "
-                 "anywhere [default: shuffled with --data, else random]")
-      ->check(options::one_of({"shuffled", "random"}))
+                 "shuffled: every epoch has each sequence of a file once; in_order: the same, one "
+                 "after the other as the file has them; random: samples begin anywhere [default: "
+                 "shuffled with --data, else random]")
+      ->check(options::one_of({"shuffled", "in_order", "random"}))
       ->type_name("ORDER")
       ->group(group);
   app.add_option("--token-bits", a.token_bits,

@@ -43,6 +43,7 @@ DataFile data_file(const std::string& word) {
 constexpr const char* kOtherText = "the text is not the one that the checkpoint was trained on";
 
 DataOrder order_of(const TrainArguments& arguments) {
+  if (arguments.data_order == "in_order") return DataOrder::in_order;
   const bool shuffled =
       arguments.data_order.empty() ? !arguments.data.empty() : arguments.data_order == "shuffled";
   return shuffled ? DataOrder::shuffled : DataOrder::random;
@@ -86,23 +87,24 @@ DataOptions data_options(const TrainArguments& arguments, const Model& model, Co
   DataOptions options{.order = order_of(arguments), .one_batch = arguments.overfit_batch};
   if (!resume) return options;
   const CheckpointIndex& index = resume->index;
-  const bool was_shuffled = !index.cursors.empty();
+  const bool had_epochs = !index.cursors.empty();
+  const bool was_in_order = had_epochs && index.cursors.front().in_order;
   const bool same_text = index.corpus_fingerprint == corpus.fingerprint;
   const bool had_text = index.iteration > 0;  // else its parameters were imported
   const bool knows_texts =
-      was_shuffled && options.order == DataOrder::shuffled && index.cursors.front().identity != 0;
+      had_epochs && options.order != DataOrder::random && index.cursors.front().identity != 0;
   if (had_text && !same_text && !knows_texts) {
     resume->remarks.emplace_back(kOtherText);
   }
   if (options.order == DataOrder::random) {
-    if (was_shuffled) {
+    if (had_epochs) {
       resume->remarks.push_back(fmt::format(
-          "data was shuffled up to iteration {}, and samples are drawn at random from there on",
-          index.iteration));
+          "data was {} up to iteration {}, and samples are drawn at random from there on",
+          was_in_order ? "in order" : "shuffled", index.iteration));
     }
     return options;
   }
-  if (!was_shuffled) {
+  if (!had_epochs) {
     if (had_text) {
       resume->remarks.push_back(
           fmt::format("samples were drawn at random up to iteration {}, and from there on epochs "
@@ -112,8 +114,9 @@ DataOptions data_options(const TrainArguments& arguments, const Model& model, Co
     return options;
   }
   // Other sequences, or in another order: none of them has been drawn.
-  const bool same_cut =
-      index.model.sequence_length == model.sequence_length && index.model.seed == model.seed;
+  const bool same_cut = index.model.sequence_length == model.sequence_length &&
+                        index.model.seed == model.seed &&
+                        was_in_order == (options.order == DataOrder::in_order);
   Continued goes_on = continued(corpus, same_cut ? index.cursors : std::vector<SourceCursor>{});
   if (arguments.evaluate_only) {  // nothing is drawn from epochs
     if (!goes_on.gone.empty() || goes_on.cursors.size() != index.cursors.size()) {
@@ -142,7 +145,7 @@ void say_epochs(const DataOptions& options, const Corpus& corpus, std::int64_t t
     spdlog::info("iteration {}: epoch {} of {} ends, of {} sequences", step.iteration, end.epoch,
                  end.source, end.sequences);
   }
-  if (options.order == DataOrder::shuffled) return;
+  if (options.order != DataOrder::random) return;
   const std::int64_t epochs = step.iteration * tokens / corpus.training_tokens;
   if (epochs > (step.iteration - 1) * tokens / corpus.training_tokens) {
     spdlog::info("iteration {}: as many tokens have been drawn as {} epoch{} ha{}", step.iteration,

@@ -198,7 +198,11 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   std::set<std::pair<int, Phase>> came_to_blocks;  // of micro-batches
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];
-    if (op.layer >= 0) came_to_blocks.emplace(op.micro_batch, op.phase);
+    // Of an embedding that is cut into parts, the second stands behind the first block's first part.
+    const bool is_behind = op.phase == Phase::forward
+                               ? op.layer + 1 == static_cast<int>(chunks.of_block.size())
+                               : op.layer >= 0;
+    if (is_behind) came_to_blocks.emplace(op.micro_batch, op.phase);
     const bool behind_blocks = came_to_blocks.contains({op.micro_batch, op.phase});
     const Pass pass = apart[i]                     ? Pass::weight_gradient
                       : op.phase == Phase::forward ? Pass::forward

@@ -71,6 +71,7 @@ Batches::Batches(const Corpus& corpus, std::int64_t seed, std::int64_t global_ba
     throw std::invalid_argument(
         fmt::format("Batches: {} cursors of {} sources", cursors_.size(), corpus.sources.size()));
   }
+  for (SourceCursor& one : cursors_) one.in_order = options_.order == DataOrder::in_order;
 }
 
 std::vector<SamplePlace> Batches::places_of(std::int64_t step,
@@ -91,8 +92,10 @@ std::vector<SamplePlace> Batches::places_of(std::int64_t step,
     const std::uint64_t key =
         mix_all({seed, kOrders, static_cast<std::uint64_t>(cursors[chosen].number),
                  static_cast<std::uint64_t>(place / sequences)});
-    places.push_back(
-        {chosen, permuted(place % sequences, sequences, key) * corpus_.sequence_length});
+    const std::int64_t sequence = options_.order == DataOrder::in_order
+                                      ? place % sequences
+                                      : permuted(place % sequences, sequences, key);
+    places.push_back({chosen, sequence * corpus_.sequence_length});
   }
   return places;
 }

@@ -13,6 +13,7 @@ namespace moe {
 enum class DataOrder : std::uint8_t {
   random,    ///< every sample begins anywhere, drawn anew for each
   shuffled,  ///< sequences that a source is cut into: every epoch has each once, in another order
+  in_order,  ///< the same sequences one after the other, as the source has them
 };
 
 /// How many sequences of a source have been drawn, the epochs before included.
@@ -23,13 +24,14 @@ struct SourceCursor {
   /// By which its orders are drawn: its place in the first list that had it, or beyond all numbers
   /// of the checkpoint that it came after. It keeps the number wherever it stands later.
   std::int64_t number = 0;
+  bool in_order = false;  ///< they were drawn in_order, else shuffled
 
   friend bool operator==(const SourceCursor&, const SourceCursor&) = default;
 };
 
 struct DataOptions {
   DataOrder order = DataOrder::random;
-  /// [source], where a shuffled training goes on; empty: at the begin.
+  /// [source], where an epoch goes on; empty: at the begin.
   std::vector<SourceCursor> cursors = {};
   bool one_batch = false;  ///< every iteration has the batch of the first
 };
@@ -74,7 +76,7 @@ class Batches {
   const std::vector<SourceCursor>& cursors() const { return cursors_; }
 
  private:
-  /// The places of the global batch of iteration `step`; moves the cursors on where shuffled.
+  /// The places of the global batch of iteration `step`; moves the cursors on, where there are any.
   std::vector<SamplePlace> places_of(std::int64_t step, std::vector<SourceCursor>& cursors) const;
 
   const Corpus& corpus_;

@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=tests/experiments/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+# shellcheck source=experiments/reproduction.sh
+source "$root/experiments/reproduction.sh"
 
 referee=$root/experiments/referee
 cat > "$scratch/compared.csv" <<'CSV'
@@ -12,10 +14,10 @@ sequential,{},1,0.02,1,2.5,0.5,1073741824,,,,
 ultraep,"{""slots"": 2}",1,0.0125,1.6,1.05,0.8,2147483648,0.25,5242880,1.2e-05,0.001
 moonep,{},,,,,,,,,,
 CSV
-figures="planner parameters max_over_mean force_balanced_share away_share expert_bytes rule_s predicted_peak_bytes exposed_experts_s predicted_s predicted_speedup"
+figures=(planner parameters max_over_mean force_balanced_share away_share expert_bytes rule_s predicted_peak_bytes exposed_experts_s predicted_s predicted_speedup)
 {
   echo cluster,ranks,loads,rule,before,after,share,away,expert_bytes,rule_s,peak_bytes,exposed_s,time_s,speedup
-  awk -v wanted="$figures" -v start="dgx,4,Zipf 1.2" -f "$referee/columns.awk" "$scratch/compared.csv"
+  columns "$scratch/compared.csv" "${figures[@]}" | awk -v start="dgx,4,Zipf 1.2" -f "$referee/columns.awk"
 } > "$scratch/simulated.csv"
 cat > "$scratch/box.csv" <<'CSV'
 rule,before,after,share,measured_s,simulated_s

@@ -43,7 +43,8 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--routing-files needs a value" "$root/experiments/referee/run" --routing-files --quick
 refused "--routing-files $scratch: no .json file there" \
   "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
-refused "no simulated.csv there" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
+refused "leave nothing to do" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --without-box --only-box
+refused "no simulated.csv there, and no box.db" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
 refused "--models needs a value" "$root/experiments/layouts-in-the-box/run" --models --quick
 refused "--table: expected --out DIR" "$root/experiments/layouts-in-the-box/run" --table
 refused "no .csv of a case there" "$root/experiments/layouts-in-the-box/run" --out "$scratch" --table

@@ -316,6 +316,13 @@ expect 0 err "epoch 1 of numbers.txt ends, of " "$moe_train" --model micro --dat
   --threads 1 --evaluate-batches 0
 expect 0 err "and samples are drawn at random from there on" "$moe_train" --model micro --data corpus.txt:3 numbers.txt:1.5 \
   --data-order random --steps 41 --threads 1 --checkpoint mixed --resume
+ordered="--model micro --data corpus.txt --data-order in_order --threads 1 --evaluate-batches 0 --format csv --quiet"
+"$moe_train" $ordered --steps 20 >whole.csv
+"$moe_train" $ordered --steps 9 --checkpoint ordered >first.csv
+"$moe_train" $ordered --steps 20 --checkpoint ordered --resume >rest.csv
+[ "$(step_losses whole.csv)" = "$(step_losses first.csv; step_losses rest.csv)" ] || fail "data in order does not go on as it was"
+expect 0 err "begins with its first epoch" "$moe_train" --model micro --data corpus.txt --steps 21 --threads 1 \
+  --evaluate-batches 0 --checkpoint ordered --resume
 expect 2 err "a weight of 0: expected one above 0" "$moe_train" --model micro --data corpus.txt:0
 expect 2 err "a weight of 1e400: expected one above 0, from 1e-300 to 1e300" "$moe_train" --model micro --data corpus.txt:1e400
 expect 2 err "corpus.txt:x" "$moe_train" --model micro --data corpus.txt:x

@@ -21,6 +21,7 @@ struct Arguments {
   std::string trace;
   bool candidates = false;  ///< compare: a row for each candidate
   int plan_every = 0;       ///< compare: plan again every so many iterations; 0: plan once
+  int history = 1;          ///< compare: by how many iterations a plan is judged that is made again
   bool timeline = false;
   bool breakdown = false;
   bool fits = false;

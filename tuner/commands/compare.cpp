@@ -52,9 +52,14 @@ ComparedRows compared(const Arguments& arguments, const std::vector<PlannerReque
         "each, or drift:EXPONENT:SHARE:ITERATIONS",
         plan_every, arguments.scenario.routing));
   }
+  if (plan_every > 0 && std::cmp_less_equal(scenario.routings.size(), arguments.history)) {
+    throw moe::InputError(fmt::format("--history {}: --routing {} has {} iterations: expected more",
+                                      arguments.history, arguments.scenario.routing,
+                                      scenario.routings.size()));
+  }
   ComparedRows rows =
       plan_every > 0
-          ? replay_planners(scenario.situation(), requests, given, plan_every)
+          ? replay_planners(scenario.situation(), requests, given, {plan_every, arguments.history})
           : compare_planners(scenario.situation(), requests, given, arguments.candidates);
   const std::string unused = unused_fits(scenario.costs, rows.fits_used);
   if (!unused.empty() && said.insert(unused).second) spdlog::warn(unused);

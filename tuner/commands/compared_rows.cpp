@@ -15,7 +15,6 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/study/prediction.h"
-#include "tuner/study/replay.h"
 
 namespace tuner {
 namespace {
@@ -142,19 +141,19 @@ ComparedRows compare_planners(const Situation& situation,
 
 ComparedRows replay_planners(const Situation& situation,
                              const std::vector<PlannerRequest>& requests,
-                             const std::vector<Given>& given, int plan_every) {
+                             const std::vector<Given>& given, const ReplayTurns& turns) {
   std::vector<PlanMemory> memories(routings_of(situation).size());
   const EvenLoads even(situation);
   const Planner& baseline = planner_named(db::kSequential);
   const double sequential_s =
-      replay(situation, baseline, plan_every, memories, [&](const Situation& one) {
+      replay(situation, baseline, turns, memories, [&](const Situation& one) {
         return baseline.plan(one, {});
       }).prediction.timeline.duration_s;
   return rows_of_all(
       requests, given, [&](const PlannerRequest& request, const Given* one, ComparedRows& result) {
         std::chrono::duration<double> planning{};
-        const Replay replayed = replay(
-            situation, *request.planner, plan_every, memories, [&](const Situation& iteration) {
+        const Replay replayed =
+            replay(situation, *request.planner, turns, memories, [&](const Situation& iteration) {
               const auto begin = std::chrono::steady_clock::now();
               moe::Schedule schedule = own_choice(iteration, request, one).schedule;
               planning += std::chrono::steady_clock::now() - begin;

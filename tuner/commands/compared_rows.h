@@ -8,6 +8,7 @@
 #include "tuner/costs/used_fits.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
+#include "tuner/study/replay.h"
 
 namespace tuner {
 
@@ -55,11 +56,11 @@ struct ComparedRows {
 ComparedRows compare_planners(const Situation& situation,
                               const std::vector<PlannerRequest>& requests,
                               const std::vector<Given>& given, bool all_candidates);
-/// The same of the planners' own choices where they plan again in every `plan_every`th of several
-/// iterations (study/replay.h): figures are those of the median iteration but the first, and
-/// `planning_s` is the time of a plan.
+/// The same of the planners' own choices where they plan again in some of several iterations
+/// (study/replay.h): figures are those of the median iteration after the history, and `planning_s`
+/// is the time of a plan.
 ComparedRows replay_planners(const Situation& situation,
                              const std::vector<PlannerRequest>& requests,
-                             const std::vector<Given>& given, int plan_every);
+                             const std::vector<Given>& given, const ReplayTurns& turns);
 
 }  // namespace tuner

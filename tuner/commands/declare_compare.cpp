@@ -18,14 +18,23 @@ void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
   CLI::Option* candidates =
       command->add_flag("--candidates", arguments.candidates,
                         "print a row for each candidate of a planner, not only for its choice");
+  CLI::Option* plan_every =
+      command
+          ->add_option("--plan-every", arguments.plan_every,
+                       "of several iterations of --routing, plan from the first and from every Nth "
+                       "after it, each plan for the iterations that follow; figures are those of "
+                       "the median iteration [default: one plan, from all]")
+          ->check(db::options::whole_number(1, 1000))
+          ->excludes(candidates)
+          ->type_name("N");
   command
-      ->add_option("--plan-every", arguments.plan_every,
-                   "of several iterations of --routing, plan from the first and from every Nth "
-                   "after it, each plan for the iterations that follow; figures are those of the "
-                   "median iteration [default: one plan, from all]")
+      ->add_option("--history", arguments.history,
+                   "by how many iterations planners judge a plan: the one that it is made from and "
+                   "those before it; the first plan is made from the Kth iteration")
       ->check(db::options::whole_number(1, 1000))
-      ->excludes(candidates)
-      ->type_name("N");
+      ->needs(plan_every)
+      ->capture_default_str()
+      ->type_name("K");
   add_given(*command, arguments.given, "each planner also goes on from it");
   add_most_chunks(*command, arguments.most_chunks);
   db::options::add_output(*command, arguments.output);

@@ -29,22 +29,29 @@ CostModel costs_in_iteration(const CostModel& costs, std::size_t iteration) {
 
 }  // namespace
 
-Replay replay(const Situation& situation, const Planner& planner, int plan_every,
+Replay replay(const Situation& situation, const Planner& planner, const ReplayTurns& turns,
               std::span<PlanMemory> memories, const PlanIteration& plan) {
   const std::span<const moe::Routing> routings = routings_of(situation);
-  if (routings.size() < 2 || memories.size() != routings.size() || plan_every < 1) {
-    throw std::invalid_argument("replay: two iterations and a memory for each are needed");
+  const auto every = static_cast<std::size_t>(turns.plan_every);
+  const auto history = static_cast<std::size_t>(turns.history);
+  if (turns.plan_every < 1 || turns.history < 1 || routings.size() <= history ||
+      memories.size() != routings.size()) {
+    throw std::invalid_argument("replay: an iteration after the history, and memories, are needed");
   }
   CostModel even = situation.costs;
   even.slowdowns.clear();
   Replay result;
   std::vector<moe::Schedule> in_force;
   std::vector<double> seconds;
-  const auto every = static_cast<std::size_t>(plan_every);
-  for (std::size_t i = 1; i < routings.size(); ++i) {
-    const std::size_t from = (i - 1) / every * every;
+  for (std::size_t i = history; i < routings.size(); ++i) {
+    const std::size_t from = history - 1 + (i - history) / every * every;
     if (from == i - 1) {
-      in_force.push_back(plan(in_iteration(situation, routings[from], even, &memories[from])));
+      Situation known = in_iteration(situation, routings[from], even, &memories[from]);
+      if (history > 1) {
+        known.routings = routings.subspan(i - history, history);
+        known.memory = nullptr;
+      }
+      in_force.push_back(plan(known));
       ++result.plans;
     } else {
       in_force.push_back(in_force.back());
@@ -57,8 +64,8 @@ Replay replay(const Situation& situation, const Planner& planner, int plan_every
   }
   const std::size_t median = median_place(seconds);
   result.schedule = std::move(in_force[median]);
-  const CostModel costs = costs_in_iteration(situation.costs, median + 1);
-  result.prediction = predict(in_iteration(situation, routings[median + 1], costs, nullptr),
+  const CostModel costs = costs_in_iteration(situation.costs, median + history);
+  result.prediction = predict(in_iteration(situation, routings[median + history], costs, nullptr),
                               planner, result.schedule);
   return result;
 }

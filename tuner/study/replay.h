@@ -18,14 +18,21 @@ struct Replay {
   int plans = 0;           ///< how many were made
 };
 
-/// Predicts all iterations but the first of routings_of(situation). As a training with --plan-every
-/// does, it plans from the loads of the first iteration and of every `plan_every`th after it, and
-/// each plan is in force from the iteration after until the next one. Experts that move to other
+/// When a plan is made, and of what it knows.
+struct ReplayTurns {
+  int plan_every = 1;
+  int history = 1;  ///< by how many past iterations a planner may judge its plans
+};
+
+/// Predicts all iterations but the first `history` of routings_of(situation). As a training with
+/// --plan-every does, it plans from the loads of the last of these and of every `plan_every`th
+/// iteration after it, and each plan is in force from the iteration after until the next one.
+/// Experts that move to other
 /// homes from plan to plan cost nothing. Plans do not know how unequally fast the ranks of an
 /// iteration compute, and their predictions do: each has one of CostModel::slowdowns, in turn.
-/// `memories`: one for each iteration, of what was planned from it. Throws std::invalid_argument
-/// where there are less than two iterations.
-Replay replay(const Situation& situation, const Planner& planner, int plan_every,
+/// `memories`: one for each iteration, of what was planned from it alone and predicted for it. Throws
+/// std::invalid_argument where there are not more iterations than `history`.
+Replay replay(const Situation& situation, const Planner& planner, const ReplayTurns& turns,
               std::span<PlanMemory> memories, const PlanIteration& plan);
 
 }  // namespace tuner

@@ -106,6 +106,8 @@ CheckpointIndex index_from(const InputObject& content, std::int64_t version) {
       if (!object.has("identity")) continue;  // written by an earlier version
       cursor.identity = read_fingerprint(object.member("identity", "16 hexadecimal digits"));
       cursor.number = object.integer("number", 0, kAnyInteger - 1);
+      const auto in_order = object.optional_member("in_order");
+      cursor.in_order = in_order && in_order->boolean();
     }
   }
   index.schedule = read_schedule(content.object("schedule"));
@@ -167,6 +169,7 @@ std::string to_text(const CheckpointIndex& index) {
                                   {"drawn", one.drawn},
                                   {"identity", checksum_text(one.identity)},
                                   {"number", one.number}});
+    if (one.in_order) content["cursors"].back()["in_order"] = true;
   }
   if (index.has_initial_states) content["states"] = kInitial;
   if (index.model.outlier_z_score) {

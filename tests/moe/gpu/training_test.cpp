@@ -4,8 +4,10 @@
 
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "moe/model/iteration.h"
+#include "moe/rows/balance.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::test::training_test {
@@ -90,6 +92,42 @@ Schedule on_rings(int ranks) {
   return {"rings", {ReplicateExperts{1, placement}}};
 }
 
+constexpr LateRule kLateRules[] = {LateRule::ultraep, LateRule::moonep, LateRule::llep};
+
+/// The exchange of layer 1 in chunks, and its replicas chosen after the gate.
+Schedule after_the_gate(const Model& model, LateRule rule) {
+  Schedule schedule = chunked(model, 3, 2);
+  ExpertPlacement placement;
+  placement.rows_of_others = RowsOfOthers::balanced;
+  placement.late = {rule, 2, 1.1, 1};
+  if (rule == LateRule::moonep) placement.route = ExpertRoute::ring;
+  schedule.decisions.push_back(ReplicateExperts{1, placement});
+  schedule.decisions.push_back(StreamAssignment{"send_experts", Stream::intra_node});
+  return schedule;
+}
+
+/// Two micro-batches have replicas of their own.
+TEST_F(CudaTraining, WithReplicasChosenAfterTheGateGivesTheLossAndGradientsOfTheCpu) {
+  Model model = small_model(DType::f64);
+  model.global_batch = model.capacity_groups = 32;
+  model.micro_batches = 2;
+  const Outcome cpu = train_small(model, {}, 1, 3);
+  for (const LateRule rule : kLateRules) {
+    const Schedule schedule = after_the_gate(model, rule);
+    const Outcome device = train_on_device(model, schedule, 4, 3);
+    SCOPED_TRACE(to_json(schedule));
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_NEAR(device.losses[step], cpu.losses[step], 1e-9 * cpu.losses[step]);
+    }
+    EXPECT_LT(largest_difference(device, cpu), 1e-10);
+    const ExpertPlacement& placement = decisions_of<ReplicateExperts>(schedule)[0].placement;
+    const Groups groups = make_groups(Layout{1, 4, 1});
+    for (const LayerRouting& routed : device.routing.layers) {
+      EXPECT_NE(rank_tokens(routed, groups, placement), rank_tokens(routed, groups));
+    }
+  }
+}
+
 TEST_F(CudaTraining, OverNcclGivesTheLossAndGradientsOfTheCpu) {
   if (!has_nccl()) GTEST_SKIP() << "built without NCCL";
   const Model model = all_moe_model(DType::f64, 3);
@@ -97,7 +135,10 @@ TEST_F(CudaTraining, OverNcclGivesTheLossAndGradientsOfTheCpu) {
   for (const int ranks : {2, 4}) {
     if (ranks > cuda_device_count()) continue;
     const Groups groups = make_groups(Layout{1, ranks, 1});
-    for (const Schedule& schedule : {on_two_streams(model), on_rings(ranks)}) {
+    std::vector<Schedule> schedules{on_two_streams(model), on_rings(ranks)};
+    for (const LateRule rule : kLateRules) schedules.push_back(after_the_gate(model, rule));
+    for (const Schedule& schedule : schedules) {
+      SCOPED_TRACE(to_json(schedule));
       const Outcome nccl = train_over_nccl(model, schedule, groups, 2);
       for (std::size_t step = 0; step < 2; ++step) {
         EXPECT_NEAR(nccl.losses[step], cpu.losses[step], 1e-9 * cpu.losses[step]);

@@ -324,6 +324,27 @@ TEST(OrderMicroBatches, RefusesOneMicroBatchAndASecondOrder) {
   EXPECT_THAT(refusal(apply(iteration(2, 3), gpipe), {"", {other}}), HasSubstr("ordered already"));
 }
 
+/// Its second part stands behind the first part of the first block.
+TEST(OrderMicroBatches, KeepsAnEmbeddingThatIsCutIntoPartsBeforeTheBlocks) {
+  Model model = all_moe_model(DType::f64, 2);
+  model.own["embedding_factor"] = 0.5;
+  model.micro_batches = 2;
+  const Layout layout{1, 1, 1, 1, 2};
+  const Program program = build_iteration(model, make_groups(layout), 0);
+  PartitionRange range{0, 2, 20, 0};
+  while (!is_legal(program, {"", {range}})) --range.ops_before;
+  const Program cut = apply(program, range);
+  EXPECT_TRUE(std::ranges::any_of(cut.ops, [](const Op& op) {
+    return op.layer < 0 && op.phase == Phase::forward && op.part.count == 2;
+  }));
+  const Outcome reference = train_small(model, {}, 1, 1);
+  for (const MicroBatchOrder order :
+       {MicroBatchOrder::gpipe, MicroBatchOrder::one_f_one_b, MicroBatchOrder::zero_bubble}) {
+    const Schedule schedule{"", {range, OrderMicroBatches{order}}};
+    EXPECT_LT(largest_difference(train_small(model, schedule, layout, 1), reference), 1e-12);
+  }
+}
+
 TEST(OrderMicroBatches, IsReadAndWrittenByName) {
   const Schedule schedule{"p", {OrderMicroBatches{MicroBatchOrder::gpipe}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -221,6 +222,29 @@ TEST(ScheduleInvariance, DrawsShardedOptimizersThatBeginAndEndBetweenSteps) {
   }
   EXPECT_GT(sharded, 10);
   EXPECT_GT(changing, 3);
+}
+
+TEST(ScheduleInvariance, DrawsReplicasChosenAfterTheGateByEachRuleWithOtherDecisions) {
+  std::mt19937 random(5);
+  std::map<LateRule, int> by_rule;
+  int in_nodes = 0, in_micro_batches = 0, in_chunks = 0, in_parts = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Draw draw = random_draw(random);
+    for (const auto& replicating : decisions_of<ReplicateExperts>(draw.schedule)) {
+      if (!is_late(replicating.placement)) continue;
+      ++by_rule[replicating.placement.late.rule];
+      if (replicating.placement.late.domain == LateDomain::node) ++in_nodes;
+      if (draw.model.micro_batches > 1) ++in_micro_batches;
+      if (!decisions_of<PipelineSplit>(draw.schedule).empty()) ++in_chunks;
+      if (!decisions_of<PartitionRange>(draw.schedule).empty()) ++in_parts;
+    }
+  }
+  EXPECT_EQ(by_rule.size(), 3);
+  for (const auto& [rule, draws] : by_rule) EXPECT_GT(draws, 3);
+  EXPECT_GT(in_nodes, 3);
+  EXPECT_GT(in_micro_batches, 3);
+  EXPECT_GT(in_chunks, 3);
+  EXPECT_GT(in_parts, 0);
 }
 
 TEST(ScheduleInvariance, DrawsRanksThatHaveExpertsUnevenly) {

@@ -74,6 +74,25 @@ TEST_F(BatchesTest, AnEpochHasEverySequenceOnceInAnotherOrder) {
   }
 }
 
+TEST_F(BatchesTest, InOrderFollowOneAnotherInEveryEpochAndAfterAStop) {
+  Corpus corpus = open({write("a.bin", 1000)});
+  const DataOptions in_order{.order = DataOrder::in_order};
+  Batches batches(corpus, 1, 1, in_order);
+  std::vector<SourceCursor> before;
+  for (int step = 1; step <= 178; ++step) {
+    EXPECT_EQ(batches.begin(step).size(), step % 89 == 0 ? 1u : 0u) << step;
+    ASSERT_EQ(batches.read({0, 1}).tokens.front(), (step - 1) % 89 * kLength) << step;
+    if (step == 100) before = batches.cursors();
+  }
+  EXPECT_TRUE(before.at(0).in_order);
+  DataOptions goes_on = in_order;
+  goes_on.cursors = continued(corpus, before).cursors;
+  Batches rest(corpus, 1, 1, goes_on);
+  rest.begin(101);
+  EXPECT_EQ(rest.read({0, 1}).tokens.front(), 100 % 89 * kLength);
+  EXPECT_TRUE(rest.cursors().at(0).in_order);
+}
+
 /// Whichever samples a rank reads, from whichever iteration on.
 TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
   Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});

@@ -22,10 +22,11 @@ struct ReplayTest : ::testing::Test {
     all.routings = routings;
     return all;
   }
-  Replay replayed(int plan_every) {
+  Replay replayed(int plan_every, int history = 1) {
     planned_from.clear();
-    return replay(situation(), planner, plan_every, memories, [&](const Situation& one) {
-      EXPECT_EQ(routings_of(one).size(), 1u);
+    return replay(situation(), planner, {plan_every, history}, memories, [&](const Situation& one) {
+      EXPECT_EQ(routings_of(one).size(), static_cast<std::size_t>(history));
+      EXPECT_EQ(one.routing.layers[0].tokens, routings_of(one).back().layers[0].tokens);
       planned_from.push_back(&one.routing);
       return plan_with(planner, one, {});
     });
@@ -38,6 +39,15 @@ TEST_F(ReplayTest, PlansFromTheIterationBefore) {
   EXPECT_EQ(replayed(4).plans, 2);
   EXPECT_EQ(planned_from[0], &routings[0]);
   EXPECT_EQ(planned_from[1], &routings[4]);
+}
+
+TEST_F(ReplayTest, BeginsAfterTheHistoryByWhichPlansAreJudged) {
+  const Replay replay = replayed(2, 3);
+  EXPECT_EQ(replay.plans, 2);
+  EXPECT_EQ(planned_from[0], &routings[2]);
+  EXPECT_EQ(planned_from[1], &routings[4]);
+  EXPECT_EQ(replayed(9, 6).prediction.routing.layers[0].tokens, routings[6].layers[0].tokens);
+  EXPECT_THROW(replayed(1, 7), std::invalid_argument);
 }
 
 TEST_F(ReplayTest, IsTheMedianOfTheIterationsUnderTheirPlans) {
@@ -67,7 +77,7 @@ TEST_F(ReplayTest, TakesTheSlowdownsOfEachIterationInTurn) {
     Situation unequal{skewed.program, skewed.groups, skewed.situation.routing, costs,
                       skewed.situation.cluster};
     unequal.routings = routings;
-    return replay(unequal, planner, 1, memories,
+    return replay(unequal, planner, {}, memories,
                   [&](const Situation& one) {
                     EXPECT_TRUE(one.costs.slowdowns.empty()) << "a plan does not know them";
                     return plan_with(planner, one, {});

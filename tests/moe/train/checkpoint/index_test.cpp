@@ -31,6 +31,7 @@ class CheckpointIndexes : public testing::Test {
     index.layout = "dp=1,ep=1,esp=1,tp=1,pp=1";
     index.corpus_fingerprint = 0x0123456789abcdef;
     index.cursors = {{"a \"text\" \\", 12}};
+    index.cursors[0].in_order = true;
     index.files["rank-00000.safetensors"] = {100, "00f3c2d1a0b9e847"};
     index.file_of["head"] = index.file_of["table"] = "rank-00000.safetensors";
     return index;
@@ -66,6 +67,7 @@ TEST_F(CheckpointIndexes, AreReadAsTheyWereWritten) {
   ASSERT_EQ(back.cursors.size(), 1u);
   EXPECT_EQ(back.cursors[0].name, index.cursors[0].name);
   EXPECT_EQ(back.cursors[0].drawn, 12);
+  EXPECT_TRUE(back.cursors[0].in_order);
   EXPECT_EQ(back.files, index.files);
   EXPECT_EQ(back.file_of, index.file_of);
   EXPECT_EQ(refusal_of([](Json&) {}), "read");

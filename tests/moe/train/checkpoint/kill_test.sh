@@ -1,8 +1,9 @@
 #!/bin/bash
-# kill_test.sh MOE-TRAIN [KILLS]: a training that is killed again and again, at any moment, and started with --resume
-# in a loop has the losses of one that nobody disturbs, line for line.
+# kill_test.sh MOE-TRAIN [KILLS [MOST_MS [ARGUMENT...]]]: a training with these arguments that is killed again and again, at
+# any moment of its first MOST_MS, and started with --resume in a loop has the losses of one that nobody disturbs, line for line.
 moe_train=$1
 kills=${2:-50}
+most_ms=${3:-300}
 directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
@@ -15,7 +16,7 @@ while [ $i -lt 400 ]; do
 done >corpus.txt
 
 steps=$((kills * 150))
-train=("$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet)
+train=("$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet "${@:4}")
 on=(--checkpoint kept --checkpoint-every 3 --keep 2 --resume)
 # iteration and loss
 rows() { awk -F, '$1 + 0 > 0 && NF >= 8 { print $1, $2 }' "$@"; }
@@ -26,8 +27,12 @@ killed=0
 while [ $killed -lt "$kills" ]; do
   "${train[@]}" "${on[@]}" >part$killed.csv 2>err$killed &  # no function, whose process would be a shell
   child=$!
-  sleep 0.$((RANDOM % 3))$((RANDOM % 10))
-  kill -KILL $child 2>/dev/null || break # it has ended by itself
+  sleep "$(awk -v ms=$((RANDOM % most_ms)) 'BEGIN { print ms / 1000 }')"
+  if ! kill -KILL $child 2>/dev/null; then # it has ended by itself
+    wait $child && break
+    echo "FAILED: after $killed kills it did not go on: $(cat err$killed)"
+    exit 1
+  fi
   wait $child 2>/dev/null
   killed=$((killed + 1))
 done
