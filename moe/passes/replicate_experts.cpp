@@ -304,8 +304,11 @@ std::string subject(const ReplicateExperts& replicating) {
 
 void write(nlohmann::json& object, const ReplicateExperts& replicating) {
   object["layer"] = replicating.layer;
-  object["rows_of_others"] = name_of(replicating.placement.rows_of_others);
-  if (const LateCopies& late = replicating.placement.late; late.slots > 0) {
+  const LateCopies& late = replicating.placement.late;
+  const bool is_chosen_late = is_late(replicating.placement);
+  object["rows_of_others"] =
+      name_of(is_chosen_late ? RowsOfOthers::balanced : replicating.placement.rows_of_others);
+  if (is_chosen_late) {
     object["after_gate"] = {{"rule", kLateRules[static_cast<std::size_t>(late.rule)]},
                             {"slots", late.slots}};
     if (late.rule == LateRule::llep) {
