@@ -13,7 +13,7 @@ struct Quota {
   std::int64_t rows = 0;
 };
 
-/// [home]: what others take from it, by member, so that all compute as many rows.
+/// [home]: what others take from it, by member, so that all compute equally many rows.
 std::vector<std::vector<Quota>> quotas_from_homes(const LatePlanning& planning) {
   const auto members = static_cast<int>(planning.load.size());
   const std::int64_t total = planning.total();

@@ -29,7 +29,7 @@ std::optional<ReplicaFigures> replica_figures(const Situation& situation,
                                               const Prediction& prediction,
                                               const db::Timeline& timeline);
 
-/// A situation in which every expert gets as many rows from every rank. Schedules that differ only
+/// A situation in which every expert gets equally many rows from every rank. Schedules that differ only
 /// in their placements are simulated there once.
 class EvenLoads {
  public:

@@ -201,7 +201,7 @@ const std::vector<Planner>& planners() {
        .candidates = feplb_candidates,
        .options = {kSlots}},
       {.name = "moonep",
-       .description = "experts sent after the gate so that every rank computes as many rows",
+       .description = "experts sent after the gate so that every rank computes equally many rows",
        .candidates = moonep_candidates,
        .options = {kSlots}},
       {.name = "llep",
