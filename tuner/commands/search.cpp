@@ -31,6 +31,9 @@
 namespace tuner {
 namespace {
 
+/// The name of a file that is stdout: then the best schedule stands there, in place of the table.
+constexpr const char* kStdout = "-";
+
 constexpr const char* kFoundFigures[]{
     "place",           "predicted_s",      "tokens_per_s",    "peak_share",
     "layout",          "micro_batches",    "order",           "planner",
@@ -222,10 +225,11 @@ void give_best(const Arguments& arguments, const FoundRow& best, const moe::Mode
     if (!setting.starts_with("cluster.")) settings += fmt::format(" --set {}", setting);
   }
   const std::string& file = arguments.best_file;
+  const bool is_named = !file.empty() && file != kStdout;
   if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
   spdlog::info("the best: moe-train --model {}{} --ranks {} {} --schedule {}",
                arguments.scenario.model, settings, best.ranks, options_of(model, best.found.setup),
-               file.empty() ? "FILE, as -o FILE writes it" : file);
+               is_named ? file : "FILE, as -o FILE writes it");
 }
 
 /// Where the searches are to be stored. A file that holds the costs may be one that only reads.
@@ -287,7 +291,7 @@ int search(const Arguments& arguments, int argc, char** argv) {
     }
   }
   if (rows.empty()) std::rethrow_exception(first_refusal);
-  print(keys, rows, several_ranks, arguments);
+  if (arguments.best_file != kStdout) print(keys, rows, several_ranks, arguments);
   for (const FoundRow& row : rows) {
     if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
   }

@@ -70,6 +70,13 @@ TEST(SearchCommand, PrintsTheFastestSetupsAndWritesTheBestSchedule) {
   EXPECT_EQ(row.at("predicted_peak_bytes"), best.at("predicted_peak_bytes"));
 }
 
+TEST(SearchCommand, TheBestScheduleStandsAloneOnStdout) {
+  const auto found = search({"--planners", "none", "--top", "2", "-o", "-"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_TRUE(nlohmann::json::parse(found.output).contains("decisions")) << found.output;
+  EXPECT_THAT(found.errors, HasSubstr("--schedule FILE"));
+}
+
 TEST(SearchCommand, HasTheBestRowOfEachNumberOfRanksAndValueOfAKey) {
   const auto found = search({"--planners", "none", "--ranks", "2,4", "--set",
                              "training.precision=f32,f64", "--format", "json"});
