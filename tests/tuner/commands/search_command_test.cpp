@@ -77,6 +77,15 @@ TEST(SearchCommand, TheBestScheduleStandsAloneOnStdout) {
   EXPECT_THAT(found.errors, HasSubstr("--schedule FILE"));
 }
 
+TEST(SearchCommand, TheCommandOfTheBestHasEachKeyOnceAndAsTheSearchChoseIt) {
+  // Both swept values are searched with two micro-batches. Of equal rows the first is the best.
+  const auto found = search({"--planners", "none", "--orders", "sequential", "--micro-batches", "2",
+                             "--set", "training.micro_batches=4,2", "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_THAT(found.errors, HasSubstr("training.micro_batches=2"));
+  EXPECT_THAT(found.errors, ::testing::Not(HasSubstr("training.micro_batches=4")));
+}
+
 TEST(SearchCommand, HasTheBestRowOfEachNumberOfRanksAndValueOfAKey) {
   const auto found = search({"--planners", "none", "--ranks", "2,4", "--set",
                              "training.precision=f32,f64", "--format", "json"});
