@@ -7,15 +7,13 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
-#include "moe/passes/place_blocks.h"
-#include "moe/passes/separate_weight_gradients.h"
+#include "moe/passes/ops_of_tasks.h"
 
 namespace moe {
 namespace {
@@ -29,38 +27,8 @@ constexpr std::int64_t kLongestTime = 1'000'000'000;
                 why, std::move(way_out));
 }
 
-/// The chunks of blocks that stages have.
-struct Chunks {
-  std::vector<int> of_block;  ///< [block]: among the chunks of all stages, in the order of blocks
-  int count = 0;              ///< of all stages
-  bool in_turn = true;        ///< every stage has as many, stage after stage
-  bool is_v = false;          ///< they are as ChunkPath::v says
-
-  explicit Chunks(const Program& program) {
-    const std::vector<int> stages = stages_of_blocks(program);
-    of_block = chunks_of_blocks(stages);
-    count = of_block.empty() ? 1 : of_block.back() + 1;
-    is_v = program.stages > 1 && count == 2 * program.stages - 1;
-    for (std::size_t block = 0; block < stages.size(); ++block) {
-      const int chunk = of_block[block];
-      in_turn &= stages[block] == chunk % program.stages;
-      is_v &= stages[block] == std::min(chunk, count - 1 - chunk);
-    }
-    in_turn &= count % program.stages == 0;
-  }
-
-  ChunkPath path() const { return is_v ? ChunkPath::v : ChunkPath::in_turn; }
-  /// `behind_blocks`: in forward an op of the head, in backward one of the embedding.
-  int of(const Op& op, bool behind_blocks) const {
-    if (op.layer < 0) return behind_blocks == (op.phase == Phase::forward) ? count - 1 : 0;
-    const int chunk = of_block.at(static_cast<std::size_t>(op.layer));
-    if (!std::holds_alternative<PassOn>(op.kind)) return chunk;
-    // It has the block that the rows come to, and the stage that they come from.
-    return op.phase == Phase::forward ? chunk - 1 : chunk + 1;
-  }
-};
-
-void check_chunks(const OrderMicroBatches& ordering, const Program& program, const Chunks& chunks) {
+void check_chunks(const OrderMicroBatches& ordering, const Program& program,
+                  const StageChunks& chunks) {
   if (ordering.order != MicroBatchOrder::interleaved_stages) {
     if (chunks.count <= program.stages) return;
     if (chunks.is_v && ordering.order == MicroBatchOrder::zero_bubble) return;
@@ -83,6 +51,41 @@ void check_chunks(const OrderMicroBatches& ordering, const Program& program, con
         ordering.order,
         fmt::format("{} micro-batches for {} stages", program.micro_batches, program.stages),
         "expected a multiple of the stages");
+  }
+}
+
+void check_order(const OrderMicroBatches& ordering, const Program& program,
+                 const StageChunks& chunks) {
+  const bool is_on_one_stage = ordering.order == MicroBatchOrder::interleaved ||
+                               ordering.order == MicroBatchOrder::in_groups;
+  if (program.micro_batches < 2) {
+    refuse_order(ordering.order, "there is one micro-batch",
+                 "expected micro_batches of at least 2 in the model's [training]");
+  }
+  if (is_on_one_stage && program.stages > 1) {
+    refuse_order(ordering.order, fmt::format("there are {} pipeline stages", program.stages),
+                 "expected a layout with pp=1, or \"one_f_one_b\"");
+  }
+  if (ordering.group_size > program.micro_batches) {
+    refuse_order(
+        ordering.order,
+        fmt::format("groups of {} of {} micro-batches", ordering.group_size, program.micro_batches),
+        fmt::format("expected group_size of at most {}", program.micro_batches));
+  }
+  if (!ordering.times.empty() && std::ssize(ordering.times) != program.stages) {
+    refuse_order(
+        ordering.order,
+        fmt::format("times of {} stages, but there are {}", ordering.times.size(), program.stages),
+        "expected one entry of times for each stage");
+  }
+  check_chunks(ordering, program, chunks);
+  int last = 0;
+  for (const Op& op : program.ops) {
+    if (comes_once(op)) continue;
+    if (op.micro_batch < last) {
+      refuse_order(ordering.order, "they are ordered already", "expected one order");
+    }
+    last = op.micro_batch;
   }
 }
 
@@ -114,8 +117,6 @@ StageOrders orders_of(const OrderMicroBatches& ordering, const PipelineTimes& ti
   }
   throw std::logic_error("order_micro_batches: passes in turn have one stage");
 }
-
-using Ops = std::vector<Op>;
 
 void append(Ops& ops, Ops more) { std::move(more.begin(), more.end(), std::back_inserter(ops)); }
 
@@ -151,102 +152,70 @@ Ops in_turns(std::vector<Ops> passes) {
   }
 }
 
+Ops in_turns(OpsOfTasks& ops, const std::vector<StageTask>& tasks) {
+  std::vector<Ops> passes;
+  for (const StageTask& task : tasks) passes.push_back(ops.take(0, task));
+  return in_turns(std::move(passes));
+}
+
+/// The backward pass of each micro-batch in turns with the forward pass of the next.
+Ops interleaved(OpsOfTasks& ops) {
+  const int last = ops.micro_batches() - 1;
+  Ops ordered = ops.take(0, {Pass::forward, 0});
+  for (int one = 0; one < last; ++one) {
+    append(ordered, in_turns(ops, {{Pass::backward, one}, {Pass::forward, one + 1}}));
+  }
+  append(ordered, ops.take(0, {Pass::backward, last}));
+  return ordered;
+}
+
+/// `size` micro-batches at a time; 0: all.
+Ops in_groups(OpsOfTasks& ops, int size) {
+  const int all = ops.micro_batches(), step = size > 0 ? size : all;
+  Ops ordered;
+  for (int first = 0; first < all; first += step) {
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+      std::vector<StageTask> group;
+      for (int one = first; one < std::min(first + step, all); ++one) group.push_back({pass, one});
+      append(ordered, in_turns(ops, group));
+    }
+  }
+  return ordered;
+}
+
+/// The tasks of all stages, in the order in which they would begin.
+Ops through_stages(OpsOfTasks& ops, const OrderMicroBatches& ordering, const StageChunks& chunks,
+                   int stages) {
+  const PipelineTimes times = times_of(ordering, stages, chunks.path());
+  const StageOrders orders =
+      orders_of(ordering, times, stages, chunks.count / stages, ops.micro_batches());
+  Ops ordered;
+  for (const TimedTask& one : in_time(orders, times))
+    append(ordered, ops.take(one.stage, one.task));
+  return ordered;
+}
+
 }  // namespace
 
 Program apply(Program program, const OrderMicroBatches& ordering) {
-  const bool interleaved = ordering.order == MicroBatchOrder::interleaved,
-             in_groups = ordering.order == MicroBatchOrder::in_groups;
-  if (program.micro_batches < 2) {
-    refuse_order(ordering.order, "there is one micro-batch",
-                 "expected micro_batches of at least 2 in the model's [training]");
+  const StageChunks chunks(program);
+  check_order(ordering, program, chunks);
+  OpsOfTasks ops(program, chunks, ordering.order == MicroBatchOrder::zero_bubble);
+  switch (ordering.order) {
+    case MicroBatchOrder::interleaved:
+      program.ops = interleaved(ops);
+      break;
+    case MicroBatchOrder::in_groups:
+      program.ops = in_groups(ops, ordering.group_size);
+      break;
+    case MicroBatchOrder::gpipe:
+    case MicroBatchOrder::one_f_one_b:
+    case MicroBatchOrder::zero_bubble:
+    case MicroBatchOrder::interleaved_stages:
+      program.ops = through_stages(ops, ordering, chunks, program.stages);
+      break;
   }
-  if ((interleaved || in_groups) && program.stages > 1) {
-    refuse_order(ordering.order, fmt::format("there are {} pipeline stages", program.stages),
-                 "expected a layout with pp=1, or \"one_f_one_b\"");
-  }
-  if (ordering.group_size > program.micro_batches) {
-    refuse_order(
-        ordering.order,
-        fmt::format("groups of {} of {} micro-batches", ordering.group_size, program.micro_batches),
-        fmt::format("expected group_size of at most {}", program.micro_batches));
-  }
-  if (!ordering.times.empty() && std::ssize(ordering.times) != program.stages) {
-    refuse_order(
-        ordering.order,
-        fmt::format("times of {} stages, but there are {}", ordering.times.size(), program.stages),
-        "expected one entry of times for each stage");
-  }
-  const Chunks chunks(program);
-  check_chunks(ordering, program, chunks);
-  int last = 0;
-  for (const Op& op : program.ops) {
-    if (comes_once(op)) continue;
-    if (op.micro_batch < last) {
-      refuse_order(ordering.order, "they are ordered already", "expected one order");
-    }
-    last = op.micro_batch;
-  }
-  Ops ordered, update;
-  // By chunk, micro-batch and pass, each in its own order.
-  const auto place = [&](int chunk, Pass pass, int micro_batch) {
-    return static_cast<std::size_t>((chunk * program.micro_batches + micro_batch) * 3 +
-                                    static_cast<int>(pass));
-  };
-  std::vector<bool> apart(program.ops.size(), false);
-  if (ordering.order == MicroBatchOrder::zero_bubble) apart = separate_weight_gradients(program);
-  std::vector<Ops> tasks(static_cast<std::size_t>(chunks.count * program.micro_batches * 3));
-  std::set<std::pair<int, Phase>> came_to_blocks;  // of micro-batches
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    Op& op = program.ops[i];
-    // Of an embedding that is cut into parts, the second stands behind the first block's first part.
-    const bool is_behind = op.phase == Phase::forward
-                               ? op.layer + 1 == static_cast<int>(chunks.of_block.size())
-                               : op.layer >= 0;
-    if (is_behind) came_to_blocks.emplace(op.micro_batch, op.phase);
-    const bool behind_blocks = came_to_blocks.contains({op.micro_batch, op.phase});
-    const Pass pass = apart[i]                     ? Pass::weight_gradient
-                      : op.phase == Phase::forward ? Pass::forward
-                                                   : Pass::backward;
-    auto& where =
-        comes_once(op) ? update : tasks[place(chunks.of(op, behind_blocks), pass, op.micro_batch)];
-    where.push_back(std::move(op));
-  }
-  const auto take = [&](int stage, StageTask task) {
-    const int chunk = place_of_chunk(stage, task.chunk, program.stages, chunks.path());
-    return std::move(tasks[place(chunk, task.pass, task.micro_batch)]);
-  };
-  const auto append_in_turns = [&](const std::vector<StageTask>& several) {
-    std::vector<Ops> passes;
-    for (const StageTask& task : several) passes.push_back(take(0, task));
-    append(ordered, in_turns(std::move(passes)));
-  };
-  if (interleaved) {
-    append(ordered, take(0, {Pass::forward, 0}));
-    for (int next = 1; next < program.micro_batches; ++next) {
-      append_in_turns({{Pass::backward, next - 1}, {Pass::forward, next}});
-    }
-    append(ordered, take(0, {Pass::backward, program.micro_batches - 1}));
-  } else if (in_groups) {
-    const int size = ordering.group_size > 0 ? ordering.group_size : program.micro_batches;
-    for (int first = 0; first < program.micro_batches; first += size) {
-      for (const Pass pass : {Pass::forward, Pass::backward}) {
-        std::vector<StageTask> group;
-        for (int one = first; one < std::min(first + size, program.micro_batches); ++one) {
-          group.push_back({pass, one});
-        }
-        append_in_turns(group);
-      }
-    }
-  } else {
-    const PipelineTimes times = times_of(ordering, program.stages, chunks.path());
-    const StageOrders orders = orders_of(ordering, times, program.stages,
-                                         chunks.count / program.stages, program.micro_batches);
-    for (const TimedTask& one : in_time(orders, times)) {
-      append(ordered, take(one.stage, one.task));
-    }
-  }
-  append(ordered, std::move(update));
-  program.ops = std::move(ordered);
+  append(program.ops, ops.take_once());
   return program;
 }
 

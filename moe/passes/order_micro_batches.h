@@ -28,10 +28,10 @@ enum class MicroBatchOrder : std::uint8_t {
   /// would wait (zero_bubble_orders). Stages may have their blocks in a V (ChunkPath::v).
   zero_bubble,
   /// 1F1B through several chunks of blocks in each stage, which place_blocks makes in turn
-  /// (interleaved_orders). Not to be confused with `interleaved`, which is older.
+  /// (interleaved_orders). `interleaved` is of passes on one stage.
   interleaved_stages,
-  /// The forward passes of a group of micro-batches in turn, then their backward passes in turn: one
-  /// computes, attention too, while rows of the others travel. Micro-batches are the parts of a
+  /// The forward passes of a group of micro-batches in turn, then their backward passes in turn:
+  /// one computes, attention too, while rows of the others travel. Micro-batches are the parts of a
   /// batch that FlowMoE cuts.  [FlowMoE (arXiv 2510.00207)]
   in_groups,
 };
@@ -49,8 +49,8 @@ struct OrderMicroBatches {
   int in_flight = 0;
   int group_size = 0;  ///< of in_groups: micro-batches; 0 = all
   /// Of orders over stages: how long the passes take through a chunk, one entry for each stage, and
-  /// how long rows take to the next stage, in any unit. Empty: one unit for each pass, two for those
-  /// of the last stage of a V.
+  /// how long rows take to the next stage, in any unit. Empty: one unit for each pass, two for
+  /// those of the last stage of a V.
   std::vector<PassTimes> times{};
   std::int64_t pass_on_time = 0;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
@@ -59,19 +59,19 @@ struct OrderMicroBatches {
 void write(nlohmann::json& object, const OrderMicroBatches& ordering);
 std::string subject(const OrderMicroBatches&);
 
-/// Runs after the decisions that cut ops. A stage's ops of one micro-batch, phase and chunk of blocks
-/// (place_blocks) stay together;
-/// in zero_bubble those that compute gradients of weights (separate_weight_gradients) are apart
-/// from the other ops of backward. The ops of all stages are merged in the order in which they
-/// would run if passes took as long as `times` says; rows are passed on right after the ops that
-/// make them. So all ranks have one order, in which no two stages can wait for each other.
+/// Runs after the decisions that cut ops. A stage's ops of one micro-batch, phase and chunk of
+/// blocks (place_blocks) stay together. In zero_bubble those that compute gradients of weights
+/// (separate_weight_gradients) are apart from the other ops of backward. The ops of all stages are
+/// merged in the order in which they would run if passes took as long as `times` says. Rows are
+/// passed on right after the ops that make them. So all ranks have one order, in which no two
+/// stages can wait for each other.
 ///
 /// On the compute stream, a stage receives the rows of its next micro-batch before it works on the
 /// present one; assign pass_on to a stream of its own to avoid that.
 ///
-/// Passes of interleaved (backward first) and of in_groups (in the order of micro-batches) take turns
-/// at each exchange of routed rows: one pass runs up to and including its next exchange, then the
-/// next pass. Assign exchanges to a stream of their own.
+/// Passes of interleaved (backward first) and of in_groups (in the order of micro-batches) take
+/// turns at each exchange of routed rows: one pass runs up to and including its next exchange, then
+/// the next pass. Assign exchanges to a stream of their own.
 ///
 /// Throws Refusal where there is one micro-batch, where another order was given before, where
 /// `times` are of another number of stages, for interleaved and in_groups also where there are

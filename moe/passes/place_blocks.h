@@ -16,7 +16,7 @@ class InputObject;
 /// chunk of it. A stage may have several chunks:
 ///     0 0 1 1            equal stages, as they are without the decision
 ///     0 0 0 1            the last stage, which has the head too, has fewer blocks
-///     0 1 0 1            two chunks for each stage  [Narayanan et al. 2021, 2.2: interleaved stages]
+///     0 1 0 1            two chunks for each stage  [interleaved: Narayanan et al. 2021, 2.2]
 ///     0 1 1 0            a V: the first stage has the first and the last blocks  [DualPipeV, ZBV]
 struct PlaceBlocks {
   static constexpr std::string_view name = "place_blocks";
@@ -29,13 +29,15 @@ struct PlaceBlocks {
 void write(nlohmann::json& object, const PlaceBlocks& placing);
 std::string subject(const PlaceBlocks&);
 
-/// Runs before all other decisions. Ops, parameters and states of a block go to its stage; rows are
-/// passed on wherever the stage changes. The embedding stays in the first stage, with the first block;
-/// the head goes to the stage of the last block. Throws Refusal where there is one stage, where
-/// `stages` does not name a stage for every block and a block for every stage, where rows would
-/// be passed on between stages that are neither neighbours nor the first and the last, and where the
-/// last block is in another than the last stage, which has the copy of the token table of a tied
-/// head: unless the head is untied and that stage is the first.
+/// Runs before all other decisions. Ops, parameters and states of a block go to its stage. Rows are
+/// passed on wherever the stage changes. The embedding stays in the first stage, with the first
+/// block. The head goes to the stage of the last block. Throws Refusal
+/// - where there is one stage,
+/// - where `stages` does not name a stage for every block and a block for every stage,
+/// - where rows would be passed on between stages that are neither neighbours nor the first and the
+///   last,
+/// - where the first block is not in the first stage, or the last block not in the last; an untied
+///   head may be in the first.
 Program apply(Program program, const PlaceBlocks& placing);
 
 /// [block]: its stage in this Program.

@@ -304,12 +304,11 @@ std::string subject(const ReplicateExperts& replicating) {
 
 void write(nlohmann::json& object, const ReplicateExperts& replicating) {
   object["layer"] = replicating.layer;
-  object["rows_of_others"] = name_of(replicating.placement.rows_of_others);
-  // Schedules that were stored before there were routes name none, and keep their identity.
-  if (replicating.placement.route != ExpertRoute::unicast) {
-    object["route"] = kExpertRouteNames[static_cast<std::size_t>(replicating.placement.route)];
-  }
-  if (const LateCopies& late = replicating.placement.late; late.slots > 0) {
+  const LateCopies& late = replicating.placement.late;
+  const bool is_chosen_late = is_late(replicating.placement);
+  object["rows_of_others"] =
+      name_of(is_chosen_late ? RowsOfOthers::balanced : replicating.placement.rows_of_others);
+  if (is_chosen_late) {
     object["after_gate"] = {{"rule", kLateRules[static_cast<std::size_t>(late.rule)]},
                             {"slots", late.slots}};
     if (late.rule == LateRule::llep) {
@@ -321,16 +320,51 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
     }
     return;
   }
+  // Without a route it is unicast: so the identity of stored schedules stays.
+  if (replicating.placement.route != ExpertRoute::unicast) {
+    object["route"] = kExpertRouteNames[static_cast<std::size_t>(replicating.placement.route)];
+  }
   object["replicas"] = nlohmann::json::array();
   for (const ReplicatedExpert& replica : replicating.placement.replicas) {
     object["replicas"].push_back({{"expert", replica.expert}, {"holders", replica.holders}});
   }
 }
 
+namespace {
+
+LateCopies read_late_copies(const InputObject& input) {
+  LateCopies late;
+  late.rule = static_cast<LateRule>(
+      input.member("rule", "a rule").one_of({kLateRules.begin(), kLateRules.end()}));
+  late.slots = static_cast<int>(input.integer("slots", 1, kMostSlots));
+  if (input.has("domain")) {
+    late.domain = static_cast<LateDomain>(input.member("domain", "among whom loads are evened")
+                                              .one_of({kLateDomains.begin(), kLateDomains.end()}));
+  }
+  if (late.rule != LateRule::llep) return late;
+  late.alpha = input.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
+  if (input.has("least_rows")) {
+    late.least_rows = input.integer("least_rows", 1, std::numeric_limits<int>::max());
+  }
+  return late;
+}
+
+}  // namespace
+
 ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   ReplicateExperts replicating;
   replicating.layer = read_layer(input);
+  if (input.has("after_gate")) {
+    replicating.placement.late =
+        read_late_copies(input.object("after_gate", "a rule after the gate"));
+    replicating.placement.rows_of_others = RowsOfOthers::balanced;
+    if (input.has("rows_of_others")) {
+      input.member("rows_of_others", "where rows of others go")
+          .one_of({name_of(RowsOfOthers::balanced)});
+    }
+    return replicating;
+  }
   if (input.has("rows_of_others")) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
@@ -339,22 +373,7 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   if (input.has("route")) {
     replicating.placement.route =
         static_cast<ExpertRoute>(input.member("route", "the way of parameters and gradients")
-                                     .one_of({kExpertRouteNames[0], kExpertRouteNames[1]}));
-  }
-  if (input.has("after_gate")) {
-    const InputObject object = input.object("after_gate", "a rule after the gate");
-    LateCopies& late = replicating.placement.late;
-    late.rule = static_cast<LateRule>(
-        object.member("rule", "a rule").one_of({kLateRules.begin(), kLateRules.end()}));
-    late.slots = static_cast<int>(object.integer("slots", 1, kMostSlots));
-    late.alpha = object.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
-    if (object.has("domain")) {
-      late.domain = static_cast<LateDomain>(object.member("domain", "among whom loads are evened")
-                                                .one_of({kLateDomains[0], kLateDomains[1]}));
-    }
-    if (object.has("least_rows")) late.least_rows = object.integer("least_rows", 1, most);
-    replicating.placement.rows_of_others = RowsOfOthers::balanced;
-    return replicating;
+                                     .one_of({kExpertRouteNames.begin(), kExpertRouteNames.end()}));
   }
   for (const InputValue& entry : input.list("replicas", "a list of replicated experts")) {
     const InputObject object = entry.object("a replicated expert");

@@ -29,12 +29,13 @@ using StageOrders = std::vector<std::vector<StageTask>>;
 /// How rows pass the chunks of all stages forward.
 enum class ChunkPath : std::uint8_t {
   in_turn,  ///< stage s of p has the chunks s, p + s, 2 p + s, ..
-  /// Down the stages and back: stage s has the chunks s and 2 p - 2 - s. The last stage turns around,
-  /// and has one chunk.  [DualPipeV; ZBV and V-Half of arXiv 2405.15362 and 2401.10241]
+  /// Down the stages and back: stage s has the chunks s and 2 p - 2 - s. The last stage turns
+  /// around, and has one chunk.  [DualPipeV; ZBV and V-Half of arXiv 2405.15362 and 2401.10241]
   v,
 };
 
-/// The place of a stage's chunk among the chunks of all stages, in the order in which rows pass them.
+/// The place of a stage's chunk among the chunks of all stages, in the order in which rows pass
+/// them.
 int place_of_chunk(int stage, int chunk, int stages, ChunkPath path = ChunkPath::in_turn);
 
 /// How long a stage takes for each pass of one micro-batch through a chunk, in any unit.
@@ -57,10 +58,11 @@ StageOrders gpipe_orders(int stages, int micro_batches);
 /// [PipeDream-Flush, also called 1F1B]
 StageOrders one_f_one_b_orders(int stages, int micro_batches);
 
-/// Interleaved 1F1B: every stage has `chunks` chunks, and micro-batches come in groups of p, which go
-/// through one chunk after the other. Pass k of stage s is, forward, of chunk (k mod p v) div p and of
-/// micro-batch (k div p v) p + k mod p, for p stages and v chunks; backward, of chunk v - 1 - that.
-/// It runs 2 (p - s - 1) + (v - 1) p forward passes, then one forward and one backward pass in turn.
+/// Interleaved 1F1B: every stage has `chunks` chunks, and micro-batches come in groups of p, which
+/// go through one chunk after the other. For p stages and v chunks, forward pass k of a stage is of
+///     chunk (k mod p v) div p and micro-batch (k div p v) p + k mod p
+/// and backward pass k of the same micro-batch and chunk v - 1 - that. Stage s runs
+/// 2 (p - s - 1) + (v - 1) p forward passes, then one forward and one backward pass in turn.
 /// `stages` divides `micro_batches`.
 /// [Narayanan et al. 2021 (arXiv 2104.04473) 2.2; pass numbers as in Megatron-LM's schedule, read in
 /// sail-sg/zero-bubble-pipeline-parallelism, scheduler/vpp.py]
@@ -70,11 +72,12 @@ StageOrders interleaved_orders(int stages, int chunks, int micro_batches);
 /// A stage keeps the activations of at most `most_in_flight` micro-batches at a time, from a forward
 /// pass to the weight gradients of the same micro-batch. Clocks of all stages run; the stage that
 /// can begin first begins. It takes the pass whose rows came first, and weight gradients where it
-/// would wait. Eight ways are tried, and the one that ends first is the order: of two passes that
-/// can begin at once the backward or the forward one; weight gradients as soon as the stage waits,
-/// or only where they end before the rows come; p - s or 2 (p - s) - 1 forward passes before the
-/// first backward pass of stage s. Of those that end first the one whose stages are idle the
-/// shortest time is taken.  [Zero bubble (arXiv 2401.10241) 3: the same choices, reconstructed as a
+/// would wait. Eight ways are tried:
+/// - of two passes that can begin at once, the backward or the forward one,
+/// - weight gradients as soon as the stage waits, or only where they end before the rows come,
+/// - p - s or 2 (p - s) - 1 forward passes before the first backward pass of stage s.
+/// The way that ends first is the order; of several the one whose longest idle stage is idle the
+/// shortest time.  [Zero bubble (arXiv 2401.10241) 3: the same choices, reconstructed as a
 /// simulation of clocks]
 ///
 /// In a V a chunk counts as half a micro-batch, that of the last stage as a whole one, and as many

@@ -27,7 +27,7 @@ enum class RowsOfOthers {
   home,    ///< to the home of the expert (Pro-Prophet, FasterMoE)
   spread,  ///< source by source to the home and the holders in turn, the home first (EPLB)
   /// After the gate, whatever the source: the home and the holders share out all rows of the expert
-  /// so that the fullest member computes as few rows as can be (LPLB, MicroMoE; row_shares.h).
+  /// so that the fullest member computes as few rows as can be (LPLB, MicroMoE; balanced_quotas.h).
   balanced,
 };
 

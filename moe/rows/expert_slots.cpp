@@ -127,13 +127,6 @@ int expert_in(const ExpertSlots& slots, int member, int slot) {
   return replica < replicas.size() ? replicas[replica] : -1;
 }
 
-int experts_computed_by(const ExpertSlots& slots, int member) {
-  const auto replicas = slots.replicas_of.empty()
-                            ? std::size_t{0}
-                            : slots.replicas_of[static_cast<std::size_t>(member)].size();
-  return slots.in_order.held_by(member) + static_cast<int>(replicas);
-}
-
 int home_of(const ExpertSlots& slots, int expert) {
   return slots.homes.empty() ? slots.in_order.home_of(expert) : slots.homes[expert];
 }

@@ -40,8 +40,6 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
 int slot_count(const ExpertSlots& slots);
 /// The expert in a slot of a member; -1 where the slot is empty.
 int expert_in(const ExpertSlots& slots, int member, int slot);
-/// The experts and replicas that a member computes.
-int experts_computed_by(const ExpertSlots& slots, int member);
 /// The slot in which a member has the expert or its replica. Throws std::logic_error where it has
 /// neither.
 int slot_of(const ExpertSlots& slots, int member, int expert);

@@ -56,9 +56,9 @@ struct RelayedRows {
 /// Pieces. The boundaries of all slices that any op of the layer uses, forward or backward, cut the
 /// rows into pieces. Every slice is a range of whole pieces.
 ///
-/// Order of rows. Sent rows are ordered by expert, and by the copy that computes them where rows are
-/// balanced. Received rows are ordered by local expert, then
-/// piece, then source; a slice is therefore one contiguous range per local expert, and one GEMM.
+/// Order of rows. Sent rows are ordered by expert, and where rows are balanced by the copy that
+/// computes them. Received rows are ordered by local expert, then piece, then source; a slice is
+/// therefore one contiguous range per local expert, and one GEMM.
 /// Gathered rows, where ranks share experts (esp), are ordered by local expert, then piece, then
 /// sharing rank, and within these as that rank received them. The local experts of a rank are those
 /// of its ExpertSlots, in their order.

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "moe/rows/balanced_quotas.h"
 #include "moe/rows/count_table.h"
 #include "moe/rows/expert_slots.h"
 #include "moe/rows/groups.h"
@@ -15,19 +16,11 @@
 /// moves, so all ranks come to the same shares.
 namespace moe {
 
-/// [expert][copy of it, as copies_of() names them]: the rows that the copy computes.
-using RowQuotas = std::vector<std::vector<std::int64_t>>;
-
-/// The quotas under which the fullest member computes as few rows as these copies allow. `rows`:
-/// [expert] rows from all sources. A member gives away only what it has more than that. Quotas are
-/// whole rows, and the same on every machine: experts and members are visited in order.
-/// [The optimum of the linear program of LPLB and MicroMoE, by augmenting paths]
-RowQuotas balanced_quotas(const ExpertSlots& slots, std::span<const std::int64_t> rows);
-
 /// Shares out the rows of one expert: first every source's own copy takes of its rows what the
 /// quota allows. The rest of all sources stands in one line, and the copies take what they may
 /// still have, in order. `rows`: [source]; `own`: [source] the copy that is on the same member, -1
-/// where there is none. Returns [source][copy]. The sum of quotas must be that of the rows.
+/// where there is none; `quotas`: [copy]. Returns [source][copy]. Throws std::out_of_range where
+/// the sum of quotas is less than that of the rows.
 /// [UltraEP's locality, with MoonEP's exact intervals for the rest]
 CountTable shares_near_home(std::span<const std::int64_t> rows, std::span<const int> own,
                             std::span<const std::int64_t> quotas);

@@ -1,6 +1,7 @@
 #include "tuner/commands/balance_figures.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "db/timeline/exposure.h"
 #include "db/timeline/span_index.h"
@@ -92,9 +93,9 @@ std::optional<ReplicaFigures> replica_figures(const Situation& situation,
   for (std::size_t i = 0; i < prediction.program.ops.size(); ++i) {
     const moe::Op& op = prediction.program.ops[i];
     if (moe::moves_experts(op)) bytes += sent_bytes(prediction.costs.ops[i]);
-    const auto placement = placements.find(op.layer);
-    if (!moe::binds_routing(op) || placement == placements.end()) continue;
-    rules_s[op.stage] += rule_seconds(situation.costs, rule_of(placement->second),
+    const std::string_view rule = rule_at(placements, op);
+    if (rule.empty()) continue;
+    rules_s[op.stage] += rule_seconds(situation.costs, rule,
                                       counted_bytes(moe::counts_of(op)->experts, situation.groups));
   }
   figures.expert_bytes = static_cast<std::int64_t>(bytes);

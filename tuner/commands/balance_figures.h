@@ -20,7 +20,7 @@ struct ReplicaFigures {
   double away_share = 0;          ///< rows that are computed away from the homes of their experts
   std::int64_t expert_bytes = 0;  ///< parameters sent and gradients returned, by all ranks together
   double rule_s = 0;              ///< of all rules that a rank works out, one after the other
-  double exposed_experts_s = 0;   ///< of these transfers; the mean of the ranks
+  double exposed_experts_s = 0;   ///< of these transfers, exposed; the mean of the ranks
   friend bool operator==(const ReplicaFigures&, const ReplicaFigures&) = default;
 };
 /// Of the predicted iteration. None where the schedule replicates no expert.
@@ -29,7 +29,7 @@ std::optional<ReplicaFigures> replica_figures(const Situation& situation,
                                               const Prediction& prediction,
                                               const db::Timeline& timeline);
 
-/// A situation in which every expert gets as many rows from every rank. Schedules that differ only
+/// A situation in which every expert gets equally many rows from every rank. Schedules that differ only
 /// in their placements are simulated there once.
 class EvenLoads {
  public:

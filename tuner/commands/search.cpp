@@ -31,6 +31,9 @@
 namespace tuner {
 namespace {
 
+/// The name of a file that is stdout: then the best schedule stands there, in place of the table.
+constexpr const char* kStdout = "-";
+
 constexpr const char* kFoundFigures[]{
     "place",           "predicted_s",      "tokens_per_s",    "peak_share",
     "layout",          "micro_batches",    "order",           "planner",
@@ -216,16 +219,24 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
 }
 
 /// Writes the best schedule, and says how to train with it.
-void give_best(const Arguments& arguments, const FoundRow& best, const moe::Model& model) {
+void give_best(const Arguments& arguments, const FoundRow& best) {
+  ScenarioOptions scenario = arguments.scenario;
+  scenario.settings = best.settings;
+  const moe::Model model = load_named_model(scenario, [](const std::string&) {});
+  const std::string options = options_of(model, best.found.setup);
   std::string settings;
   for (const std::string& setting : best.settings) {
-    if (!setting.starts_with("cluster.")) settings += fmt::format(" --set {}", setting);
+    const std::string key = setting.substr(0, setting.find('='));
+    // What the search chose otherwise is among the options.
+    if (key.starts_with("cluster.") || options.find(key + '=') != std::string::npos) continue;
+    settings += fmt::format(" --set {}", setting);
   }
   const std::string& file = arguments.best_file;
+  const bool is_named = !file.empty() && file != kStdout;
   if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
   spdlog::info("the best: moe-train --model {}{} --ranks {} {} --schedule {}",
-               arguments.scenario.model, settings, best.ranks, options_of(model, best.found.setup),
-               file.empty() ? "FILE, as -o FILE writes it" : file);
+               arguments.scenario.model, settings, best.ranks, options,
+               is_named ? file : "FILE, as -o FILE writes it");
 }
 
 /// Where the searches are to be stored. A file that holds the costs may be one that only reads.
@@ -241,21 +252,21 @@ std::optional<db::Connection> open_store(const Arguments& arguments) {
   }
 }
 
-}  // namespace
+/// What the searches of all settings and numbers of ranks found.
+struct FoundRows {
+  std::vector<FoundRow> all;
+  std::vector<FoundRow> printed;    ///< of several searches the best row of each
+  std::optional<moe::Model> model;  ///< with the first settings that it takes
+  Cluster cluster;                  ///< with the same
+};
 
-int search(const Arguments& arguments, int argc, char** argv) {
-  db::refuse_database_as_output(arguments.best_file, arguments.scenario.database);
-  if (!arguments.best_file.empty()) db::expect_output(arguments.best_file);
-  const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
-  const auto all_settings = combinations(keys);
+/// Throws the first refusal where nothing is found, or where there is one search.
+FoundRows find_rows(const Arguments& arguments,
+                    const std::vector<std::vector<std::string>>& all_settings, bool several_ranks) {
+  const bool several = several_ranks || all_settings.size() > 1;
+  FoundRows rows;
   std::set<std::string> said;
-  std::optional<db::Connection> store = open_store(arguments);
-  std::vector<FoundRow> rows, all_rows;
   std::exception_ptr first_refusal;
-  const FoundRow* best = nullptr;
-  bool several_ranks = false;
-  std::optional<moe::Model> model;
-  Cluster cluster;
   for (const std::vector<std::string>& settings : all_settings) {
     const auto refused = [&](const char* reason) {
       if (!first_refusal) first_refusal = std::current_exception();
@@ -264,20 +275,18 @@ int search(const Arguments& arguments, int argc, char** argv) {
     };
     try {
       const OneSearch one(arguments, settings);
-      if (!model) {
-        model = one.model();
-        cluster = one.cluster();
+      if (!rows.model) {
+        rows.model = one.model();
+        rows.cluster = one.cluster();
       }
-      const std::vector<int> ranks = asked_ranks(arguments, one.cluster());
-      several_ranks = ranks.size() > 1;
-      for (const int count : ranks) {
+      for (const int ranks : asked_ranks(arguments, one.cluster())) {
         try {
-          std::vector<FoundRow> found = one.rows(count, said);
-          if (store) std::ranges::copy(found, std::back_inserter(all_rows));
-          if (several_ranks || all_settings.size() > 1) found.resize(1);
-          std::ranges::move(found, std::back_inserter(rows));
+          std::vector<FoundRow> found = one.rows(ranks, said);
+          std::ranges::copy(found, std::back_inserter(rows.all));
+          if (several) found.resize(1);
+          std::ranges::move(found, std::back_inserter(rows.printed));
         } catch (const moe::Refusal& refusal) {
-          if (!several_ranks && all_settings.size() == 1) throw;
+          if (!several) throw;
           refused(refusal.what());
         }
       }
@@ -286,17 +295,28 @@ int search(const Arguments& arguments, int argc, char** argv) {
       refused(error.what());
     }
   }
-  if (rows.empty()) std::rethrow_exception(first_refusal);
-  print(keys, rows, several_ranks, arguments);
-  for (const FoundRow& row : rows) {
-    if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
-  }
-  give_best(arguments, *best, *model);
+  if (rows.printed.empty()) std::rethrow_exception(first_refusal);
+  return rows;
+}
+
+}  // namespace
+
+int search(const Arguments& arguments, int argc, char** argv) {
+  const std::string& file = arguments.best_file;
+  db::refuse_database_as_output(file, arguments.scenario.database);
+  if (!file.empty()) db::expect_output(file);
+  const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
+  std::optional<db::Connection> store = open_store(arguments);
+  const bool several_ranks = arguments.ranks.find(',') != std::string::npos;
+  const FoundRows rows = find_rows(arguments, combinations(keys), several_ranks);
+  if (file != kStdout) print(keys, rows.printed, several_ranks, arguments);
+  give_best(arguments, *std::ranges::max_element(rows.printed, {}, &FoundRow::tokens_per_s));
   if (store) {
     std::vector<std::vector<std::string>> swept;
-    for (const FoundRow& row : all_rows) swept.push_back(swept_settings(keys, row.settings));
-    const std::int64_t run = store_search(*store, all_rows, swept, *model, cluster, argc, argv);
-    spdlog::info("search: {} setups are stored: moe-db setups --db {} --run {}", all_rows.size(),
+    for (const FoundRow& row : rows.all) swept.push_back(swept_settings(keys, row.settings));
+    const std::int64_t run =
+        store_search(*store, rows.all, swept, *rows.model, rows.cluster, argc, argv);
+    spdlog::info("search: {} setups are stored: moe-db setups --db {} --run {}", rows.all.size(),
                  arguments.scenario.database, run);
   }
   return 0;

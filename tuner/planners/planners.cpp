@@ -20,6 +20,7 @@
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/lplb/lplb.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/micro_batch_order/two_batch.h"
 #include "tuner/planners/micro_batch_order/zero_bubble.h"
 #include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/mpmoe/mpmoe.h"
@@ -200,7 +201,7 @@ const std::vector<Planner>& planners() {
        .candidates = feplb_candidates,
        .options = {kSlots}},
       {.name = "moonep",
-       .description = "experts sent after the gate so that every rank computes as many rows",
+       .description = "experts sent after the gate so that every rank computes equally many rows",
        .candidates = moonep_candidates,
        .options = {kSlots}},
       {.name = "llep",
@@ -285,7 +286,7 @@ const std::vector<Planner>& planners() {
                       "computes while rows of the other travel",
        .plan = plan_two_batch,
        .paper_seconds = two_batch_paper_seconds,
-       .candidates = if_any<plan_two_batch>,
+       .candidates = two_batch_candidates,
        .passes = Passes::exchanges_hidden},
       {.name = "flowmoe",
        .description = "micro-batches in groups, attention and experts of one beside exchanges of "

@@ -70,11 +70,11 @@ std::string rate_text(const Link& card) {
 
 }  // namespace
 
-void take_nodes(const AskedNodes& asked, MeasuredCosts& measured) {
+MeasuredCosts with_nodes(MeasuredCosts measured, const AskedNodes& asked) {
   Cluster& cluster = measured.costed.cluster;
   const int before = cluster.nodes, nodes = asked.nodes.value_or(before);
   const bool asks_link = asked.bandwidth_bytes_per_s || asked.latency_s;
-  if (nodes == before && !asks_link) return;
+  if (nodes == before && !asks_link) return measured;
   Link card = cluster.inter_node;
   card.bandwidth_bytes_per_s = asked.bandwidth_bytes_per_s.value_or(card.bandwidth_bytes_per_s);
   card.latency_s = asked.latency_s.value_or(card.latency_s);
@@ -110,6 +110,7 @@ void take_nodes(const AskedNodes& asked, MeasuredCosts& measured) {
   measured.remarks.push_back(fmt::format("{} node{} as the {} that {} measured: {}", nodes,
                                          nodes == 1 ? "" : "s", before,
                                          before == 1 ? "was" : "were", between));
+  return measured;
 }
 
 }  // namespace tuner

@@ -13,9 +13,9 @@ struct AskedNodes {
   std::optional<double> bandwidth_bytes_per_s = {}, latency_s = {};
 };
 
-/// Makes a measured machine one of so many nodes, each as those that were measured: computation,
-/// copies, interference and what stays inside a node cost what they cost there. Adds what a person
-/// should know of it to the remarks.
+/// The measured machine with so many nodes, each as those that were measured: computation, copies,
+/// interference and what stays inside a node cost what they cost there. A remark says what was
+/// assumed.
 ///
 /// Between nodes
 ///   - costs are those that were measured there, at the asked rate and latency where these are asked
@@ -26,6 +26,6 @@ struct AskedNodes {
 /// Ranks that shared processors inside a node do so in each; where nodes shared them (a box), the
 /// ranks of all nodes do. Throws moe::InputError where one node was measured and rate or latency
 /// between nodes is not asked for, or nothing is known of a link to change.
-void take_nodes(const AskedNodes& asked, MeasuredCosts& measured);
+MeasuredCosts with_nodes(MeasuredCosts measured, const AskedNodes& asked);
 
 }  // namespace tuner

@@ -176,8 +176,7 @@ MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model&
                      {moe::to_json(model), nodes.nodes ? std::nullopt : options.ranks,
                       options.layout, place, options.model, options.network});
   take_cards(settings, nodes.nodes.value_or(1) > 1, measured);
-  take_nodes(nodes, measured);
-  return measured;
+  return with_nodes(std::move(measured), nodes);
 }
 
 Scenario load_scenario(const ScenarioOptions& options) {

@@ -1,5 +1,6 @@
 #include "moe/passes/replicate_experts.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -299,6 +300,39 @@ TEST(ReplicateExperts, ComesBackFromJson) {
   const Schedule rings = replicated(4, RowsOfOthers::home, ExpertRoute::ring);
   EXPECT_EQ(schedule_from_json(to_json(rings)).decisions, rings.decisions);
   EXPECT_EQ(changes_results(schedule), "");
+}
+
+TEST(ReplicateExperts, AfterTheGateComeBackFromJson) {
+  for (const LateCopies& late :
+       {LateCopies{LateRule::ultraep, 1}, LateCopies{LateRule::llep, 3, 1.25, 16},
+        LateCopies{LateRule::moonep, 2, 1.1, 1024, LateDomain::node}}) {
+    ExpertPlacement placement;
+    placement.rows_of_others = RowsOfOthers::balanced;
+    placement.late = late;
+    const Schedule schedule{"late", {ReplicateExperts{1, placement}}};
+    EXPECT_EQ(schedule_from_json(to_json(schedule)).decisions, schedule.decisions);
+  }
+}
+
+TEST(ReplicateExperts, AfterTheGateRefuseKeysThatChangeNothing) {
+  const auto read = [](const char* rule, const char* beside) {
+    return schedule_from_json(
+        fmt::format(R"({{"decisions": [{{"decision": "replicate_experts", "layer": 1{}, )"
+                    R"("after_gate": {{"slots": 1, {}}}}}]}})",
+                    beside, rule));
+  };
+  constexpr const char* kUltraEp = R"("rule": "ultraep")";
+  EXPECT_NO_THROW(read(kUltraEp, ""));
+  EXPECT_NO_THROW(read(kUltraEp, R"(, "rows_of_others": "balanced")"));
+  EXPECT_NO_THROW(read(R"("rule": "llep", "alpha": 1.2, "least_rows": 8)", ""));
+  const auto refused = [&](const char* rule, const char* beside, const char* key) {
+    EXPECT_THAT([&] { read(rule, beside); }, ThrowsMessage<InputError>(HasSubstr(key)));
+  };
+  refused(kUltraEp, R"(, "rows_of_others": "home")", "rows_of_others");
+  refused(kUltraEp, R"(, "route": "unicast")", "route");
+  refused(kUltraEp, R"(, "replicas": [])", "replicas");
+  refused(R"("rule": "moonep", "alpha": 1.2)", "", "alpha");
+  refused(R"("rule": "ultraep", "least_rows": 8)", "", "least_rows");
 }
 
 }  // namespace

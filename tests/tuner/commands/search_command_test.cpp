@@ -70,6 +70,22 @@ TEST(SearchCommand, PrintsTheFastestSetupsAndWritesTheBestSchedule) {
   EXPECT_EQ(row.at("predicted_peak_bytes"), best.at("predicted_peak_bytes"));
 }
 
+TEST(SearchCommand, TheBestScheduleStandsAloneOnStdout) {
+  const auto found = search({"--planners", "none", "--top", "2", "-o", "-"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_TRUE(nlohmann::json::parse(found.output).contains("decisions")) << found.output;
+  EXPECT_THAT(found.errors, HasSubstr("--schedule FILE"));
+}
+
+TEST(SearchCommand, TheCommandOfTheBestHasEachKeyOnceAndAsTheSearchChoseIt) {
+  // Both swept values are searched with two micro-batches. Of equal rows the first is the best.
+  const auto found = search({"--planners", "none", "--orders", "sequential", "--micro-batches", "2",
+                             "--set", "training.micro_batches=4,2", "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_THAT(found.errors, HasSubstr("training.micro_batches=2"));
+  EXPECT_THAT(found.errors, ::testing::Not(HasSubstr("training.micro_batches=4")));
+}
+
 TEST(SearchCommand, HasTheBestRowOfEachNumberOfRanksAndValueOfAKey) {
   const auto found = search({"--planners", "none", "--ranks", "2,4", "--set",
                              "training.precision=f32,f64", "--format", "json"});
@@ -102,13 +118,14 @@ TEST(SearchCommand, GivesCompareALayoutWhereNoneIsAskedFor) {
   arguments.insert(arguments.end(), kOn.begin(), kOn.end());
   const auto compared = moe_tune(arguments);
   ASSERT_EQ(compared.code, 0) << compared.errors;
-  EXPECT_THAT(compared.errors, HasSubstr("layouts the fastest by search"));
   const auto best =
       nlohmann::json::parse(search({"--planners", "none", "--orders", "sequential",
                                     "--micro-batches", "1", "--top", "1", "--format", "json"})
                                 .output);
-  EXPECT_LE(best.at(0).at("predicted_s").get<double>(),
-            nlohmann::json::parse(compared.output).at(0).at("predicted_s").get<double>());
+  const std::string layout = best.at(0).at("layout");
+  EXPECT_THAT(compared.errors, HasSubstr("--layout " + layout + ": of 19 layouts the fastest"));
+  EXPECT_EQ(best.at(0).at("predicted_s"),
+            nlohmann::json::parse(compared.output).at(0).at("predicted_s"));
 }
 
 TEST(SearchCommand, StoresWhatItFoundOfEveryNumberOfRanks) {

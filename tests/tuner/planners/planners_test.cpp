@@ -15,6 +15,7 @@
 #include "tests/tuner/planners/even_situation.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/micro_batch_order/two_batch.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipelined/pipelined.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"

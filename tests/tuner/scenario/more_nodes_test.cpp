@@ -17,22 +17,20 @@ MeasuredCosts two_nodes_of_two(std::vector<SharedProcessors> shared) {
 }
 
 TEST(MoreNodes, RanksShareTheProcessorsOfTheirNode) {
-  MeasuredCosts measured = two_nodes_of_two({{1, {0, 1}}, {1, {2, 3}}});
-  take_nodes({.nodes = 3}, measured);
+  const MeasuredCosts measured =
+      with_nodes(two_nodes_of_two({{1, {0, 1}}, {1, {2, 3}}}), {.nodes = 3});
   const std::vector<SharedProcessors> expected{{1, {0, 1}}, {1, {2, 3}}, {1, {4, 5}}};
   EXPECT_EQ(measured.costed.cluster.shared_processors, expected);
 }
 
 TEST(MoreNodes, NodesOfOneComputerShareItsProcessors) {
-  MeasuredCosts measured = two_nodes_of_two({{2, {0, 1, 2, 3}}});
-  take_nodes({.nodes = 3}, measured);
+  const MeasuredCosts measured = with_nodes(two_nodes_of_two({{2, {0, 1, 2, 3}}}), {.nodes = 3});
   const std::vector<SharedProcessors> expected{{2, {0, 1, 2, 3, 4, 5}}};
   EXPECT_EQ(measured.costed.cluster.shared_processors, expected);
 }
 
 TEST(MoreNodes, AsManyAsWereMeasuredChangeNothing) {
-  MeasuredCosts measured = two_nodes_of_two({{2, {0, 1, 2, 3}}});
-  take_nodes({.nodes = 2}, measured);
+  const MeasuredCosts measured = with_nodes(two_nodes_of_two({{2, {0, 1, 2, 3}}}), {.nodes = 2});
   EXPECT_EQ(measured.costed.cluster.nodes, 2);
   EXPECT_TRUE(measured.remarks.empty());
 }

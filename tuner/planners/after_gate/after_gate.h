@@ -8,11 +8,14 @@
 /// micro-batch, between the gate and the experts.
 namespace tuner {
 
-inline constexpr PlannerOption kSlots{"slots", 1, 64, "replicas that a rank may hold"};
+inline constexpr PlannerOption kSlots{
+    "slots", 1, 64,
+    "replicas that a rank may hold [ultraep and feplb try 1 and 2; moonep: as many as it has "
+    "experts; llep: as many, and at least 4]"};
 inline constexpr PlannerOption kAlpha{"alpha", 1, 4, "rows of a rank over the mean, at most [1.1]",
                                       false};
-inline constexpr PlannerOption kLeastRows{"rows", 1, 1e9,
-                                          "rows that are worth sending an expert for"};
+inline constexpr PlannerOption kLeastRows{
+    "rows", 1, 1e9, "rows that are worth sending an expert for [1024, 128 and 16 are tried]"};
 
 /// UltraEP, with 1 and 2 slots, or as many as were asked for.
 std::vector<Candidate> ultraep_candidates(const Situation& situation,

@@ -11,7 +11,6 @@
 #include "moe/errors.h"
 #include "tuner/planners/micro_batch_order/pass_seconds.h"
 #include "tuner/planners/micro_batch_order/stage_cuts.h"
-#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -37,22 +36,22 @@ Candidate through_stages(const moe::Program& program, std::string planner,
   return {std::move(schedule), std::move(parameters)};
 }
 
-/// Candidates with pieces of equal numbers of blocks, where they divide, and of times that are as
+/// Candidates with chunks of equal numbers of blocks, where they divide, and of times that are as
 /// equal as they can be.
 std::vector<Candidate> with_cuts(const Situation& situation, const std::string& planner,
-                                 moe::MicroBatchOrder order, int pieces,
+                                 moe::MicroBatchOrder order, int chunks,
                                  const BlockSeconds& seconds) {
   const moe::Program& program = situation.program;
   const int blocks = static_cast<int>(seconds.blocks.size());
-  std::vector<std::vector<int>> cuts{cuts_of_stages(seconds, program.stages, pieces)};
-  const std::vector<int> equal = equal_cuts(blocks, pieces);
-  if (equal != cuts.front() && (pieces == program.stages || blocks % pieces == 0)) {
+  std::vector<std::vector<int>> cuts{cuts_of_stages(seconds, program.stages, chunks)};
+  const std::vector<int> equal = equal_cuts(blocks, chunks);
+  if (equal != cuts.front() && (chunks == program.stages || blocks % chunks == 0)) {
     cuts.insert(cuts.begin(), equal);
   }
   std::vector<Candidate> candidates;
   for (const std::vector<int>& one : cuts) {
     candidates.push_back(
-        through_stages(program, planner, order, pieces_in_turn(one, program.stages)));
+        through_stages(program, planner, order, chunks_in_turn(one, program.stages)));
   }
   return candidates;
 }
@@ -148,14 +147,6 @@ std::string stages_json(const moe::Schedule& schedule) {
   return fmt::format(R"({{"blocks_of_chunks": "{}"}})", fmt::join(counts, "+"));
 }
 
-moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions&) {
-  const moe::Program& program = situation.program;
-  if (program.micro_batches < 2 || program.stages > 1) return {"two_batch", {}};
-  moe::Schedule schedule = pipeline_schedule(program, "two_batch", {1, 1});
-  schedule.decisions.push_back(moe::OrderMicroBatches{moe::MicroBatchOrder::interleaved});
-  return schedule;
-}
-
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const auto [program, seconds] = timed(situation, schedule);
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;
@@ -169,26 +160,6 @@ double micro_batch_order_paper_seconds(const Situation& situation, const moe::Sc
       chunks.empty() ? 1 : static_cast<double>(chunks.back() + 1) / program.stages;
   return (program.micro_batches + (program.stages - 1) / of_stage) * each +
          *std::max_element(once.begin(), once.end());
-}
-
-double two_batch_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  const auto [program, seconds] = timed(situation, schedule);
-  double computing = 0, exchanging = 0, once = 0;  // sums over both passes of all micro-batches
-  double first = 0, last = 0;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const moe::Op& op = program.ops[i];
-    if (moe::comes_once(op)) {
-      once += seconds[i];
-      continue;
-    }
-    (moe::exchanges_rows(op) ? exchanging : computing) += seconds[i];
-    if (op.phase == moe::Phase::forward && op.micro_batch == 0) first += seconds[i];
-    if (op.phase == moe::Phase::backward && op.micro_batch + 1 == program.micro_batches) {
-      last += seconds[i];
-    }
-  }
-  const double pairs = static_cast<double>(program.micro_batches - 1) / program.micro_batches;
-  return first + pairs * std::max(computing, exchanging) + last + once;
 }
 
 }  // namespace tuner

@@ -31,7 +31,7 @@ int memory_of(const moe::OrderMicroBatches& ordering) { return ordering.in_fligh
 std::vector<moe::Schedule> placings_of_blocks(const Situation& situation) {
   const int stages = situation.program.stages;
   const moe::PlaceBlocks by_time =
-      pieces_in_turn(cuts_by_time(block_seconds(situation), stages), stages);
+      chunks_in_turn(cuts_by_time(block_seconds(situation), stages), stages);
   std::vector<moe::Schedule> placings{{"zero_bubble", {}}};
   if (by_time.stages != moe::stages_of_blocks(situation.program)) {
     placings.push_back({"zero_bubble", {by_time}});
@@ -110,13 +110,13 @@ double with_bubbles(const Situation& situation, const moe::Schedule& schedule, c
 
 /// The stages of a V of so many blocks.
 moe::PlaceBlocks in_a_v(int blocks, int stages) {
-  // The two middle pieces are those of the last stage.
-  const std::vector<int> pieces = equal_cuts(blocks, std::min(2 * stages, blocks));
+  // The two in the middle are one, that of the last stage.
+  const std::vector<int> chunks = equal_cuts(blocks, std::min(2 * stages, blocks));
   moe::PlaceBlocks placing;
-  for (int piece = 0; piece < static_cast<int>(pieces.size()); ++piece) {
+  for (int chunk = 0; chunk < static_cast<int>(chunks.size()); ++chunk) {
     placing.stages.insert(placing.stages.end(),
-                          static_cast<std::size_t>(pieces[static_cast<std::size_t>(piece)]),
-                          std::min(piece, static_cast<int>(pieces.size()) - 1 - piece));
+                          static_cast<std::size_t>(chunks[static_cast<std::size_t>(chunk)]),
+                          std::min(chunk, static_cast<int>(chunks.size()) - 1 - chunk));
   }
   return placing;
 }

@@ -23,10 +23,10 @@ using ::testing::ElementsAre;
 double fullest(const BlockSeconds& seconds, const std::vector<int>& blocks) {
   double most = 0;
   std::size_t block = 0;
-  for (std::size_t piece = 0; piece < blocks.size(); ++piece) {
-    double all = piece == 0 ? seconds.first : 0;
-    for (int i = 0; i < blocks[piece]; ++i) all += seconds.blocks[block++];
-    if (piece + 1 == blocks.size()) all += seconds.last;
+  for (std::size_t chunk = 0; chunk < blocks.size(); ++chunk) {
+    double all = chunk == 0 ? seconds.first : 0;
+    for (int i = 0; i < blocks[chunk]; ++i) all += seconds.blocks[block++];
+    if (chunk + 1 == blocks.size()) all += seconds.last;
     most = std::max(most, all);
   }
   return most;
@@ -47,8 +47,8 @@ TEST(StageCuts, MakeTheFullestPieceAsShortAsAnyCutDoes) {
     seconds.first = time();
     seconds.last = time();
     const int blocks = static_cast<int>(seconds.blocks.size());
-    const int pieces = 1 + static_cast<int>(random() % static_cast<unsigned>(blocks));
-    const std::vector<int> cuts = cuts_by_time(seconds, pieces);
+    const int chunks = 1 + static_cast<int>(random() % static_cast<unsigned>(blocks));
+    const std::vector<int> cuts = cuts_by_time(seconds, chunks);
     int all = 0;
     for (const int one : cuts) {
       EXPECT_GE(one, 1);
@@ -58,13 +58,13 @@ TEST(StageCuts, MakeTheFullestPieceAsShortAsAnyCutDoes) {
     double least = 1e9;
     std::vector<int> tried;
     const std::function<void(int)> try_all = [&](int left) {
-      if (static_cast<int>(tried.size()) + 1 == pieces) {
+      if (static_cast<int>(tried.size()) + 1 == chunks) {
         tried.push_back(left);
         least = std::min(least, fullest(seconds, tried));
         tried.pop_back();
         return;
       }
-      const int others = pieces - static_cast<int>(tried.size()) - 1;
+      const int others = chunks - static_cast<int>(tried.size()) - 1;
       for (int here = 1; here <= left - others; ++here) {
         tried.push_back(here);
         try_all(left - here);
@@ -77,7 +77,7 @@ TEST(StageCuts, MakeTheFullestPieceAsShortAsAnyCutDoes) {
 }
 
 TEST(StageCuts, OfSeveralPiecesMakeTheFullestStageShorter) {
-  // The head is longer than any piece: the other piece of its stage becomes short.
+  // The head is longer than any chunk: the other chunk of its stage becomes short.
   const BlockSeconds seconds{{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0, 4};
   EXPECT_THAT(cuts_of_stages(seconds, 2, 2), ElementsAre(7, 3));
   const std::vector<int> cuts = cuts_of_stages(seconds, 2, 4);
@@ -92,7 +92,7 @@ TEST(StageCuts, EqualCutsAreTheStagesWithoutADecision) {
       for (int block = 0; block < blocks; ++block) {
         expected.push_back(moe::stage_of_block(block, blocks, stages));
       }
-      EXPECT_EQ(pieces_in_turn(equal_cuts(blocks, stages), stages).stages, expected);
+      EXPECT_EQ(chunks_in_turn(equal_cuts(blocks, stages), stages).stages, expected);
     }
   }
 }
