@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -238,6 +239,13 @@ Program apply(Program program, const ReplicateExperts& replicating) {
         replicating, "rows are padded, so every pair of rank and expert has as many",
         "expected rows_of_others home or spread, or exchange = \"irregular\" in the model");
   }
+  const int elsewhere = experts.all - experts.all / members;  // seen from a rank with the fewest
+  if (replicating.placement.late.slots > elsewhere) {
+    refuse_replicas(replicating,
+                    fmt::format("{} slots for the {} experts of other ranks",
+                                replicating.placement.late.slots, elsewhere),
+                    fmt::format("expected at most {}", elsewhere));
+  }
   ExpertPlacement placement = replicating.placement;
   placement.homes = homes_of(program.homes, replicating.layer);
   // A home then gets one gradient for each of its experts, however many hold it.
@@ -331,28 +339,34 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   ReplicateExperts replicating;
   replicating.layer = read_layer(input);
+  const bool late = input.has("after_gate");  // rows are balanced then, and rings are the route
+  const auto among = [late](std::span<const std::string_view> names, std::string_view only) {
+    return late ? std::vector{only} : std::vector(names.begin(), names.end());
+  };
   if (input.has("rows_of_others")) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
-                                      .one_of({kRowsOfOthers.begin(), kRowsOfOthers.end()}));
+                                      .one_of(among(kRowsOfOthers, kRowsOfOthers.back())));
   }
   if (input.has("route")) {
-    replicating.placement.route =
-        static_cast<ExpertRoute>(input.member("route", "the way of parameters and gradients")
-                                     .one_of({kExpertRouteNames[0], kExpertRouteNames[1]}));
+    const auto chosen = input.member("route", "the way of parameters and gradients")
+                            .one_of(among(kExpertRouteNames, kExpertRouteNames.back()));
+    replicating.placement.route = late ? ExpertRoute::ring : static_cast<ExpertRoute>(chosen);
   }
-  if (input.has("after_gate")) {
+  if (late) {
     const InputObject object = input.object("after_gate", "a rule after the gate");
-    LateCopies& late = replicating.placement.late;
-    late.rule = static_cast<LateRule>(
+    LateCopies& copies = replicating.placement.late;
+    copies.rule = static_cast<LateRule>(
         object.member("rule", "a rule").one_of({kLateRules.begin(), kLateRules.end()}));
-    late.slots = static_cast<int>(object.integer("slots", 1, kMostSlots));
-    late.alpha = object.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
-    if (object.has("domain")) {
-      late.domain = static_cast<LateDomain>(object.member("domain", "among whom loads are evened")
-                                                .one_of({kLateDomains[0], kLateDomains[1]}));
+    copies.slots = static_cast<int>(object.integer("slots", 1, kMostSlots));
+    if (copies.rule == LateRule::llep) {
+      copies.alpha = object.number_or("alpha", copies.alpha, 1, 16, "a number from 1 to 16");
+      if (object.has("least_rows")) copies.least_rows = object.integer("least_rows", 1, most);
     }
-    if (object.has("least_rows")) late.least_rows = object.integer("least_rows", 1, most);
+    if (object.has("domain")) {
+      copies.domain = static_cast<LateDomain>(object.member("domain", "among whom loads are evened")
+                                                  .one_of({kLateDomains[0], kLateDomains[1]}));
+    }
     replicating.placement.rows_of_others = RowsOfOthers::balanced;
     return replicating;
   }

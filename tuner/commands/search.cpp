@@ -5,20 +5,24 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "db/best_trial.h"
 #include "db/connection.h"
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
 #include "db/error.h"
 #include "db/output_place.h"
 #include "moe/errors.h"
+#include "moe/input/setting.h"
 #include "moe/input/sizes.h"
 #include "moe/model/model_figures.h"
 #include "tuner/commands/commands.h"
@@ -26,6 +30,7 @@
 #include "tuner/commands/store_search.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/scenario/measured_costs.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/scenario/sweep.h"
 
 namespace tuner {
@@ -49,16 +54,37 @@ double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
   return most;
 }
 
+constexpr const char* kMicroBatches = "training.micro_batches";
+constexpr const char* kBatchPer = "training.batch_per";
+
+/// Refuses what a search is to find, not to be told.
+void check_keys(const std::vector<SweptKey>& keys) {
+  for (const SweptKey& key : keys) {
+    if (key.key != kMicroBatches) continue;
+    const std::string values = fmt::format("{}", fmt::join(key.values, ","));
+    throw moe::InputError(fmt::format(
+        "--set {}={}: a search tries numbers of micro-batches: expected --micro-batches "
+        "{}",
+        kMicroBatches, values, values));
+  }
+}
+
 std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
   if (arguments.ranks.empty()) return {cluster.nodes * cluster.ranks_per_node};
   std::vector<int> ranks;
   for (const std::string_view part : moe::split(arguments.ranks, ',')) {
-    const std::int64_t number = moe::parse_size(part);
-    if (number < 1 || number > kMostPredictedRanks) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc() || end != part.data() + part.size() || number < 1 ||
+        number > kMostPredictedRanks) {
       throw moe::InputError(fmt::format("--ranks {}: \"{}\": expected a number from 1 to {}",
                                         arguments.ranks, part, kMostPredictedRanks));
     }
-    ranks.push_back(static_cast<int>(number));
+    if (std::ranges::find(ranks, number) != ranks.end()) {
+      throw moe::InputError(
+          fmt::format("--ranks {}: {} stands there twice", arguments.ranks, number));
+    }
+    ranks.push_back(number);
   }
   return ranks;
 }
@@ -71,7 +97,7 @@ std::string in_words(const Reasons& reasons) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-void say(const SearchResult& result, int ranks, bool knows_memory) {
+void say(const SearchResult& result, int ranks, bool knows_memory, bool any_planners) {
   spdlog::info(
       "search: {} ranks: the model takes {} layouts, {} setups with their micro-batches, {} "
       "candidates with their orders and with and without shard_optimizer; {} were simulated",
@@ -83,7 +109,7 @@ void say(const SearchResult& result, int ranks, bool knows_memory) {
     spdlog::info("search: layouts refused: {}", in_words(result.refused));
   }
   const auto left = std::ranges::count(result.found, false, &FoundSetup::was_planned);
-  if (left > 0) {
+  if (left > 0 && any_planners) {
     spdlog::info(
         "search: planners were not asked about {} of {} setups: computation alone takes longer "
         "than the best, or the Program is too large",
@@ -155,11 +181,13 @@ class OneSearch {
   const moe::Model& model() const { return model_; }
 
   std::vector<FoundRow> rows(int ranks, std::set<std::string>& said) const {
+    expect_ranks(cluster(), ranks);
     SearchResult result = search_setups(scenario_, model_, costs_, ranks, options_);
     for (const std::string& remark : result.remarks) {
       if (said.insert(remark).second) spdlog::info(remark);
     }
-    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0);
+    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0,
+        !options_.planners.empty());
     std::vector<FoundRow> rows;
     for (FoundSetup& found : result.found) {
       FoundRow& row = rows.emplace_back();
@@ -171,12 +199,30 @@ class OneSearch {
         row.peak_share = row.tokens_per_s * token_flops_ / (peak_flops_ * ranks);
       }
       row.memory_bytes = options_.memory_bytes > 0 ? options_.memory_bytes : cluster().memory_bytes;
+      row.options = training_options(found, ranks);
       row.found = std::move(found);
     }
     return rows;
   }
 
  private:
+  std::string training_options(const FoundSetup& found, int ranks) const {
+    std::string text = fmt::format("--model {}", db::shell_word(scenario_.model));
+    for (const std::string& setting : settings_) {
+      const std::string key = moe::key_of(moe::parse_setting(setting));
+      if (key.starts_with("cluster.") || key == kBatchPer) continue;
+      text += fmt::format(" --set {}", db::shell_word(setting));
+    }
+    text += fmt::format(" --ranks {} {}", ranks, options_of(model_, found.setup));
+    const bool is_set = std::ranges::any_of(settings_, [](const std::string& setting) {
+      return moe::key_of(moe::parse_setting(setting)) == kBatchPer;
+    });
+    if (is_set && found.setup.batch_per == model_.batch_per) {
+      text += fmt::format(" --set {}={}", kBatchPer, name_of(found.setup.batch_per));
+    }
+    return text;
+  }
+
   std::vector<std::string> settings_;
   ScenarioOptions scenario_;
   moe::Model model_;
@@ -216,16 +262,11 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
 }
 
 /// Writes the best schedule, and says how to train with it.
-void give_best(const Arguments& arguments, const FoundRow& best, const moe::Model& model) {
-  std::string settings;
-  for (const std::string& setting : best.settings) {
-    if (!setting.starts_with("cluster.")) settings += fmt::format(" --set {}", setting);
-  }
+void give_best(const Arguments& arguments, const FoundRow& best) {
   const std::string& file = arguments.best_file;
   if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
-  spdlog::info("the best: moe-train --model {}{} --ranks {} {} --schedule {}",
-               arguments.scenario.model, settings, best.ranks, options_of(model, best.found.setup),
-               file.empty() ? "FILE, as -o FILE writes it" : file);
+  spdlog::info("the best: moe-train {} --schedule {}", best.options,
+               file.empty() ? "FILE, as -o FILE writes it" : db::shell_word(file));
 }
 
 /// Where the searches are to be stored. A file that holds the costs may be one that only reads.
@@ -247,6 +288,8 @@ int search(const Arguments& arguments, int argc, char** argv) {
   db::refuse_database_as_output(arguments.best_file, arguments.scenario.database);
   if (!arguments.best_file.empty()) db::expect_output(arguments.best_file);
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
+  check_keys(keys);
+  check_routing(arguments.scenario.routing);
   const auto all_settings = combinations(keys);
   std::set<std::string> said;
   std::optional<db::Connection> store = open_store(arguments);
@@ -291,7 +334,7 @@ int search(const Arguments& arguments, int argc, char** argv) {
   for (const FoundRow& row : rows) {
     if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
   }
-  give_best(arguments, *best, *model);
+  give_best(arguments, *best);
   if (store) {
     std::vector<std::vector<std::string>> swept;
     for (const FoundRow& row : all_rows) swept.push_back(swept_settings(keys, row.settings));

@@ -284,6 +284,48 @@ TEST(ReplicateExperts, RefusesWhatItCannotDo) {
           "its experts are replicated already");
 }
 
+TEST(ReplicateExperts, HasSlotsForTheExpertsOfOtherRanksAtMost) {
+  const auto with_slots = [](int slots) {
+    ReplicateExperts late{1, {}};
+    late.placement.rows_of_others = RowsOfOthers::balanced;
+    late.placement.late = {LateRule::moonep, slots};
+    return late;
+  };
+  for (const int members : {2, 4}) {
+    const Program program =
+        build_iteration(small_model(DType::f32), make_groups(members, members), 0);
+    const int elsewhere = 28 - 28 / members;
+    EXPECT_NO_THROW(apply(program, with_slots(elsewhere)));
+    EXPECT_THAT([&] { apply(program, with_slots(elsewhere + 1)); },
+                ThrowsMessage<Refusal>(HasSubstr("slots for the")));
+  }
+}
+
+TEST(ReplicateExperts, TakesNothingThatARuleAfterTheGateHasNoUseFor) {
+  const auto read = [](const std::string& more, const std::string& rule,
+                       const std::string& of_rule) {
+    return schedule_from_json(R"({"decisions": [{"decision": "replicate_experts", "layer": 1, )" +
+                              more + R"("after_gate": {"rule": ")" + rule + R"(", "slots": 2)" +
+                              of_rule + "}}]}");
+  };
+  const std::string home = R"("rows_of_others": "home", )", ring = R"("route": "ring", )",
+                    unicast = R"("route": "unicast", )", alpha = R"(, "alpha": 1.5)",
+                    rows = R"(, "least_rows": 16)";
+  for (const char* rule : {"ultraep", "moonep", "llep"}) {
+    EXPECT_NO_THROW(read(ring, rule, R"(, "domain": "node")"));
+    EXPECT_THROW(read(home, rule, ""), InputError);
+    EXPECT_THROW(read(unicast, rule, ""), InputError);
+    const bool has_both = rule == std::string("llep");
+    for (const std::string& of_llep : {alpha, rows}) {
+      if (has_both) {
+        EXPECT_NO_THROW(read("", rule, of_llep));
+      } else {
+        EXPECT_THROW(read("", rule, of_llep), InputError) << rule << of_llep;
+      }
+    }
+  }
+}
+
 TEST(ReplicateExperts, ComesBackFromJson) {
   const Schedule schedule = replicated(4, RowsOfOthers::spread);
   EXPECT_EQ(schedule_from_json(to_json(schedule)).decisions, schedule.decisions);
