@@ -63,8 +63,10 @@ void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
       ->group("Space");
   add_most_chunks(*command, arguments.most_chunks);
   command
-      ->add_option("-o,--output", arguments.best_file,
-                   "write the best schedule as JSON, for moe-train --schedule; - is stdout")
+      ->add_option(
+          "-o,--output", arguments.best_file,
+          "write the best schedule as JSON, for moe-train --schedule; - is stdout, which has no "
+          "table then")
       ->type_name("FILE")
       ->group("Output");
   db::options::add_output(*command, arguments.output);

@@ -54,19 +54,14 @@ double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
   return most;
 }
 
+/// Keys that are part of a setup.
 constexpr const char* kMicroBatches = "training.micro_batches";
 constexpr const char* kBatchPer = "training.batch_per";
 
-/// Refuses what a search is to find, not to be told.
-void check_keys(const std::vector<SweptKey>& keys) {
-  for (const SweptKey& key : keys) {
-    if (key.key != kMicroBatches) continue;
-    const std::string values = fmt::format("{}", fmt::join(key.values, ","));
-    throw moe::InputError(fmt::format(
-        "--set {}={}: a search tries numbers of micro-batches: expected --micro-batches "
-        "{}",
-        kMicroBatches, values, values));
-  }
+bool is_set(const std::vector<std::string>& settings, std::string_view key) {
+  return std::ranges::any_of(settings, [&](const std::string& setting) {
+    return moe::key_of(moe::parse_setting(setting)) == key;
+  });
 }
 
 std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
@@ -97,7 +92,8 @@ std::string in_words(const Reasons& reasons) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-void say(const SearchResult& result, int ranks, bool knows_memory, bool any_planners) {
+void say(const SearchResult& result, int ranks, bool knows_memory,
+         const std::vector<PlannerRequest>& planners) {
   spdlog::info(
       "search: {} ranks: the model takes {} layouts, {} setups with their micro-batches, {} "
       "candidates with their orders and with and without shard_optimizer; {} were simulated",
@@ -109,11 +105,22 @@ void say(const SearchResult& result, int ranks, bool knows_memory, bool any_plan
     spdlog::info("search: layouts refused: {}", in_words(result.refused));
   }
   const auto left = std::ranges::count(result.found, false, &FoundSetup::was_planned);
-  if (left > 0 && any_planners) {
+  if (left > 0 && !planners.empty()) {
     spdlog::info(
         "search: planners were not asked about {} of {} setups: computation alone takes longer "
         "than the best, or the Program is too large",
         left, result.found.size());
+  }
+  const bool any_plan = std::ranges::any_of(result.found, [&](const FoundSetup& one) {
+    return std::ranges::any_of(planners, [&](const PlannerRequest& request) {
+      return request.planner->name == one.schedule.planner;
+    });
+  });
+  if (!any_plan && !planners.empty() && left < std::ssize(result.found)) {
+    std::vector<std::string_view> names;
+    for (const PlannerRequest& request : planners) names.push_back(request.planner->name);
+    spdlog::info("search: no plan of {} is faster than the order of micro-batches alone",
+                 fmt::join(names, ", "));
   }
   const auto by_fewer = std::ranges::count_if(result.found, [](const FoundSetup& one) {
     return one.simulated_micro_batches < one.setup.micro_batches;
@@ -164,6 +171,9 @@ class OneSearch {
     costs_ = load_named_costs(scenario_, model_);
     options_.layouts = parse_layout_range(arguments.layouts);
     options_.micro_batches = parse_micro_batches(arguments.micro_batches);
+    if (!options_.micro_batches && is_set(settings, kMicroBatches)) {
+      options_.micro_batches = {model_.micro_batches};
+    }
     options_.orders = parse_orders(arguments.orders);
     if (arguments.search_planners != "none") {
       options_.planners = parse_planners(arguments.search_planners);
@@ -186,8 +196,7 @@ class OneSearch {
     for (const std::string& remark : result.remarks) {
       if (said.insert(remark).second) spdlog::info(remark);
     }
-    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0,
-        !options_.planners.empty());
+    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0, options_.planners);
     std::vector<FoundRow> rows;
     for (FoundSetup& found : result.found) {
       FoundRow& row = rows.emplace_back();
@@ -210,15 +219,16 @@ class OneSearch {
     std::string text = fmt::format("--model {}", db::shell_word(scenario_.model));
     for (const std::string& setting : settings_) {
       const std::string key = moe::key_of(moe::parse_setting(setting));
-      if (key.starts_with("cluster.") || key == kBatchPer) continue;
+      if (key.starts_with("cluster.") || key == kMicroBatches || key == kBatchPer) continue;
       text += fmt::format(" --set {}", db::shell_word(setting));
     }
     text += fmt::format(" --ranks {} {}", ranks, options_of(model_, found.setup));
-    const bool is_set = std::ranges::any_of(settings_, [](const std::string& setting) {
-      return moe::key_of(moe::parse_setting(setting)) == kBatchPer;
-    });
-    if (is_set && found.setup.batch_per == model_.batch_per) {
-      text += fmt::format(" --set {}={}", kBatchPer, name_of(found.setup.batch_per));
+    // What differs from the model as it was loaded stands there already.
+    if (is_set(settings_, kMicroBatches) && found.setup.micro_batches == model_.micro_batches) {
+      text += fmt::format(" --set {}={}", kMicroBatches, model_.micro_batches);
+    }
+    if (is_set(settings_, kBatchPer) && found.setup.batch_per == model_.batch_per) {
+      text += fmt::format(" --set {}={}", kBatchPer, name_of(model_.batch_per));
     }
     return text;
   }
@@ -288,7 +298,6 @@ int search(const Arguments& arguments, int argc, char** argv) {
   db::refuse_database_as_output(arguments.best_file, arguments.scenario.database);
   if (!arguments.best_file.empty()) db::expect_output(arguments.best_file);
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
-  check_keys(keys);
   check_routing(arguments.scenario.routing);
   const auto all_settings = combinations(keys);
   std::set<std::string> said;
@@ -330,7 +339,7 @@ int search(const Arguments& arguments, int argc, char** argv) {
     }
   }
   if (rows.empty()) std::rethrow_exception(first_refusal);
-  print(keys, rows, several_ranks, arguments);
+  if (arguments.best_file != "-") print(keys, rows, several_ranks, arguments);
   for (const FoundRow& row : rows) {
     if (best == nullptr || row.tokens_per_s > best->tokens_per_s) best = &row;
   }

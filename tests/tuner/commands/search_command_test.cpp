@@ -20,6 +20,7 @@ namespace {
 
 using test::moe_tune;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string> kOn{"--model", "micro", "--cluster", "box"};
 
@@ -90,7 +91,6 @@ TEST(SearchCommand, RefusesWhatIsNoSpace) {
                                                         {"--ranks", "0"},
                                                         {"--ranks", "4,2,4"},
                                                         {"--ranks", "4,x"},
-                                                        {"--set", "training.micro_batches=2"},
                                                         {"--micro-batches", "2,2"},
                                                         {"--planners", "nobody"},
                                                         {"--memory-limit", "1K"},
@@ -111,6 +111,32 @@ TEST(SearchCommand, RefusesWhatNoSetupCanHaveInItsOwnWords) {
     const auto refused = search({"--planners", "none", option, value});
     EXPECT_EQ(refused.code, 2) << value;
     EXPECT_THAT(refused.errors, HasSubstr(words));
+  }
+}
+
+TEST(SearchCommand, AScheduleOnStdoutIsAlone) {
+  const auto found = search({"--planners", "none", "-o", "-"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_TRUE(nlohmann::json::parse(found.output).contains("decisions"));
+}
+
+TEST(SearchCommand, SaysWhereNoPlanIsFaster) {
+  const auto found = search({"--planners", "lplb,feplb", "--layouts", "ep=1"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_THAT(found.errors, HasSubstr("no plan of lplb, feplb is faster"));
+  const auto none = search({"--planners", "none"});
+  EXPECT_THAT(none.errors, Not(HasSubstr("no plan of")));
+  EXPECT_THAT(none.errors, Not(HasSubstr("planners were not asked")));
+}
+
+TEST(SearchCommand, TriesTheNumberOfMicroBatchesThatIsSet) {
+  const auto found =
+      search({"--planners", "none", "--set", "training.micro_batches=1,2", "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  const auto rows = nlohmann::json::parse(found.output);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("micro_batches"), row.at("training.micro_batches"));
   }
 }
 
@@ -140,6 +166,7 @@ TEST(SearchCommand, TheCommandThatItGivesIsTaken) {
   const std::string file = directory.file("best of all.json");
   for (const std::vector<std::string>& settings :
        {std::vector<std::string>{"training.batch_per=rank,tp_group"},
+        {"training.micro_batches=1,2", "model.head=tied"},
         {"moe.block_pattern=\"de\""},
         {"moe.experts=4,8", "training.precision=f32"}}) {
     std::vector<std::string> arguments{"--planners", "none", "--format", "csv", "-o", file};
