@@ -156,6 +156,13 @@ moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions&) 
   return schedule;
 }
 
+std::string order_remark(const Situation& situation, const PlannerOptions&,
+                         const moe::Schedule& schedule) {
+  if (!schedule.decisions.empty()) return "";
+  return fmt::format("{}: decides nothing here: micro_batches = {}, pp = {}", schedule.planner,
+                     situation.program.micro_batches, situation.program.stages);
+}
+
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const auto [program, seconds] = timed(situation, schedule);
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;
