@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,13 @@ Program apply(Program program, const ReplicateExperts& replicating) {
     refuse_replicas(
         replicating, "rows are padded, so every pair of rank and expert has as many",
         "expected rows_of_others home or spread, or exchange = \"irregular\" in the model");
+  }
+  const int elsewhere = experts.all - experts.all / members;  // seen from a rank with the fewest
+  if (replicating.placement.late.slots > elsewhere) {
+    refuse_replicas(replicating,
+                    fmt::format("{} slots for the {} experts of other ranks",
+                                replicating.placement.late.slots, elsewhere),
+                    fmt::format("expected at most {}", elsewhere));
   }
   ExpertPlacement placement = replicating.placement;
   placement.homes = homes_of(program.homes, replicating.layer);

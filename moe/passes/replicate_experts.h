@@ -49,7 +49,8 @@ std::string subject(const ReplicateExperts& replicating);
 /// Throws Refusal where the layer has no experts, or replicas already, where an
 /// expert group is one rank, where nothing is replicated, where an expert does not exist or they do
 /// not ascend, where its holders are not other members of the group in ascending order, where the
-/// placement has homes, and where rows that are padded are to be balanced.
+/// placement has homes, where there are more slots than experts of other ranks, and where rows that
+/// are padded are to be balanced.
 Program apply(Program program, const ReplicateExperts& replicating);
 
 }  // namespace moe

@@ -130,9 +130,12 @@ ComparedRows compare_planners(const Situation& situation,
           result.fits_used.merge(fit_use(whole.costs, prediction.program, prediction.costs.ops));
           write_figures(candidate.schedule, prediction, whole, even, sequential_s, planning.count(),
                         row);
-          if (!all_candidates && planner.remark != nullptr &&
-              fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no")) {
-            spdlog::info(remark_of(planner, whole, request.options, candidate.schedule));
+          const bool is_odd = candidate.schedule.decisions.empty() ||
+                              fits_memory(prediction.peak_bytes, whole.cluster) == db::Cell("no");
+          if (!all_candidates && is_odd) {
+            const std::string remark =
+                remark_of(planner, whole, request.options, candidate.schedule);
+            if (!remark.empty()) spdlog::info(remark);
           }
           result.rows.push_back(std::move(row));
         }

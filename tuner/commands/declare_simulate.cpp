@@ -20,8 +20,10 @@ void declare_simulate(CLI::App& app, Arguments& arguments, Action& action) {
       ->type_name("PLANNER");
   add_most_chunks(*command, arguments.most_chunks);
   command
-      ->add_option("--trace", arguments.trace,
-                   "write a Chrome trace, which Perfetto opens; - is stdout")
+      ->add_option(
+          "--trace", arguments.trace,
+          "write a Chrome trace, which Perfetto opens; - is stdout, which has nothing else "
+          "then")
       ->type_name("FILE")
       ->group("Output");
   CLI::Option* timeline =

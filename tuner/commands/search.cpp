@@ -5,20 +5,24 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "db/best_trial.h"
 #include "db/connection.h"
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
 #include "db/error.h"
 #include "db/output_place.h"
 #include "moe/errors.h"
+#include "moe/input/setting.h"
 #include "moe/input/sizes.h"
 #include "moe/model/model_figures.h"
 #include "tuner/commands/commands.h"
@@ -26,6 +30,7 @@
 #include "tuner/commands/store_search.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/scenario/measured_costs.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/scenario/sweep.h"
 
 namespace tuner {
@@ -52,16 +57,32 @@ double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
   return most;
 }
 
+/// Keys that are part of a setup.
+constexpr const char* kMicroBatches = "training.micro_batches";
+constexpr const char* kBatchPer = "training.batch_per";
+
+bool is_set(const std::vector<std::string>& settings, std::string_view key) {
+  return std::ranges::any_of(settings, [&](const std::string& setting) {
+    return moe::key_of(moe::parse_setting(setting)) == key;
+  });
+}
+
 std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
   if (arguments.ranks.empty()) return {cluster.nodes * cluster.ranks_per_node};
   std::vector<int> ranks;
   for (const std::string_view part : moe::split(arguments.ranks, ',')) {
-    const std::int64_t number = moe::parse_size(part);
-    if (number < 1 || number > kMostPredictedRanks) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc() || end != part.data() + part.size() || number < 1 ||
+        number > kMostPredictedRanks) {
       throw moe::InputError(fmt::format("--ranks {}: \"{}\": expected a number from 1 to {}",
                                         arguments.ranks, part, kMostPredictedRanks));
     }
-    ranks.push_back(static_cast<int>(number));
+    if (std::ranges::find(ranks, number) != ranks.end()) {
+      throw moe::InputError(
+          fmt::format("--ranks {}: {} stands there twice", arguments.ranks, number));
+    }
+    ranks.push_back(number);
   }
   return ranks;
 }
@@ -74,7 +95,8 @@ std::string in_words(const Reasons& reasons) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-void say(const SearchResult& result, int ranks, bool knows_memory) {
+void say(const SearchResult& result, int ranks, bool knows_memory,
+         const std::vector<PlannerRequest>& planners) {
   spdlog::info(
       "search: {} ranks: the model takes {} layouts, {} setups with their micro-batches, {} "
       "candidates with their orders and with and without shard_optimizer; {} were simulated",
@@ -86,11 +108,22 @@ void say(const SearchResult& result, int ranks, bool knows_memory) {
     spdlog::info("search: layouts refused: {}", in_words(result.refused));
   }
   const auto left = std::ranges::count(result.found, false, &FoundSetup::was_planned);
-  if (left > 0) {
+  if (left > 0 && !planners.empty()) {
     spdlog::info(
         "search: planners were not asked about {} of {} setups: computation alone takes longer "
         "than the best, or the Program is too large",
         left, result.found.size());
+  }
+  const bool any_plan = std::ranges::any_of(result.found, [&](const FoundSetup& one) {
+    return std::ranges::any_of(planners, [&](const PlannerRequest& request) {
+      return request.planner->name == one.schedule.planner;
+    });
+  });
+  if (!any_plan && !planners.empty() && left < std::ssize(result.found)) {
+    std::vector<std::string_view> names;
+    for (const PlannerRequest& request : planners) names.push_back(request.planner->name);
+    spdlog::info("search: no plan of {} is faster than the order of micro-batches alone",
+                 fmt::join(names, ", "));
   }
   const auto by_fewer = std::ranges::count_if(result.found, [](const FoundSetup& one) {
     return one.simulated_micro_batches < one.setup.micro_batches;
@@ -141,6 +174,9 @@ class OneSearch {
     costs_ = load_named_costs(scenario_, model_);
     options_.layouts = parse_layout_range(arguments.layouts);
     options_.micro_batches = parse_micro_batches(arguments.micro_batches);
+    if (!options_.micro_batches && is_set(settings, kMicroBatches)) {
+      options_.micro_batches = {model_.micro_batches};
+    }
     options_.orders = parse_orders(arguments.orders);
     if (arguments.search_planners != "none") {
       options_.planners = parse_planners(arguments.search_planners);
@@ -158,11 +194,12 @@ class OneSearch {
   const moe::Model& model() const { return model_; }
 
   std::vector<FoundRow> rows(int ranks, std::set<std::string>& said) const {
+    expect_ranks(cluster(), ranks);
     SearchResult result = search_setups(scenario_, model_, costs_, ranks, options_);
     for (const std::string& remark : result.remarks) {
       if (said.insert(remark).second) spdlog::info(remark);
     }
-    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0);
+    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0, options_.planners);
     std::vector<FoundRow> rows;
     for (FoundSetup& found : result.found) {
       FoundRow& row = rows.emplace_back();
@@ -174,12 +211,31 @@ class OneSearch {
         row.peak_share = row.tokens_per_s * token_flops_ / (peak_flops_ * ranks);
       }
       row.memory_bytes = options_.memory_bytes > 0 ? options_.memory_bytes : cluster().memory_bytes;
+      row.options = training_options(found, ranks);
       row.found = std::move(found);
     }
     return rows;
   }
 
  private:
+  std::string training_options(const FoundSetup& found, int ranks) const {
+    std::string text = fmt::format("--model {}", db::shell_word(scenario_.model));
+    for (const std::string& setting : settings_) {
+      const std::string key = moe::key_of(moe::parse_setting(setting));
+      if (key.starts_with("cluster.") || key == kMicroBatches || key == kBatchPer) continue;
+      text += fmt::format(" --set {}", db::shell_word(setting));
+    }
+    text += fmt::format(" --ranks {} {}", ranks, options_of(model_, found.setup));
+    // What differs from the model as it was loaded stands there already.
+    if (is_set(settings_, kMicroBatches) && found.setup.micro_batches == model_.micro_batches) {
+      text += fmt::format(" --set {}={}", kMicroBatches, model_.micro_batches);
+    }
+    if (is_set(settings_, kBatchPer) && found.setup.batch_per == model_.batch_per) {
+      text += fmt::format(" --set {}={}", kBatchPer, name_of(model_.batch_per));
+    }
+    return text;
+  }
+
   std::vector<std::string> settings_;
   ScenarioOptions scenario_;
   moe::Model model_;
@@ -220,23 +276,11 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
 
 /// Writes the best schedule, and says how to train with it.
 void give_best(const Arguments& arguments, const FoundRow& best) {
-  ScenarioOptions scenario = arguments.scenario;
-  scenario.settings = best.settings;
-  const moe::Model model = load_named_model(scenario, [](const std::string&) {});
-  const std::string options = options_of(model, best.found.setup);
-  std::string settings;
-  for (const std::string& setting : best.settings) {
-    const std::string key = setting.substr(0, setting.find('='));
-    // What the search chose otherwise is among the options.
-    if (key.starts_with("cluster.") || options.find(key + '=') != std::string::npos) continue;
-    settings += fmt::format(" --set {}", setting);
-  }
   const std::string& file = arguments.best_file;
   const bool is_named = !file.empty() && file != kStdout;
   if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
-  spdlog::info("the best: moe-train --model {}{} --ranks {} {} --schedule {}",
-               arguments.scenario.model, settings, best.ranks, options,
-               is_named ? file : "FILE, as -o FILE writes it");
+  spdlog::info("the best: moe-train {} --schedule {}", best.options,
+               is_named ? db::shell_word(file) : "FILE, as -o FILE writes it");
 }
 
 /// Where the searches are to be stored. A file that holds the costs may be one that only reads.
@@ -306,6 +350,7 @@ int search(const Arguments& arguments, int argc, char** argv) {
   db::refuse_database_as_output(file, arguments.scenario.database);
   if (!file.empty()) db::expect_output(file);
   const std::vector<SweptKey> keys = parse_sweep(arguments.scenario.settings);
+  check_routing(arguments.scenario.routing);
   std::optional<db::Connection> store = open_store(arguments);
   const bool several_ranks = arguments.ranks.find(',') != std::string::npos;
   const FoundRows rows = find_rows(arguments, combinations(keys), several_ranks);

@@ -16,6 +16,7 @@
 #include "db/timeline/memory_table.h"
 #include "db/timeline/summary.h"
 #include "db/transaction.h"
+#include "moe/errors.h"
 #include "moe/memory/memory_rows.h"
 #include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
@@ -183,6 +184,12 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const std::string& database = arguments.scenario.database;
   db::refuse_database_as_output(arguments.trace, database);
   if (!arguments.trace.empty()) db::expect_output(arguments.trace);
+  const bool has_stdout = arguments.trace == "-";
+  if (has_stdout && (arguments.timeline || arguments.breakdown || arguments.memory)) {
+    throw moe::InputError(
+        "--trace -: stdout has the trace alone: expected a file, or no --timeline, --breakdown "
+        "and --memory");
+  }
   std::optional<db::Connection> connection;  // to store in
   if (!database.empty() && !is_measured_cluster(arguments.scenario.cluster)) {
     connection = db::open_writer(database, {.create = false});
@@ -202,6 +209,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
       scenario.costs, fit_use(scenario.costs, prediction.program, prediction.costs.ops));
   if (!unused.empty()) spdlog::warn(unused);
   if (arguments.fits) print_fits(scenario, prediction);
+  if (has_stdout) return 0;
   if (arguments.memory) {
     print_memory(memory_of_ranks(scenario, prediction), arguments);
     return 0;

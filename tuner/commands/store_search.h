@@ -16,7 +16,8 @@ namespace tuner {
 struct FoundRow {
   std::vector<std::string> settings;
   int ranks = 0;
-  int place = 1;  ///< by predicted time, of one number of ranks and settings
+  std::string options;  ///< of moe-train: model, settings, ranks and setup
+  int place = 1;        ///< by predicted time, of one number of ranks and settings
   FoundSetup found;
   double tokens_per_s = 0;
   std::optional<double> peak_share;

@@ -241,15 +241,18 @@ double processor_share(const SharedProcessors& shared, int computing) {
   return std::min(1.0, shared.seats / computing);
 }
 
+void expect_ranks(const Cluster& cluster, int ranks) {
+  const int all = cluster.nodes * cluster.ranks_per_node;
+  if (ranks <= all) return;
+  throw moe::Refusal(fmt::format("cluster {}", cluster.name),
+                     fmt::format("{} ranks asked for, it has {} nodes of {}", ranks, cluster.nodes,
+                                 cluster.ranks_per_node),
+                     fmt::format("expected at most --ranks {}", all));
+}
+
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
   const int ranks = moe::rank_count(layout);
-  if (ranks > cluster.nodes * cluster.ranks_per_node) {
-    throw moe::Refusal(
-        fmt::format("cluster {}", cluster.name),
-        fmt::format("{} ranks asked for, it has {} nodes of {}", ranks, cluster.nodes,
-                    cluster.ranks_per_node),
-        fmt::format("expected at most --ranks {}", cluster.nodes * cluster.ranks_per_node));
-  }
+  expect_ranks(cluster, ranks);
   const int ranks_of_card = cluster.ranks_per_node / cluster.cards_per_node;
   std::vector<int> node_of, card_of;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -128,6 +128,8 @@ struct CostedCluster {
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings = {});
 
+/// Throws moe::Refusal where the cluster has fewer ranks.
+void expect_ranks(const Cluster& cluster, int ranks);
 /// Ranks are placed node by node, and a job has the first ones. Throws moe::Refusal unless the cluster has as many ranks as the
 /// layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);

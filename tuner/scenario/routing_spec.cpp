@@ -25,7 +25,7 @@ namespace {
 /// At 20 the second expert gets a millionth of the rows of the first one.
 constexpr double kMostExponent = 20;
 constexpr int kMostIterations = 1000;
-constexpr std::string_view kDrift = "drift:";
+constexpr std::string_view kUniform = "uniform", kZipf = "zipf:", kDrift = "drift:";
 
 /// The number that is all of `text`, from 0 to `most`; none for anything else.
 std::optional<double> number_in(std::string_view text, double most) {
@@ -112,15 +112,23 @@ std::vector<moe::Routing> drifting(const std::string& text, const std::vector<Ga
   return routings;
 }
 
+void expect_file(const std::string& text) {
+  std::error_code ignored;
+  if (std::filesystem::exists(text, ignored)) return;
+  throw moe::InputError(
+      fmt::format("routing \"{}\": expected uniform, zipf:EXPONENT, "
+                  "drift:EXPONENT:SHARE:ITERATIONS, a file or a folder",
+                  db::shortened(text, 200)));
+}
+
 moe::Routing one_routing(const std::string& text, const moe::Program& program,
                          const std::vector<GatedLayer>& layers, const moe::Groups& groups,
                          std::uint64_t seed, const SayRouting& say) {
-  constexpr std::string_view zipf = "zipf:";
   moe::Routing routing;
-  const bool uniform = text == "uniform";
-  if (uniform || text.starts_with(zipf)) {
+  const bool uniform = text == kUniform;
+  if (uniform || text.starts_with(kZipf)) {
     const double exponent =
-        uniform ? 0 : parse_exponent(std::string_view(text).substr(zipf.size()));
+        uniform ? 0 : parse_exponent(std::string_view(text).substr(kZipf.size()));
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
       if (layer.full && exponent > 0) refuse_for_full(text, layer, "");
@@ -132,19 +140,25 @@ moe::Routing one_routing(const std::string& text, const moe::Program& program,
       routing.layers.back().alike = moe::stage_ranks(groups);
     }
   } else {
-    std::error_code ignored;
-    if (!std::filesystem::exists(text, ignored)) {
-      throw moe::InputError(fmt::format(
-          "routing \"{}\": expected uniform, zipf:EXPONENT, drift:EXPONENT:SHARE:ITERATIONS, a "
-          "file or a folder",
-          db::shortened(text, 200)));
-    }
+    expect_file(text);
     routing = routing_of_file(text, program, layers, groups, say);
   }
   return routing;
 }
 
 }  // namespace
+
+void check_routing(const std::string& text) {
+  const std::string_view words = text;
+  if (words == kUniform) return;
+  if (words.starts_with(kZipf)) {
+    parse_exponent(words.substr(kZipf.size()));
+  } else if (words.starts_with(kDrift)) {
+    parse_drift(words.substr(kDrift.size()));
+  } else {
+    expect_file(text);
+  }
+}
 
 std::vector<moe::Routing> make_routings(const std::string& text, const moe::Program& program,
                                         const moe::Groups& groups, std::uint64_t seed,

@@ -28,6 +28,9 @@ using SayRouting = std::function<void(const std::string&)>;
 std::vector<moe::Routing> make_routings(
     const std::string& text, const moe::Program& program, const moe::Groups& groups,
     std::uint64_t seed, const SayRouting& say = [](const std::string&) {});
+/// Throws moe::InputError where no program could have such a routing: as make_routings, for words
+/// that are wrong and for files that are not there.
+void check_routing(const std::string& text);
 /// The first of them.
 moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed);

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "moe/errors.h"
@@ -38,6 +39,18 @@ bool is_within(const moe::Layout& layout, const LayoutRange& range) {
     const int value = layout.*degree.member;
     return value >= range.least.*degree.member && value <= range.most.*degree.member;
   });
+}
+
+/// Whether degrees of experts divide anything.
+bool divides_experts(const moe::Layout& layout) {
+  return layout.expert > 1 || layout.expert_sharded > 1;
+}
+
+bool has_experts(const moe::Model& model) {
+  for (int block = 0; block < model.blocks; ++block) {
+    if (moe::has_experts(model, block)) return true;
+  }
+  return false;
 }
 
 std::vector<moe::Layout> all_layouts(int ranks, const LayoutRange& range) {
@@ -81,14 +94,17 @@ std::vector<int> divisors_of_batch(const moe::Model& model) {
 }  // namespace
 
 std::string without_numbers(std::string_view message) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
   std::string text;
-  for (const char c : message) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!digit) {
-      text += c;
-    } else if (text.empty() || text.back() != 'N') {
-      text += 'N';
-    }
+  for (std::size_t i = 0; i < message.size();) {
+    const std::size_t begin = i;
+    while (i < message.size() && is_word(message[i])) ++i;
+    if (i == begin) ++i;
+    const std::string_view part = message.substr(begin, i - begin);
+    const bool is_number = part.find_first_not_of("0123456789") == std::string_view::npos;
+    text += is_number ? "N" : part;
   }
   return text;
 }
@@ -96,6 +112,7 @@ std::string without_numbers(std::string_view message) {
 LayoutRange parse_layout_range(std::string_view text) {
   LayoutRange range;
   if (text == "all") return range;
+  std::set<std::string_view> said;
   for (const std::string_view part : moe::split(text, ',')) {
     const auto refuse = [&] {
       throw moe::InputError(fmt::format(
@@ -107,6 +124,9 @@ LayoutRange parse_layout_range(std::string_view text) {
     const auto degree =
         std::ranges::find(kRangedDegrees, part.substr(0, equals), &RangedDegree::key);
     if (equals == std::string_view::npos || degree == kRangedDegrees.end()) refuse();
+    if (!said.insert(degree->key).second) {
+      throw moe::InputError(fmt::format("--layouts {}: {} stands there twice", text, degree->key));
+    }
     const std::string_view values = part.substr(equals + 1);
     const auto dots = values.find("..");
     const auto least = number_of(values.substr(0, dots));
@@ -129,6 +149,9 @@ std::optional<std::vector<int>> parse_micro_batches(std::string_view text) {
           "them",
           text, part, moe::kMostMicroBatches));
     }
+    if (std::ranges::find(counts, *count) != counts.end()) {
+      throw moe::InputError(fmt::format("--micro-batches {}: {} stands there twice", text, *count));
+    }
     counts.push_back(*count);
   }
   return counts;
@@ -137,8 +160,13 @@ std::optional<std::vector<int>> parse_micro_batches(std::string_view text) {
 SetupSpace setups_of(const moe::Model& model, int ranks, const LayoutRange& range,
                      const std::optional<std::vector<int>>& micro_batches) {
   const std::vector<int> counts = micro_batches ? *micro_batches : divisors_of_batch(model);
+  const bool any_experts = has_experts(model);
   SetupSpace space;
   for (const moe::Layout& layout : all_layouts(ranks, range)) {
+    if (!any_experts && divides_experts(layout)) {
+      ++space.refused["no block has experts for ep or esp to divide"];
+      continue;
+    }
     std::optional<std::string> first_refusal;
     const std::size_t before = space.setups.size();
     for (const int count : counts) {

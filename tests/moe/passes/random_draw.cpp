@@ -130,9 +130,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
         if (model.exchange != ExchangedRows::padded && random() % 3 == 0) {
           placement.replicas.clear();
           placement.rows_of_others = RowsOfOthers::balanced;
-          placement.late = {static_cast<LateRule>(random() % 3), 1 + static_cast<int>(random() % 3),
-                            1.1, 1};
-          if (placement.late.slots == 3) placement.late.domain = LateDomain::node;
+          const auto rule = static_cast<LateRule>(random() % 3);
+          const int slots = 1 + static_cast<int>(random() % 3);
+          placement.late = {rule, std::min(slots, experts - experts / layout.expert), 1.1, 1};
+          if (slots == 3) placement.late.domain = LateDomain::node;
         }
         schedule.decisions.push_back(ReplicateExperts{block, placement});
       }

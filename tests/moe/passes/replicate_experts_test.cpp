@@ -285,6 +285,23 @@ TEST(ReplicateExperts, RefusesWhatItCannotDo) {
           "its experts are replicated already");
 }
 
+TEST(ReplicateExperts, HasSlotsForTheExpertsOfOtherRanksAtMost) {
+  const auto with_slots = [](int slots) {
+    ReplicateExperts late{1, {}};
+    late.placement.rows_of_others = RowsOfOthers::balanced;
+    late.placement.late = {LateRule::moonep, slots};
+    return late;
+  };
+  for (const int members : {2, 4}) {
+    const Program program =
+        build_iteration(small_model(DType::f32), make_groups(members, members), 0);
+    const int elsewhere = 28 - 28 / members;
+    EXPECT_NO_THROW(apply(program, with_slots(elsewhere)));
+    EXPECT_THAT([&] { apply(program, with_slots(elsewhere + 1)); },
+                ThrowsMessage<Refusal>(HasSubstr("slots for the")));
+  }
+}
+
 TEST(ReplicateExperts, ComesBackFromJson) {
   const Schedule schedule = replicated(4, RowsOfOthers::spread);
   EXPECT_EQ(schedule_from_json(to_json(schedule)).decisions, schedule.decisions);

@@ -364,6 +364,22 @@ TEST(CommandLine, SimulatesAPlanAndWritesATrace) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(CommandLine, ATraceOnStdoutIsAlone) {
+  const auto simulate = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"--planner", "tutel:2", "--trace", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return moe_tune(with({"simulate"}, arguments));
+  };
+  const auto simulated = simulate({});
+  ASSERT_EQ(simulated.code, 0) << simulated.errors;
+  EXPECT_FALSE(nlohmann::json::parse(simulated.output).at("traceEvents").empty());
+  for (const char* other : {"--timeline", "--breakdown", "--memory"}) {
+    const auto both = simulate({other});
+    EXPECT_EQ(both.code, 2) << other;
+    EXPECT_EQ(both.output, "") << other;
+  }
+}
+
 TEST(CommandLine, TimelinesAndBreakdownsHonourTheFormat) {
   const auto rows = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"--planner", "tutel:2", "--format", "json"};

@@ -28,6 +28,13 @@ TEST(CompareCommand, PredictsEveryPlanner) {
             rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
 }
 
+TEST(CompareCommand, SaysWhyAPlannerDecidesNothing) {
+  const auto compared = moe_tune(with({"compare"}, {"--planners", "sequential,zero_bubble,feplb"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  EXPECT_THAT(compared.errors, HasSubstr("zero_bubble: decides nothing here: micro_batches = 1"));
+  EXPECT_THAT(compared.errors, HasSubstr("feplb: all experts stay at home"));
+}
+
 TEST(CompareCommand, ReplaysIterationsUnderPlansOfThoseBefore) {
   const std::vector<std::string> planners{"--planners", "sequential,pro_prophet", "--format",
                                           "json"};

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,7 @@ namespace {
 
 using test::moe_tune;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<std::string> kOn{"--model", "micro", "--cluster", "box"};
 
@@ -103,12 +105,91 @@ TEST(SearchCommand, RefusesWhatIsNoSpace) {
                                                         {"--micro-batches", "0"},
                                                         {"--orders", "backwards"},
                                                         {"--ranks", "0"},
+                                                        {"--ranks", "4,2,4"},
+                                                        {"--ranks", "4,x"},
+                                                        {"--micro-batches", "2,2"},
                                                         {"--planners", "nobody"},
                                                         {"--memory-limit", "1K"},
                                                         {"--layouts", "tp=3"}}) {
     const auto refused = search({option, value});
     EXPECT_EQ(refused.code, 2) << option << " " << value << refused.output;
     EXPECT_THAT(refused.errors, HasSubstr("moe-tune: ")) << option;
+  }
+}
+
+TEST(SearchCommand, RefusesWhatNoSetupCanHaveInItsOwnWords) {
+  for (const auto& [option, value, words] : std::vector<std::array<std::string, 3>>{
+           {"--routing", "zipf:21", "\"zipf:21\": expected zipf: and an exponent from 0 to 20"},
+           {"--routing", "drift:1.2:0.5:0", "drift:1.2:0.5:0"},
+           {"--routing", "nobody.json", "nobody.json"},
+           {"--ranks", "8",
+            "8 ranks asked for, it has 4 nodes of 1: expected at most --ranks 4"}}) {
+    const auto refused = search({"--planners", "none", option, value});
+    EXPECT_EQ(refused.code, 2) << value;
+    EXPECT_THAT(refused.errors, HasSubstr(words));
+  }
+}
+
+TEST(SearchCommand, SaysWhereNoPlanIsFaster) {
+  const auto found = search({"--planners", "lplb,feplb", "--layouts", "ep=1"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  EXPECT_THAT(found.errors, HasSubstr("no plan of lplb, feplb is faster"));
+  const auto none = search({"--planners", "none"});
+  EXPECT_THAT(none.errors, Not(HasSubstr("no plan of")));
+  EXPECT_THAT(none.errors, Not(HasSubstr("planners were not asked")));
+}
+
+TEST(SearchCommand, TriesTheNumberOfMicroBatchesThatIsSet) {
+  const auto found =
+      search({"--planners", "none", "--set", "training.micro_batches=1,2", "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  const auto rows = nlohmann::json::parse(found.output);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("micro_batches"), row.at("training.micro_batches"));
+  }
+}
+
+/// What follows "the best: moe-train", as a shell takes it.
+std::vector<std::string> best_command(const std::string& errors) {
+  const std::string label = "the best: moe-train ";
+  const auto at = errors.find(label);
+  if (at == std::string::npos) return {};
+  std::string line = errors.substr(at + label.size());
+  line.erase(line.find('\n'));
+  std::vector<std::string> words{""};
+  bool is_quoted = false;
+  for (const char c : line) {
+    if (c == '\'') {
+      is_quoted = !is_quoted;
+    } else if (c == ' ' && !is_quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST(SearchCommand, TheCommandThatItGivesIsTaken) {
+  const db::TemporaryDirectory directory;
+  const std::string file = directory.file("best of all.json");
+  for (const std::vector<std::string>& settings :
+       {std::vector<std::string>{"training.batch_per=rank,tp_group"},
+        {"training.micro_batches=1,2", "model.head=tied"},
+        {"moe.block_pattern=\"de\""},
+        {"moe.experts=4,8", "training.precision=f32"}}) {
+    std::vector<std::string> arguments{"--planners", "none", "--format", "csv", "-o", file};
+    for (const std::string& setting : settings) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    const auto found = search(arguments);
+    ASSERT_EQ(found.code, 0) << found.errors;
+    std::vector<std::string> words = best_command(found.errors);
+    ASSERT_FALSE(words.empty()) << found.errors;
+    words.insert(words.begin(), {"simulate", "--cluster", "box"});
+    const auto simulated = moe_tune(words);
+    EXPECT_EQ(simulated.code, 0) << simulated.errors;
   }
 }
 

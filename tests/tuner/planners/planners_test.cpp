@@ -288,6 +288,14 @@ TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {
   EXPECT_TRUE(plan_one_f_one_b(situation, {}).decisions.empty());
   EXPECT_TRUE(candidates_of(planner_named("two_batch"), situation, {}).empty());
   EXPECT_TRUE(plan_two_batch(situation, {}).decisions.empty());
+  for (const Planner& planner : planners()) {
+    if (planner.passes == Passes::undecided || planner.name == db::kSequential) continue;
+    const moe::Schedule schedule = plan_with(planner, situation, {});
+    EXPECT_TRUE(schedule.decisions.empty()) << planner.name;
+    EXPECT_THAT(remark_of(planner, situation, {}, schedule),
+                HasSubstr("decides nothing here: micro_batches = 1, pp = 1"))
+        << planner.name;
+  }
 }
 
 TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {

@@ -53,12 +53,29 @@ TEST(SetupSpace, KeepsToRanges) {
     EXPECT_EQ(setup.layout.expert, 4);
     EXPECT_EQ(setup.micro_batches, 2);
   }
-  for (const char* wrong : {"", "tp", "tp=", "tp=0", "tp=4..2", "xp=2", "tp=1..", "tp=2;ep=1"}) {
+  for (const char* wrong :
+       {"", "tp", "tp=", "tp=0", "tp=4..2", "xp=2", "tp=1..", "tp=2;ep=1", "tp=1..8,tp=2"}) {
     EXPECT_THROW(parse_layout_range(wrong), moe::InputError) << wrong;
   }
-  for (const char* wrong : {"", "0", "1,", "x", "1..4"}) {
+  for (const char* wrong : {"", "0", "1,", "x", "1..4", "2,4,2"}) {
     EXPECT_THROW(parse_micro_batches(wrong), moe::InputError) << wrong;
   }
+}
+
+TEST(SetupSpace, DividesNoExpertsWhereThereAreNone) {
+  moe::Model model = small_model();
+  model.moe_every = 0;
+  const SetupSpace space = setups_of(model, 8, {}, {{1}});
+  ASSERT_FALSE(space.setups.empty());
+  for (const TrainingSetup& setup : space.setups) {
+    EXPECT_EQ(setup.layout.expert * setup.layout.expert_sharded, 1);
+  }
+  EXPECT_THAT(space.refused, Contains(Key("no block has experts for ep or esp to divide")));
+}
+
+TEST(SetupSpace, ReasonsKeepTheNamesThatHaveDigits) {
+  EXPECT_EQ(without_numbers("12 blocks: no gemm_f64 of 3.5 in bf16"),
+            "N blocks: no gemm_f64 of N.N in bf16");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "db/experts_in_order.h"
 #include "tuner/planners/placement/placed_schedule.h"
@@ -11,16 +12,28 @@
 namespace tuner {
 namespace {
 
-Candidate with_rule(const Situation& situation, const char* planner, const moe::LateCopies& copies,
-                    std::string parameters) {
-  const moe::Schedule schedule = placed_schedule(situation, planner, [&](const PlacedLayer& layer) {
+/// Whether some of those among whom loads are evened have experts at different ranks.
+bool moves_any(const Situation& situation, moe::LateDomain domain) {
+  if (domain == moe::LateDomain::all) return true;
+  for (int rank = 0; rank < situation.groups.ranks; ++rank) {
+    if (moe::group_size(situation.groups, moe::GroupKind::expert_node, rank) > 1) return true;
+  }
+  return false;
+}
+
+/// With no more slots than there are experts on other ranks.
+Candidate with_rule(const Situation& situation, const char* planner,
+                    const moe::LateCopies& copies) {
+  return {placed_schedule(situation, planner, [&](const PlacedLayer& layer) {
     moe::ExpertPlacement placement;
-    placement.rows_of_others = moe::RowsOfOthers::balanced;
     placement.homes = layer.rows.homes;
+    if (!moves_any(situation, copies.domain)) return placement;
+    placement.rows_of_others = moe::RowsOfOthers::balanced;
     placement.late = copies;
+    const int experts = layer.rows.experts;
+    placement.late.slots = std::min(copies.slots, experts - experts / layer.rows.members);
     return placement;
-  });
-  return {schedule, std::move(parameters)};
+  })};
 }
 
 int experts_of_a_rank(const Situation& situation) {
@@ -32,12 +45,6 @@ int experts_of_a_rank(const Situation& situation) {
   return most;
 }
 
-std::string slots_json(int slots) { return fmt::format(R"({{"slots": {}}})", slots); }
-
-}  // namespace
-
-namespace {
-
 std::vector<Candidate> ultraep_in(const Situation& situation, const PlannerOptions& options,
                                   const char* planner, moe::LateDomain domain) {
   std::vector<int> tried{1, 2};
@@ -46,7 +53,9 @@ std::vector<Candidate> ultraep_in(const Situation& situation, const PlannerOptio
   for (const int slots : tried) {
     moe::LateCopies copies{moe::LateRule::ultraep, slots};
     copies.domain = domain;
-    candidates.push_back(with_rule(situation, planner, copies, slots_json(slots)));
+    Candidate one = with_rule(situation, planner, copies);
+    if (!candidates.empty() && one.schedule == candidates.back().schedule) continue;
+    candidates.push_back(std::move(one));
   }
   return candidates;
 }
@@ -65,7 +74,7 @@ std::vector<Candidate> feplb_candidates(const Situation& situation, const Planne
 std::vector<Candidate> moonep_candidates(const Situation& situation,
                                          const PlannerOptions& options) {
   const int slots = whole_value_of(options, kSlots, experts_of_a_rank(situation));
-  return {with_rule(situation, "moonep", {moe::LateRule::moonep, slots}, slots_json(slots))};
+  return {with_rule(situation, "moonep", {moe::LateRule::moonep, slots})};
 }
 
 std::vector<Candidate> llep_candidates(const Situation& situation, const PlannerOptions& options) {
@@ -79,11 +88,20 @@ std::vector<Candidate> llep_candidates(const Situation& situation, const Planner
   std::vector<Candidate> candidates;
   for (const std::int64_t rows : tried) {
     copies.least_rows = rows;
-    candidates.push_back(with_rule(situation, "llep", copies,
-                                   fmt::format(R"({{"slots": {}, "alpha": {}, "rows": {}}})",
-                                               copies.slots, copies.alpha, rows)));
+    candidates.push_back(with_rule(situation, "llep", copies));
   }
   return candidates;
+}
+
+std::string after_gate_parameters(const moe::Schedule& schedule) {
+  const auto decisions = moe::decisions_of<moe::ReplicateExperts>(schedule);
+  if (decisions.empty()) return R"({"slots": 0})";
+  const moe::LateCopies& late = decisions.front().placement.late;
+  std::string text = fmt::format(R"({{"slots": {})", late.slots);
+  if (late.rule == moe::LateRule::llep) {
+    text += fmt::format(R"(, "alpha": {}, "rows": {})", late.alpha, late.least_rows);
+  }
+  return text + "}";
 }
 
 }  // namespace tuner

@@ -147,6 +147,13 @@ std::string stages_json(const moe::Schedule& schedule) {
   return fmt::format(R"({{"blocks_of_chunks": "{}"}})", fmt::join(counts, "+"));
 }
 
+std::string order_remark(const Situation& situation, const PlannerOptions&,
+                         const moe::Schedule& schedule) {
+  if (!schedule.decisions.empty()) return "";
+  return fmt::format("{}: decides nothing here: micro_batches = {}, pp = {}", schedule.planner,
+                     situation.program.micro_batches, situation.program.stages);
+}
+
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const auto [program, seconds] = timed(situation, schedule);
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;

@@ -38,6 +38,10 @@ std::vector<Candidate> interleaved_candidates(const Situation& situation,
 /// "{}".
 std::string stages_json(const moe::Schedule& schedule);
 
+/// Says of a schedule that decides nothing of how many micro-batches and stages that is; "" of others.
+std::string order_remark(const Situation& situation, const PlannerOptions& options,
+                         const moe::Schedule& schedule);
+
 /// GPipe's bubble, for GPipe, 1F1B and interleaved 1F1B. With p stages of v chunks and m micro-batches, t the longest
 /// time of a stage for the forward and backward pass of one micro-batch, and u that for its updates
 /// and all-reduces:
