@@ -17,6 +17,7 @@ namespace {
 constexpr double kRounding = 0.98;
 
 constexpr const char* kStates = "parameters, gradients and optimizer exceed the memory of a rank";
+constexpr const char* kUnderWay = "micro-batches under way exceed the memory of a rank";
 
 /// Whether the order can differ from that of another planner on such a setup.
 bool is_apart(Passes passes, const TrainingSetup& setup) {
@@ -34,9 +35,21 @@ double fastest(const SearchedSetups& searched) {
   return least;
 }
 
-double least_s(const SearchedSetups& searched, const SetupPieces& pieces,
-               const TrainingSetup& setup, Passes passes) {
-  return fastest(searched) * bound_s(pieces, searched.model, setup, passes);
+/// Leaves the candidate out where it does not fit, else raises its least time. `rounding`: what the
+/// pieces' times may be too long.
+void bound_by(const SearchedSetups& searched, const SetupPieces& pieces, double rounding,
+              SearchCandidate& one) {
+  const TrainingSetup& setup = searched.space.setups[one.setup];
+  const std::int64_t limit = searched.memory_bytes();
+  const Passes passes = one.order->passes;
+  if (limit > 0 && state_bytes(pieces, searched.model, setup) > limit) {
+    one.out = kStates;
+  } else if (limit > 0 && least_bytes(pieces, searched.model, setup, passes) > limit) {
+    one.out = kUnderWay;
+  } else {
+    const double bound = bound_s(pieces, searched.model, setup, passes, limit);
+    one.least_s = std::max(one.least_s, rounding * fastest(searched) * bound);
+  }
 }
 
 /// Where setups of another layout begin, and the end.
@@ -55,28 +68,43 @@ std::vector<SearchCandidate> candidates_of_setup(const SearchedSetups& searched,
                                                  std::size_t i, std::size_t known) {
   const TrainingSetup& setup = searched.space.setups[i];
   const SetupCosts& costs = *searched.known[known].costs;
-  const std::int64_t limit = searched.memory_bytes();
   std::vector<SearchCandidate> found;
   const auto add = [&](const SetupPieces& pieces, bool sharded) {
-    const bool too_large = limit > 0 && state_bytes(pieces, searched.model, setup) > limit;
     for (const Planner* const order : orders) {
       if (!is_apart(order->passes, setup)) continue;
       SearchCandidate& one = found.emplace_back(SearchCandidate{i, order, sharded});
-      if (too_large) one.out = kStates;
       one.known = known == i ? Known::pieces : Known::layout;
-      one.least_s =
-          known == i
-              ? least_s(searched, pieces, setup, order->passes)
-              : kRounding *
-                    least_s(searched,
-                            in_micro_batches(pieces, searched.space.setups[known].micro_batches,
-                                             setup.micro_batches),
-                            setup, order->passes);
+      bound_by(searched, pieces, known == i ? 1 : kRounding, one);
     }
   };
-  add(costs.whole, false);
-  for (const SetupPieces& pieces : costs.sharded) add(pieces, true);
+  const auto own = [&](const SetupPieces& pieces) {
+    if (known == i) return pieces;
+    return in_micro_batches(pieces, searched.space.setups[known].micro_batches, setup.micro_batches,
+                            static_cast<int>(searched.model.experts));
+  };
+  add(own(costs.whole), false);
+  for (const SetupPieces& pieces : costs.sharded) add(own(pieces), true);
   return found;
+}
+
+/// Works out the costs of the setup's own pieces, unless they are known. "" where there are some,
+/// else the refusal without its numbers.
+std::string refusal_of_costs(SearchedSetups& searched, std::size_t setup_index) {
+  KnownOfSetup& known = searched.known[setup_index];
+  if (known.costs) return "";
+  const TrainingSetup& setup = searched.space.setups[setup_index];
+  try {
+    known.costs =
+        setup_costs(searched.model, setup, searched.costs.costed, searched.scenario.routing);
+  } catch (const moe::Refusal& refusal) {
+    return without_numbers(refusal.what());
+  } catch (const moe::InputError& error) {
+    return without_numbers(error.what());
+  }
+  const SetupPieces& pieces =
+      known.costs->sharded.empty() ? known.costs->whole : known.costs->sharded.front();
+  known.any_s = fastest(searched) * bound_s(pieces, searched.model, setup, Passes::undecided);
+  return "";
 }
 
 std::vector<SearchCandidate> candidates_of_layout(SearchedSetups& searched,
@@ -126,28 +154,12 @@ std::vector<SearchCandidate> bounded_candidates(SearchedSetups& searched,
   return candidates;
 }
 
-std::string refusal_of_costs(SearchedSetups& searched, std::size_t setup_index) {
-  KnownOfSetup& known = searched.known[setup_index];
-  if (known.costs) return "";
-  const TrainingSetup& setup = searched.space.setups[setup_index];
-  try {
-    known.costs =
-        setup_costs(searched.model, setup, searched.costs.costed, searched.scenario.routing);
-  } catch (const moe::Refusal& refusal) {
-    return without_numbers(refusal.what());
-  } catch (const moe::InputError& error) {
-    return without_numbers(error.what());
-  }
-  const SetupPieces& pieces =
-      known.costs->sharded.empty() ? known.costs->whole : known.costs->sharded.front();
-  known.any_s = least_s(searched, pieces, setup, Passes::undecided);
-  return "";
-}
-
-double bound_of_pieces(const SearchedSetups& searched, const SearchCandidate& one) {
+void bound_by_own_pieces(SearchedSetups& searched, SearchCandidate& one) {
+  one.known = Known::pieces;
+  one.out = refusal_of_costs(searched, one.setup);
+  if (!one.out.empty()) return;
   const SetupCosts& costs = *searched.known[one.setup].costs;
-  return least_s(searched, one.sharded ? costs.sharded.front() : costs.whole,
-                 searched.space.setups[one.setup], one.order->passes);
+  bound_by(searched, one.sharded ? costs.sharded.front() : costs.whole, 1, one);
 }
 
 }  // namespace tuner

@@ -10,15 +10,12 @@ namespace tuner {
 
 /// One for each setup with each of the orders that it has for itself, whole and sharded. Of a layout
 /// states are the same, and where larger sizes are no slower, the costs of its fewest micro-batches
-/// say what others cannot beat. Says on stderr how far it is.
+/// say what others cannot beat. What does not fit the memory of a rank is left out. Says on stderr how far it is.
 std::vector<SearchCandidate> bounded_candidates(SearchedSetups& searched,
                                                 const std::vector<const Planner*>& orders);
 
-/// Works out the costs of the setup's own pieces, unless they are known. "" where there are some,
-/// else the refusal without its numbers.
-std::string refusal_of_costs(SearchedSetups& searched, std::size_t setup);
-
-/// The bound of the candidate by its setup's own pieces, which are known.
-double bound_of_pieces(const SearchedSetups& searched, const SearchCandidate& one);
+/// Of a candidate that is known by its layout: bounds it by the pieces of its own setup, or says why
+/// it is left out.
+void bound_by_own_pieces(SearchedSetups& searched, SearchCandidate& one);
 
 }  // namespace tuner

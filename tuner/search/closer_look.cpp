@@ -48,39 +48,56 @@ class CloserLook {
 
   void run(double next_s) {
     if (one_.known == Known::layout) {
-      one_.out = refusal_of_costs(searched_, one_.setup);
+      bound_by_own_pieces(searched_, one_);
       if (!one_.out.empty()) return;
-      one_.least_s = std::max(one_.least_s, bound_of_pieces(searched_, one_));
-      one_.known = Known::pieces;
       if (one_.least_s > next_s) return;
     }
     if (one_.known == Known::pieces && !one_micro_batch_fits()) {
       one_.out = kOneMicroBatch;
       return;
     }
-    const auto fewer = fewer_of(searched_, one_.setup, *one_.order);
-    const Scenario scenario = searched_.of_setup(setup_, predicted_model(searched_, setup_, fewer));
-    Situation situation = scenario.situation();
-    PlanMemory& memory = known_.memory[scenario.model.micro_batches];
-    situation.memory = &memory;
-    PlanningProgress silent("search", {}, kSilentPlanner_s);
-    situation.progress = &silent;
-    if (one_.known == Known::pieces) {
-      one_.schedule = ordered(situation);
-      if (one_.sharded) {
-        auto sharded = with_sharded_optimizer(scenario.program, one_.schedule);
-        if (!sharded) {
-          one_.out = "the order is not legal with shard_optimizer";
-          return;
-        }
-        one_.schedule = std::move(*sharded);
-      }
+    if (const auto fewer = fewer_of(searched_, one_.setup, *one_.order)) {
+      look_at_fewer(*fewer);
+    } else {
+      look_at_all(next_s);
     }
+  }
+
+ private:
+  /// Whether the plan of one micro-batch of the setup fits, with all that lightens it. Asked once a
+  /// setup, where there are many and orders cannot cut stages otherwise.
+  bool one_micro_batch_fits() const {
+    const bool is_asked = searched_.memory_bytes() > 0 && setup_.layout.pipeline == 1 &&
+                          setup_.micro_batches >= kManyMicroBatches;
+    if (!is_asked) return true;
+    if (known_.one_fits) return *known_.one_fits;
+    const Scenario one =
+        searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, 1));
+    Situation situation = one.situation();
+    PlanMemory memory;
+    situation.memory = &memory;
+    const auto lighter = lighter_schedule(situation, {});
+    known_.one_fits = !lighter || lighter->fits;
+    return *known_.one_fits;
+  }
+
+  /// What of the setup with so many micro-batches is known, for a planner that is silent.
+  Situation remembering(const Scenario& scenario) {
+    Situation situation = scenario.situation();
+    situation.memory = &known_.memory[scenario.model.micro_batches];
+    situation.progress = &silent_;
+    return situation;
+  }
+
+  void look_at_all(double next_s) {
+    const Scenario scenario = searched_.of_setup(setup_, with_setup(searched_.model, setup_));
+    const Situation situation = remembering(scenario);
+    if (one_.known == Known::pieces && !take_order(situation)) return;
     moe::Program program = moe::apply(scenario.program, one_.schedule);
-    std::optional<double> seconds = known_seconds(memory, one_.schedule);
+    std::optional<double> seconds = known_seconds(*situation.memory, one_.schedule);
     std::vector<ProgramCosts> costs;
     if (!seconds) costs = judged_costs(situation, program);
-    if (one_.known == Known::pieces && !fewer) {
+    if (one_.known == Known::pieces) {
       one_.least_s =
           std::max(one_.least_s, seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
                      return lower_bound(program, of, situation.cluster).seconds();
@@ -89,12 +106,7 @@ class CloserLook {
       if (one_.least_s > next_s) return;
     }
     if (!fits_memory(situation, one_.schedule, &program)) {
-      auto lighter = restored(situation);
-      if (!lighter) {
-        one_.out = kPlan;
-        return;
-      }
-      one_.schedule = std::move(*lighter);
+      if (!restore(situation)) return;
       program = moe::apply(scenario.program, one_.schedule);
       costs = judged_costs(situation, program);
       seconds.reset();
@@ -104,30 +116,53 @@ class CloserLook {
         return simulate(program, of, situation.costs, situation.cluster).duration_s;
       });
     }
-    one_.least_s = fewer ? seconds_of_all(setup_, *fewer, few_s(*fewer), *seconds) : *seconds;
+    one_.least_s = *seconds;
     one_.known = Known::time;
   }
 
- private:
-  /// Whether one micro-batch of the setup fits with all that lightens it: by the least that it
-  /// needs, then, where there are many and orders cannot cut stages otherwise, by its plan. Asked
-  /// once a setup.
-  bool one_micro_batch_fits() const {
-    const std::int64_t limit = searched_.memory_bytes();
-    if (limit == 0) return true;
-    if (known_.one_fits) return *known_.one_fits;
-    bool fits = least_bytes(searched_.model, setup_, searched_.costs.costed.cluster) <= limit;
-    if (fits && setup_.micro_batches >= kManyMicroBatches && setup_.layout.pipeline == 1) {
-      const Scenario one =
-          searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, 1));
-      Situation situation = one.situation();
-      PlanMemory memory;
-      situation.memory = &memory;
-      const auto lighter = lighter_schedule(situation, {});
-      fits = !lighter || lighter->fits;
+  /// The order is planned, and blocks are restored, for the fewer of the two numbers.
+  void look_at_fewer(const FewerMicroBatches& fewer) {
+    const moe::Model& model = searched_.model;
+    const Scenario few =
+        searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.few));
+    const Situation of_few = remembering(few);
+    if (!take_order(of_few)) return;
+    const moe::Schedule unrestored = one_.schedule;
+    if (!fits_memory(of_few, one_.schedule) && !restore(of_few)) return;
+    const Scenario more =
+        searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.more));
+    const Situation of_more = remembering(more);
+    if (!fits_memory(of_more, one_.schedule)) {
+      one_.schedule = unrestored;
+      if (!restore(of_more)) return;
     }
-    known_.one_fits = fits;
-    return fits;
+    one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
+                                  simulated_s(of_more, one_.schedule));
+    one_.known = Known::time;
+  }
+
+  /// Plans the candidate's order. False where it is left out.
+  bool take_order(const Situation& situation) {
+    one_.schedule = ordered(situation);
+    if (!one_.sharded) return true;
+    auto sharded = with_sharded_optimizer(situation.program, one_.schedule);
+    if (sharded) {
+      one_.schedule = std::move(*sharded);
+    } else {
+      one_.out = "the order is not legal with shard_optimizer";
+    }
+    return one_.out.empty();
+  }
+
+  /// Restores blocks so that the candidate fits. False where it is left out.
+  bool restore(const Situation& situation) {
+    auto lighter = restored(situation);
+    if (lighter) {
+      one_.schedule = std::move(*lighter);
+    } else {
+      one_.out = kPlan;
+    }
+    return one_.out.empty();
   }
 
   /// The schedule of the candidate's order, planned once for the setup.
@@ -160,20 +195,11 @@ class CloserLook {
     return std::move(lighter->schedule);
   }
 
-  /// The time of the fewer of the two numbers of micro-batches.
-  double few_s(const FewerMicroBatches& fewer) const {
-    const Scenario few =
-        searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, fewer.few));
-    Situation situation = few.situation();
-    PlanningProgress silent("search", {}, kSilentPlanner_s);
-    situation.progress = &silent;
-    return simulated_s(situation, one_.schedule);
-  }
-
   SearchedSetups& searched_;
   SearchCandidate& one_;
   const TrainingSetup& setup_;
   KnownOfSetup& known_;
+  PlanningProgress silent_{"search", {}, kSilentPlanner_s};
 };
 
 }  // namespace

@@ -86,15 +86,16 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   const auto ops = static_cast<int>(scenario.program.ops.size());
   found.was_planned = !fewer && ops <= kMostPlannedOps && searched.known[one.setup].any_s <= best_s;
   if (found.was_planned) take_fastest_plan(planners, situation, found);
-  const LowerBound bound = bound_of(situation, found.schedule);
-  found.lower_bound_s = bound.seconds();
-  found.bounded_by = bound.where;
+  LowerBound bound = bound_of(situation, found.schedule);
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
-    const LowerBound least = bound_of(few.situation(), found.schedule);
-    found.lower_bound_s = seconds_of_all(found.setup, *fewer, least.seconds(), bound.seconds());
+    Situation of_few = few.situation();
+    of_few.memory = &searched.known[one.setup].memory[fewer->few];
+    bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
   }
+  found.lower_bound_s = bound.seconds();
+  found.bounded_by = bound.where;
   found.peak = peak_parts(moe::apply(scenario.program, found.schedule), scenario.groups,
                           routings_of(situation));
   found.tokens = searched.model.global_batch * searched.model.sequence_length;
