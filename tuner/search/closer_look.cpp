@@ -1,5 +1,6 @@
 #include "tuner/search/closer_look.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -126,6 +127,10 @@ class CloserLook {
     const Scenario few =
         searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.few));
     const Situation of_few = remembering(few);
+    if (!some_cut_fits(of_few)) {
+      one_.out = kPlan;
+      return;
+    }
     if (!take_order(of_few)) return;
     const moe::Schedule unrestored = one_.schedule;
     if (!fits_memory(of_few, one_.schedule) && !restore(of_few)) return;
@@ -139,6 +144,23 @@ class CloserLook {
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
     one_.known = Known::time;
+  }
+
+  /// Whether the order fits with any of its cuts into stages and all that lightens it: of a large
+  /// Program that is known sooner than which cut is the fastest.
+  bool some_cut_fits(const Situation& situation) const {
+    if (searched_.memory_bytes() == 0 || one_.order->candidates == nullptr ||
+        one_.order->passes != Passes::filled_and_drained) {
+      return true;
+    }
+    const auto fits = [&](const Candidate& cut) {
+      const auto sharded = with_sharded_optimizer(situation.program, cut.schedule);
+      const moe::Schedule least = sharded && !one_.sharded
+                                      ? cut.schedule
+                                      : lightest_schedule(situation.program, cut.schedule);
+      return fits_memory(situation, least);
+    };
+    return std::ranges::any_of(one_.order->candidates(situation, {}), fits);
   }
 
   /// Plans the candidate's order. False where it is left out.

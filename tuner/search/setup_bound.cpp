@@ -23,7 +23,7 @@ double largest(const std::vector<double>& seconds) {
   return seconds.empty() ? 0 : std::ranges::max(seconds);
 }
 
-void add(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
+void sum_up(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
   if (sum.size() < more.size()) sum.resize(more.size());
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
 }
@@ -37,7 +37,7 @@ struct PieceInTurn {
 std::vector<PieceInTurn> in_turn(const SetupPieces& pieces, const moe::Model& model) {
   const std::vector<const PieceCost*> all = pieces_in_turn(pieces, model);
   std::vector<double> sum;
-  for (const PieceCost* const piece : all) add(sum, piece->pass_s);
+  for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
   const auto place = static_cast<std::size_t>(std::ranges::max_element(sum) - sum.begin());
   std::vector<PieceInTurn> turn;
   for (const PieceCost* const piece : all) {
@@ -106,18 +106,18 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
   std::vector<double> pass_s, computing_s, once_s, first_once_s;
   int block = -1;  // the first piece is of no block, and the last of none either
   for (const PieceCost* const piece : pieces_in_turn(pieces, model)) {
-    add(pass_s, piece->pass_s, m);
-    add(computing_s, piece->computing_s, m);
-    add(once_s, piece->once_s);
+    sum_up(pass_s, piece->pass_s, m);
+    sum_up(computing_s, piece->computing_s, m);
+    sum_up(once_s, piece->once_s);
     const int stage = block < 0              ? 0
                       : block < model.blocks ? moe::stage_of_block(block, model.blocks, stages)
                                              : stages - 1;
-    if (stage == 0) add(first_once_s, piece->once_s);
+    if (stage == 0) sum_up(first_once_s, piece->once_s);
     ++block;
   }
   switch (passes) {
     case Passes::one_after_other:
-      add(first_once_s, pass_s);
+      sum_up(first_once_s, pass_s);
       return largest(first_once_s);
     case Passes::filled_and_drained:
       return std::max(
@@ -125,11 +125,11 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
           bound_s(pieces, model, setup, Passes::bubbles_filled));
     case Passes::exchanges_hidden: {
       std::vector<double> moving_s = pass_s;
-      add(moving_s, computing_s, -1);
+      sum_up(moving_s, computing_s, -1);
       return std::max(largest(computing_s), largest(moving_s));
     }
     case Passes::bubbles_filled:
-      add(once_s, pass_s);
+      sum_up(once_s, pass_s);
       return largest(once_s) / stages;
     case Passes::undecided:
       return largest(computing_s) / stages;
