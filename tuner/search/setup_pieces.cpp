@@ -133,16 +133,23 @@ void add_states(const moe::Program& program, const PiecesOfModel& pieces) {
   }
 }
 
-/// What forward writes or receives and backward reads, in the piece that reads it first. Of even
-/// loads the last rank has the fewest rows, no more than the mean of ranks under any loads.
-void add_kept(const moe::Program& program, const moe::Groups& groups, const moe::Routing& even,
-              const PiecesOfModel& pieces) {
-  std::vector<const moe::Op*> written_by(program.tensors.size());
+/// [stage]: the rows of its last rank, which of even loads has the fewest: no more than the mean of
+/// ranks under any loads.
+std::vector<moe::Binding> fewest_rows(const moe::Program& program, const moe::Groups& groups,
+                                      const moe::Routing& even) {
   const moe::AllRoutedRows routed(program, even);
-  std::vector<moe::Binding> rows;  // [stage]: of its last rank
+  std::vector<moe::Binding> rows;
   for (int stage = 1; stage <= program.stages; ++stage) {
     rows.push_back(routed.bind(groups, stage * moe::stage_ranks(groups) - 1));
   }
+  return rows;
+}
+
+/// What forward writes or receives and backward reads, in the piece that reads it first, with these
+/// rows of the stages.
+void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows,
+              const PiecesOfModel& pieces) {
+  std::vector<const moe::Op*> written_by(program.tensors.size());
   for (const moe::Op& op : program.ops) {
     if (op.phase == moe::Phase::forward) {
       for (const moe::Use& use : op.writes) written_by[use.tensor] = &op;
@@ -210,12 +217,6 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
       make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
   const bool even = routing_text == kUniform;
   const std::int64_t limit = costed.cluster.memory_bytes;
-  const auto kept_by = [&](const moe::Program& one, SetupPieces& pieces) {
-    if (limit == 0) return;
-    const auto seed = static_cast<std::uint64_t>(small.model.seed);
-    add_kept(one, groups, even ? routing : make_routing(kUniform, program, groups, seed),
-             PiecesOfModel(small.model, pieces));
-  };
   const auto pieces_of = [&](const moe::Program& one) {
     SetupPieces pieces;
     const PiecesOfModel of_model(small.model, pieces);
@@ -231,10 +232,18 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
     costs.sharded.push_back(pieces_of(moe::apply(program, sharding)));
   } catch (const moe::Refusal&) {  // no two ranks hold copies
   }
-  if (!costs.sharded.empty()) kept_by(program, costs.whole);
+  const auto fits = [&](const SetupPieces& pieces) {
+    return limit > 0 && state_bytes(pieces, model, setup) <= limit;
+  };
   SetupPieces& lightest = costs.sharded.empty() ? costs.whole : costs.sharded.front();
-  if (limit > 0 && state_bytes(lightest, model, setup) <= limit) {
-    kept_by(moe::apply(program, lightest_schedule(program, {})), lightest);
+  if (!fits(lightest)) return costs;
+  const auto seed = static_cast<std::uint64_t>(small.model.seed);
+  const std::vector<moe::Binding> rows =
+      fewest_rows(program, groups, even ? routing : make_routing(kUniform, program, groups, seed));
+  add_kept(moe::apply(program, lightest_schedule(program, {})), rows,
+           PiecesOfModel(small.model, lightest));
+  if (!costs.sharded.empty() && fits(costs.whole)) {
+    add_kept(program, rows, PiecesOfModel(small.model, costs.whole));
   }
   return costs;
 }
