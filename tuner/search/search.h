@@ -42,10 +42,10 @@ struct SearchResult {
 /// shard_optimizer, the first blocks restored where memory asks for it (within_memory.h).
 ///
 /// Best first. Each candidate has a time that it cannot beat: first bound_s() of its pieces, then
-/// lower_bound() of its whole Program, then its simulated time. The candidate of least time is
+/// lower_bound() of its whole Program where that is not too large, then its simulated time. The candidate of least time is
 /// looked at more closely, again and again, until it is one that was simulated. So the candidates
 /// that are left over cannot be faster than those that were taken. What does not fit the memory of
-/// a rank is left out, by its states, by one micro-batch of it, or by its plan.
+/// a rank is left out: by its states, by its micro-batches under way, or by its plan.
 ///
 /// The first half of `top` are the fastest setups. The others are the fastest of further pairs of tp
 /// and pp. Each is planned by `planners`, and the fastest schedule counts (plan_found.h).
