@@ -38,4 +38,16 @@ double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer
   return more_s + (setup.micro_batches - fewer.more) * of_one_s;
 }
 
+LowerBound bound_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                        const LowerBound& few, LowerBound more) {
+  more.stream_s = seconds_of_all(setup, fewer, few.stream_s, more.stream_s);
+  more.link_s = seconds_of_all(setup, fewer, few.link_s, more.link_s);
+  if (more.stream_s >= std::max(more.link_s, more.chain_s)) {
+    more.where = more.stream;
+  } else if (more.link_s >= more.chain_s) {
+    more.where = more.link;
+  }
+  return more;
+}
+
 }  // namespace tuner

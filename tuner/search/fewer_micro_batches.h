@@ -5,6 +5,7 @@
 
 #include "tuner/planners/situation/planner.h"
 #include "tuner/search/setup.h"
+#include "tuner/simulate/lower_bound.h"
 
 namespace tuner {
 
@@ -25,5 +26,10 @@ std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
 /// The time of all micro-batches of the setup, from those of fewer.
 double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
                       double more_s);
+
+/// The lower bound of all of them: the work of streams and links grows with their number, and the
+/// chain of the fewer ones is one of all. A chain through all may be longer.
+LowerBound bound_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                        const LowerBound& few, LowerBound more);
 
 }  // namespace tuner

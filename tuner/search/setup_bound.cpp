@@ -1,342 +1,181 @@
 #include "tuner/search/setup_bound.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <optional>
-#include <set>
-#include <utility>
-#include <variant>
+#include <limits>
+#include <vector>
 
-#include "moe/errors.h"
-#include "moe/model/attention_keys.h"
 #include "moe/model/iteration.h"
-#include "moe/model/layout_refusal.h"
-#include "moe/passes/schedule.h"
-#include "moe/program/row_handling.h"
-#include "moe/rows/binding.h"
-#include "tuner/costs/call_buffers.h"
-#include "tuner/costs/op_costs.h"
-#include "tuner/machine/slowdown.h"
-#include "tuner/planners/situation/within_memory.h"
-#include "tuner/scenario/routing_spec.h"
 
 namespace tuner {
 namespace {
 
-constexpr const char* kUniform = "uniform";
-
-BlockKind kind_of(const moe::Model& model, int block) {
-  return {moe::has_experts(model, block), moe::attention_window(model, block),
-          moe::rotary_base(model, block)};
-}
-
-/// Whether every layer has the same loads but for the places of experts.
-bool layers_are_alike(const std::string& routing) {
-  return routing == kUniform || routing.starts_with("zipf:") || routing.starts_with("drift:");
-}
-
-/// The number of first blocks that have one of each kind.
-int blocks_of_all_kinds(const moe::Model& model) {
-  std::set<BlockKind> seen;
-  int needed = 1;
+/// The pieces in the order of rows. Stages cut them between blocks.
+std::vector<const PieceCost*> pieces_in_turn(const SetupPieces& pieces, const moe::Model& model) {
+  std::vector<const PieceCost*> all{&pieces.first};
   for (int block = 0; block < model.blocks; ++block) {
-    if (seen.insert(kind_of(model, block)).second) needed = block + 1;
+    all.push_back(&pieces.blocks.at(kind_of_block(model, block)));
   }
-  return needed;
-}
-
-/// One micro-batch of the setup with few blocks, in two stages where there are several.
-struct SmallModel {
-  moe::Model model;
-  moe::Layout layout;
-};
-
-SmallModel small_model(const moe::Model& model, const TrainingSetup& setup,
-                       const std::string& routing) {
-  SmallModel small{with_so_many_micro_batches(model, setup, 1), setup.layout};
-  small.layout.pipeline = std::min(setup.layout.pipeline, 2);
-  const moe::Model with_all = small.model;
-  if (layers_are_alike(routing)) {
-    small.model.blocks =
-        std::min(model.blocks, std::max(blocks_of_all_kinds(model), small.layout.pipeline));
-  }
-  if (moe::layout_refusal(small.model, small.layout)) small.model = with_all;
-  return small;
-}
-
-/// The seconds of an op by rank, or class of ranks, where nothing else runs; 0 in other stages.
-std::vector<double> seconds_by_rank(const OpCost& cost, const moe::Op& op,
-                                    const moe::Groups& groups, const Cluster& cluster) {
-  std::vector<double> seconds(static_cast<std::size_t>(groups.ranks));
-  if (cost.activity == moe::Activity::communication) {
-    for (const GroupCall& call : cost.calls) {
-      const std::vector<double> own = least_member_seconds(cost, call, cluster);
-      for (std::size_t member = 0; member < call.ranks.size(); ++member) {
-        seconds[static_cast<std::size_t>(call.ranks[member])] = own[member];
-      }
-    }
-    return seconds;
-  }
-  for (int rank = 0; rank < groups.ranks; ++rank) {
-    if (moe::runs_in(op, moe::stage_of(groups, rank))) {
-      seconds[static_cast<std::size_t>(rank)] = seconds_on(cost, rank);
-    }
-  }
-  return seconds;
-}
-
-void add(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
-  if (sum.size() < more.size()) sum.resize(more.size());
-  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
-}
-
-/// The weighted mean, as the only value.
-std::vector<double> mean_of(const std::vector<double>& seconds, const std::vector<int>& counts) {
-  double sum = 0, ranks = 0;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    sum += seconds[i] * counts[i];
-    ranks += counts[i];
-  }
-  return {sum / ranks};
-}
-
-/// Finds the piece that an op or a parameter counts for.
-class PiecesOfModel {
- public:
-  PiecesOfModel(const moe::Model& model, SetupPieces& pieces) : model_(model), pieces_(pieces) {
-    for (int block = 0; block < model.blocks; ++block) {
-      block_of_.try_emplace(kind_of(model, block), block);
-    }
-  }
-
-  /// Null for a block for whose kind another one stands.
-  PieceCost* at(int block, int stage) const {
-    if (block < 0) return stage == 0 ? &pieces_.first : &pieces_.last;
-    const BlockKind kind = kind_of(model_, block);
-    return block_of_.at(kind) == block ? &pieces_.blocks[kind] : nullptr;
-  }
-
- private:
-  const moe::Model& model_;
-  SetupPieces& pieces_;
-  std::map<BlockKind, int> block_of_;
-};
-
-void add_states(const moe::Program& program, const PiecesOfModel& pieces) {
-  for (const moe::Parameter& parameter : program.parameters) {
-    PieceCost* const piece = pieces.at(parameter.layer, parameter.stage);
-    if (piece == nullptr) continue;
-    const auto add_bytes = [&](moe::TensorId tensor) {
-      if (tensor < 0) return;
-      piece->state_bytes +=
-          moe::allocated_bytes(program.tensors[static_cast<std::size_t>(tensor)], {});
-    };
-    add_bytes(parameter.value);
-    add_bytes(parameter.gradient);
-    std::ranges::for_each(parameter.optimizer_state, add_bytes);
-  }
-}
-
-/// What forward writes and backward reads. Of even loads the last rank has the fewest rows, no more
-/// than the mean of ranks under any loads.
-void add_kept(const moe::Program& program, const moe::Groups& groups, const moe::Routing& even,
-              const PiecesOfModel& pieces) {
-  std::vector<const moe::Op*> written_by(program.tensors.size());
-  const moe::AllRoutedRows routed(program, even);
-  std::vector<moe::Binding> rows;  // [stage]: of its last rank
-  for (int stage = 1; stage <= program.stages; ++stage) {
-    rows.push_back(routed.bind(groups, stage * moe::stage_ranks(groups) - 1));
-  }
-  for (const moe::Op& op : program.ops) {
-    if (op.phase == moe::Phase::forward) {
-      for (const moe::Use& use : op.writes) written_by[use.tensor] = &op;
-      continue;
-    }
-    for (const moe::Use& use : op.reads) {
-      const moe::Tensor& tensor = program.tensors[use.tensor];
-      const moe::Op* const writer = std::exchange(written_by[use.tensor], nullptr);
-      if (writer == nullptr || tensor.role != moe::Role::activation) continue;
-      if (tensor.pool != moe::Pool::device || writer->stage != op.stage) continue;
-      PieceCost* const piece = pieces.at(writer->layer, writer->stage);
-      if (piece != nullptr) piece->state_bytes += moe::allocated_bytes(tensor, rows[op.stage]);
-    }
-  }
-}
-
-void add_costs(const moe::Program& program, const moe::Groups& groups, const moe::Routing& routing,
-               const CostedCluster& costed, bool loads_are_even, const PiecesOfModel& pieces) {
-  const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
-                                           {.most_pairs = 16 * 16});
-  const moe::Groups& ranks = costs.classes.groups;
-  const auto in_stage = static_cast<std::size_t>(moe::stage_ranks(ranks));
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const moe::Op& op = program.ops[i];
-    if (op.stream != moe::Stream::compute || std::holds_alternative<moe::PassOn>(op.kind)) continue;
-    PieceCost* const piece = pieces.at(op.layer, op.stage);
-    if (piece == nullptr) continue;
-    const std::vector<double> all = seconds_by_rank(costs.ops[i], op, ranks, costed.cluster);
-    const auto begin = static_cast<std::size_t>(op.stage) * in_stage;
-    std::vector<double> own(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                            all.begin() + static_cast<std::ptrdiff_t>(begin + in_stage));
-    if (!loads_are_even) {
-      const auto& counts = costs.classes.count;
-      own = mean_of(own, {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(in_stage)});
-    }
-    if (moe::comes_once(op)) {
-      add(piece->once_s, own);
-      continue;
-    }
-    add(piece->pass_s, own);
-    if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
-    if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
-  }
-}
-
-/// Calls visit(piece) for each piece of the stage.
-template <class Visit>
-void each_piece(const SetupPieces& pieces, const moe::Model& model, int stages, int stage,
-                const Visit& visit) {
-  if (stage == 0) visit(pieces.first);
-  if (stage == stages - 1) visit(pieces.last);
-  for (int block = 0; block < model.blocks; ++block) {
-    if (moe::stage_of_block(block, model.blocks, stages) == stage) {
-      visit(pieces.blocks.at(kind_of(model, block)));
-    }
-  }
+  all.push_back(&pieces.last);
+  return all;
 }
 
 double largest(const std::vector<double>& seconds) {
   return seconds.empty() ? 0 : std::ranges::max(seconds);
 }
 
+void sum_up(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
+}
+
+struct PieceInTurn {
+  double pass_s = 0;
+  std::int64_t state_bytes = 0, kept_bytes = 0;
+};
+
+/// Times are those of the place in the stages where all together take longest.
+std::vector<PieceInTurn> in_turn(const SetupPieces& pieces, const moe::Model& model) {
+  const std::vector<const PieceCost*> all = pieces_in_turn(pieces, model);
+  std::vector<double> sum;
+  for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
+  const auto place = static_cast<std::size_t>(std::ranges::max_element(sum) - sum.begin());
+  std::vector<PieceInTurn> turn;
+  for (const PieceCost* const piece : all) {
+    const double pass_s = place < piece->pass_s.size() ? piece->pass_s[place] : 0;
+    turn.push_back({pass_s, piece->state_bytes, piece->kept_bytes});
+  }
+  return turn;
+}
+
+/// Whether stages that are filled and drained can have the pieces within so much time and so many
+/// bytes of a rank. A stage waits for a pass of all before it and then has m of its own. It keeps
+/// what as many micro-batches keep as there are stages from it on. Each takes all that it may: that
+/// is least for the later ones, of which each keeps less.
+bool can_be_cut(const std::vector<PieceInTurn>& turn, const TrainingSetup& setup, double most_s,
+                std::int64_t most_bytes) {
+  double before_s = 0;
+  std::size_t next = 0;
+  for (int stage = 0; stage < setup.layout.pipeline && next < turn.size(); ++stage) {
+    const int under_way = std::min(setup.micro_batches, setup.layout.pipeline - stage);
+    double pass_s = 0;
+    std::int64_t bytes = 0;
+    for (; next < turn.size(); ++next) {
+      const PieceInTurn& piece = turn[next];
+      const std::int64_t more = piece.state_bytes + under_way * piece.kept_bytes;
+      if (before_s + setup.micro_batches * (pass_s + piece.pass_s) > most_s) break;
+      if (bytes + more > most_bytes) break;
+      pass_s += piece.pass_s;
+      bytes += more;
+    }
+    before_s += pass_s;
+  }
+  return next == turn.size();
+}
+
+/// The least value for which `is_enough` holds, from below and to 1e-6 of it; 0 where 0 is enough.
+template <class IsEnough>
+double least_enough(double enough, const IsEnough& is_enough) {
+  if (is_enough(0.0)) return 0;
+  double too_little = 0;
+  while (enough - too_little > 1e-6 * enough) {
+    const double middle = (too_little + enough) / 2;
+    (is_enough(middle) ? enough : too_little) = middle;
+  }
+  return too_little;
+}
+
+constexpr std::int64_t kAnyBytes = std::numeric_limits<std::int64_t>::max();
+
+double filled_and_drained_s(const SetupPieces& pieces, const moe::Model& model,
+                            const TrainingSetup& setup, std::int64_t most_bytes) {
+  const std::vector<PieceInTurn> turn = in_turn(pieces, model);
+  double all_s = 0;
+  for (const PieceInTurn& piece : turn) all_s += piece.pass_s;
+  const double one_stage_s = setup.micro_batches * all_s;
+  if (!can_be_cut(turn, setup, one_stage_s * 2, most_bytes)) return 0;
+  return least_enough(one_stage_s * 2,
+                      [&](double most_s) { return can_be_cut(turn, setup, most_s, most_bytes); });
+}
+
 }  // namespace
 
-SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
-                       const CostedCluster& costed, const std::string& routing_text) {
-  const SmallModel small = small_model(model, setup, routing_text);
-  const moe::Groups groups = groups_of(costed.cluster, small.layout);
-  const moe::Program program = moe::build_iteration(small.model, groups, 0);
-  const moe::Routing routing =
-      make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
-  const bool even = routing_text == kUniform;
-  const std::int64_t limit = costed.cluster.memory_bytes;
-  const auto pieces_of = [&](const moe::Program& one) {
-    SetupPieces pieces;
-    const PiecesOfModel of_model(small.model, pieces);
-    add_states(one, of_model);
-    if (limit == 0 || state_bytes(pieces, model, setup) <= limit) {
-      add_costs(one, groups, routing, costed, even, of_model);
-    }
-    return pieces;
-  };
-  SetupCosts costs{pieces_of(program), {}};
-  const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
-  try {
-    costs.sharded.push_back(pieces_of(moe::apply(program, sharding)));
-  } catch (const moe::Refusal&) {  // no two ranks hold copies
-  }
-  return costs;
-}
-
-bool larger_is_no_slower(const CostModel& costs) {
-  return std::ranges::all_of(costs.fits, [](const auto& one) {
-    const LinearFit& fit = one.second;
-    if (fit.points.empty()) return fit.alpha_s >= 0;
-    const auto slower = [](const SizeTime& smaller, const SizeTime& larger) {
-      return larger.seconds * smaller.units > smaller.seconds * larger.units;
-    };
-    return std::ranges::adjacent_find(fit.points, slower) == fit.points.end();
-  });
-}
-
-SetupPieces in_micro_batches(SetupPieces pieces, int from, int to) {
-  const auto scale = [&](PieceCost& piece) {
-    for (std::vector<double>* const seconds :
-         {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
-      for (double& one : *seconds) one = one * from / to;
-    }
-  };
-  for (auto& [kind, piece] : pieces.blocks) scale(piece);
-  scale(pieces.first);
-  scale(pieces.last);
-  return pieces;
-}
-
-std::int64_t least_bytes(const moe::Model& model, const TrainingSetup& setup,
-                         const Cluster& cluster) {
-  const SmallModel small = small_model(model, setup, kUniform);
-  const moe::Groups groups = groups_of(cluster, small.layout);
-  const moe::Program program = moe::build_iteration(small.model, groups, 0);
-  const moe::Program lightest = moe::apply(program, lightest_schedule(program, {}));
-  const moe::Routing even =
-      make_routing(kUniform, program, groups, static_cast<std::uint64_t>(small.model.seed));
-  SetupPieces pieces;
-  const PiecesOfModel of_model(small.model, pieces);
-  add_states(lightest, of_model);
-  add_kept(lightest, groups, even, of_model);
-  return state_bytes(pieces, model, setup);
-}
-
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
-               Passes passes) {
+               Passes passes, std::int64_t memory_bytes) {
   const int stages = setup.layout.pipeline;
   const double m = setup.micro_batches;
-  std::vector<PieceCost> of_stage(static_cast<std::size_t>(stages));
-  PieceCost all;
-  for (int stage = 0; stage < stages; ++stage) {
-    PieceCost& sum = of_stage[static_cast<std::size_t>(stage)];
-    each_piece(pieces, model, stages, stage, [&](const PieceCost& piece) {
-      for (PieceCost* const to : {&sum, &all}) {
-        add(to->forward_s, piece.forward_s);
-        add(to->pass_s, piece.pass_s);
-        add(to->computing_s, piece.computing_s);
-        add(to->once_s, piece.once_s);
-      }
-    });
+  std::vector<double> pass_s, computing_s, once_s, first_once_s;
+  int block = -1;  // the first piece is of no block, and the last of none either
+  for (const PieceCost* const piece : pieces_in_turn(pieces, model)) {
+    sum_up(pass_s, piece->pass_s, m);
+    sum_up(computing_s, piece->computing_s, m);
+    sum_up(once_s, piece->once_s);
+    const int stage = block < 0              ? 0
+                      : block < model.blocks ? moe::stage_of_block(block, model.blocks, stages)
+                                             : stages - 1;
+    if (stage == 0) sum_up(first_once_s, piece->once_s);
+    ++block;
   }
-  double bound = 0;
   switch (passes) {
-    case Passes::one_after_other: {
-      std::vector<double> total = of_stage.front().once_s;
-      add(total, all.pass_s, m);
-      return largest(total);
-    }
-    case Passes::filled_and_drained: {
-      // A stage s waits for a pass of all before it, then has m of its own. With stages cut so that
-      // this is the same for all, the first s have 1 - (1 - 1/m)^s of the whole.
-      const double least = largest(all.pass_s) / (1 - std::pow(1 - 1 / m, stages));
-      return std::max(least, bound_s(pieces, model, setup, Passes::bubbles_filled));
-    }
+    case Passes::one_after_other:
+      sum_up(first_once_s, pass_s);
+      return largest(first_once_s);
+    case Passes::filled_and_drained:
+      return std::max(
+          filled_and_drained_s(pieces, model, setup, memory_bytes == 0 ? kAnyBytes : memory_bytes),
+          bound_s(pieces, model, setup, Passes::bubbles_filled));
     case Passes::exchanges_hidden: {
-      for (const PieceCost& stage : of_stage) {
-        std::vector<double> computing = stage.computing_s, moving = stage.pass_s;
-        add(moving, stage.computing_s, -1);
-        bound = std::max({bound, m * largest(computing), m * largest(moving)});
-      }
-      return bound;
+      std::vector<double> moving_s = pass_s;
+      sum_up(moving_s, computing_s, -1);
+      return std::max(largest(computing_s), largest(moving_s));
     }
-    case Passes::bubbles_filled: {
-      add(all.once_s, all.pass_s, m);
-      return largest(all.once_s) / stages;
-    }
+    case Passes::bubbles_filled:
+      sum_up(once_s, pass_s);
+      return largest(once_s) / stages;
     case Passes::undecided:
-      return m * largest(all.computing_s) / stages;
+      return largest(computing_s) / stages;
   }
   return 0;
 }
 
-std::int64_t state_bytes(const SetupPieces& pieces, const moe::Model& model,
-                         const TrainingSetup& setup) {
+namespace {
+
+/// On the fullest rank, wherever pieces are cut.
+template <class Bytes>
+std::int64_t least_on_fullest(const SetupPieces& pieces, const moe::Model& model,
+                              const TrainingSetup& setup, const Bytes& bytes_of) {
   const int stages = setup.layout.pipeline;
   std::int64_t all = 0, most = 0;
-  for (int stage = 0; stage < stages; ++stage) {
-    each_piece(pieces, model, stages, stage, [&](const PieceCost& piece) {
-      all += piece.state_bytes;
-      most = std::max(most, piece.state_bytes);
-    });
+  for (const PieceCost* const piece : pieces_in_turn(pieces, model)) {
+    all += bytes_of(*piece);
+    most = std::max(most, bytes_of(*piece));
   }
   return std::max(most, (all + stages - 1) / stages);
+}
+
+}  // namespace
+
+std::int64_t least_bytes(const SetupPieces& pieces, const moe::Model& model,
+                         const TrainingSetup& setup, Passes passes) {
+  const std::int64_t of_one = least_on_fullest(pieces, model, setup, [](const PieceCost& piece) {
+    return piece.state_bytes + piece.kept_bytes;
+  });
+  if (passes != Passes::filled_and_drained) return of_one;
+  const std::vector<PieceInTurn> turn = in_turn(pieces, model);
+  std::int64_t all = 0;
+  for (const PieceInTurn& piece : turn) {
+    all += piece.state_bytes + setup.layout.pipeline * piece.kept_bytes;
+  }
+  constexpr double kAnySeconds = std::numeric_limits<double>::infinity();
+  const double least = least_enough(static_cast<double>(all), [&](double bytes) {
+    return can_be_cut(turn, setup, kAnySeconds, static_cast<std::int64_t>(bytes));
+  });
+  return std::max(of_one, static_cast<std::int64_t>(least));
+}
+
+std::int64_t state_bytes(const SetupPieces& pieces, const moe::Model& model,
+                         const TrainingSetup& setup) {
+  return least_on_fullest(pieces, model, setup,
+                          [](const PieceCost& piece) { return piece.state_bytes; });
 }
 
 }  // namespace tuner

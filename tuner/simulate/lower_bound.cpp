@@ -153,7 +153,7 @@ LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
     });
   }
 
-  LowerBound bound{work.seconds, link.seconds, chain.seconds, {}};
+  LowerBound bound{work.seconds, link.seconds, chain.seconds, {}, work.where, link.where};
   Longest longest = work;
   if (link.seconds > longest.seconds) longest = link;
   if (chain.seconds > longest.seconds) longest = chain;

@@ -26,6 +26,8 @@ struct LowerBound {
   std::string
       where;  ///< the bound: "rank 2 compute", "node 0 out", "rack 1 in", "chain to op 17 of rank 3"
 
+  std::string stream, link;  ///< those that set stream_s and link_s
+
   double seconds() const;  ///< the largest of the three
 };
 

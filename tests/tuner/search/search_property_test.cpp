@@ -11,6 +11,7 @@
 
 #include "moe/errors.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/scenario/measured_costs.h"
@@ -82,16 +83,16 @@ Scenario scenario_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
   return scenario_of(options, with_setup(c.model, setup), c.costs);
 }
 
-/// The time of the order in the setup, restored where memory asks for it; none where it does not fit
-/// or decides nothing of its own.
-std::optional<double> time_of(const Situation& situation, const Planner& order, bool sharded) {
-  moe::Schedule schedule = order.plan(situation, {});  // whatever memory it needs
-  if (schedule.decisions.empty() && order.passes != Passes::one_after_other) return std::nullopt;
-  if (sharded) {
-    auto shared_out = with_sharded_optimizer(situation.program, schedule);
-    if (!shared_out) return std::nullopt;
-    schedule = std::move(*shared_out);
-  }
+/// The order's schedule in the setup, whatever memory it needs; none where it decides nothing of its
+/// own, or is not legal with shard_optimizer.
+std::optional<moe::Schedule> schedule_of(const Situation& situation, const Planner& order,
+                                         const moe::Schedule& planned, bool sharded) {
+  if (planned.decisions.empty() && order.passes != Passes::one_after_other) return std::nullopt;
+  return sharded ? with_sharded_optimizer(situation.program, planned) : planned;
+}
+
+/// The time of a schedule, restored where memory asks for it; none where it does not fit.
+std::optional<double> time_of(const Situation& situation, moe::Schedule schedule, bool sharded) {
   if (auto lighter = lighter_schedule(situation, schedule)) {
     const bool shares = !moe::decisions_of<moe::ShardOptimizer>(lighter->schedule).empty();
     if (!lighter->fits || shares != sharded) return std::nullopt;
@@ -105,27 +106,64 @@ struct Tried {
   double seconds = 0;
 };
 
+/// The pieces of the setup, with what they keep whatever the memory of a rank.
+SetupCosts costs_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
+  CostedCluster costed = c.costs.costed;
+  costed.cluster.memory_bytes = std::int64_t{1} << 50;
+  return setup_costs(c.model, setup, costed, c.scenario.routing);
+}
+
+/// Checks what the search prunes by against a schedule of the setup. `fewest`: the pieces of the
+/// setup of its layout that has the fewest micro-batches.
+void check_bounds(const DrawnCase& c, const TrainingSetup& setup, Passes passes,
+                  const SetupPieces& pieces, const SetupPieces& fewest, int fewest_count,
+                  const Situation& situation, const moe::Schedule& schedule, bool sharded,
+                  std::optional<double> seconds) {
+  SCOPED_TRACE(schedule.planner + " " + moe::to_text(setup.layout) + " " +
+               std::to_string(setup.micro_batches));
+  const std::int64_t least = least_bytes(pieces, c.model, setup, passes);
+  const moe::Schedule light = sharded ? lightest_schedule(situation.program, schedule) : schedule;
+  EXPECT_LE(least, planned_peak_bytes(situation, light));
+  if (setup.micro_batches > fewest_count) {
+    const SetupPieces scaled = in_micro_batches(fewest, fewest_count, setup.micro_batches,
+                                                static_cast<int>(c.model.experts));
+    EXPECT_LE(least_bytes(scaled, c.model, setup, passes), least);
+  }
+  if (!seconds) return;
+  const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
+  for (const std::int64_t memory : {std::int64_t{0}, c.costs.costed.cluster.memory_bytes}) {
+    EXPECT_LE(rounding * bound_s(pieces, c.model, setup, passes, memory), *seconds * (1 + 1e-9));
+  }
+}
+
 /// Each setup's time under its best order, ascending; checks the bounds on the way.
 std::vector<Tried> tried_one_by_one(const DrawnCase& c, const SetupSpace& space) {
   std::vector<Tried> all;
+  std::optional<SetupCosts> fewest;
+  TrainingSetup of_fewest;
   for (const TrainingSetup& setup : space.setups) {
     const Scenario scenario = scenario_of_setup(c, setup);
-    const SetupCosts costs = setup_costs(c.model, setup, c.costs.costed, c.scenario.routing);
-    const moe::Schedule lightest = lightest_schedule(scenario.program, {});
-    EXPECT_LE(least_bytes(c.model, setup, c.costs.costed.cluster),
-              planned_peak_bytes(scenario.situation(), lightest))
-        << moe::to_text(setup.layout) << " " << setup.micro_batches;
+    Situation situation = scenario.situation();
+    PlanMemory memory;
+    situation.memory = &memory;
+    const SetupCosts costs = costs_of_setup(c, setup);
+    if (!fewest || !(of_fewest.layout == setup.layout)) {  // the first of a layout
+      fewest = costs;
+      of_fewest = setup;
+    }
     std::optional<double> best;
     for (const Planner* const order : c.orders) {
+      const moe::Schedule planned = order->plan(situation, {});
       for (const bool sharded : {false, true}) {
         if (sharded && costs.sharded.empty()) continue;
-        const auto seconds = time_of(scenario.situation(), *order, sharded);
-        if (!seconds) continue;
-        best = std::min(best.value_or(*seconds), *seconds);
-        const SetupPieces& pieces = sharded ? costs.sharded.front() : costs.whole;
-        const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
-        EXPECT_LE(rounding * bound_s(pieces, c.model, setup, order->passes), *seconds * (1 + 1e-9))
-            << order->name << " " << moe::to_text(setup.layout) << " " << setup.micro_batches;
+        const auto schedule = schedule_of(situation, *order, planned, sharded);
+        if (!schedule) continue;
+        const auto seconds = time_of(situation, *schedule, sharded);
+        if (seconds) best = std::min(best.value_or(*seconds), *seconds);
+        const bool keeps_all = !sharded && !costs.sharded.empty();
+        check_bounds(c, setup, order->passes, sharded ? costs.sharded.front() : costs.whole,
+                     sharded ? fewest->sharded.front() : fewest->whole, of_fewest.micro_batches,
+                     situation, *schedule, !keeps_all, seconds);
       }
     }
     if (best) all.push_back({setup, *best});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tuner/search/small_setups.h"
+
 namespace tuner::setup_bound_test {
 namespace {
 
@@ -21,23 +23,8 @@ TEST(SetupBound, KnowsFitsThatAreFasterForSmallSizes) {
 }
 
 TEST(SetupBound, CostsNothingOfStatesThatDoNotFit) {
-  moe::Model model;
-  model.sequence_length = 16;
-  model.vocabulary = 64;
-  model.d_model = 32;
-  model.d_hidden = 96;
-  model.heads = 4;
-  model.blocks = 2;
-  model.experts = 4;
-  model.global_batch = 8;
-  CostedCluster costed;
-  costed.cluster.nodes = 1;
-  costed.cluster.ranks_per_node = 4;
-  costed.cluster.intra_node = {1e10, 1e-6};
-  for (const char* unit : {"gemm", "memory"}) {
-    costed.costs.fits[unit].alpha_s = 1e-6;
-    costed.costs.fits[unit].beta_s_per_unit = 1e-11;
-  }
+  const moe::Model model = test::small_setup_model(2, 8);
+  CostedCluster costed = test::small_setup_cluster(1, 4);
   const TrainingSetup setup{{2, 2, 1, 1, 1}, moe::BatchPer::rank, 2};
   const SetupCosts all = setup_costs(model, setup, costed, "uniform");
   ASSERT_EQ(all.sharded.size(), 1U);
@@ -56,24 +43,8 @@ TEST(SetupBound, CostsNothingOfStatesThatDoNotFit) {
 
 /// Halves of a micro-batch take at least half as long.
 TEST(SetupBound, OfFewerMicroBatchesIsNotAboveThatOfMore) {
-  moe::Model model;
-  model.sequence_length = 16;
-  model.vocabulary = 64;
-  model.d_model = 32;
-  model.d_hidden = 96;
-  model.heads = 4;
-  model.blocks = 4;
-  model.experts = 4;
-  model.global_batch = 32;
-  CostedCluster costed;
-  costed.cluster.nodes = 2;
-  costed.cluster.ranks_per_node = 2;
-  costed.cluster.inter_node = {1e9, 1e-5};
-  costed.cluster.intra_node = {1e10, 1e-6};
-  for (const char* unit : {"gemm", "memory"}) {
-    costed.costs.fits[unit].alpha_s = 1e-6;
-    costed.costs.fits[unit].beta_s_per_unit = 1e-11;
-  }
+  const moe::Model model = test::small_setup_model(4, 32);
+  const CostedCluster costed = test::small_setup_cluster(2, 2);
   TrainingSetup setup{{1, 2, 1, 1, 2}, moe::BatchPer::rank, 2};
   const SetupPieces few = setup_costs(model, setup, costed, "uniform").whole;
   for (const int count : {4, 8, 16}) {
@@ -81,10 +52,37 @@ TEST(SetupBound, OfFewerMicroBatchesIsNotAboveThatOfMore) {
     setup.micro_batches = count;
     const SetupPieces own = setup_costs(model, setup, costed, "uniform").whole;
     for (const Passes passes : {Passes::one_after_other, Passes::filled_and_drained}) {
-      EXPECT_LT(bound_s(in_micro_batches(few, 2, count), model, setup, passes),
+      EXPECT_LT(bound_s(in_micro_batches(few, 2, count, 4), model, setup, passes),
                 bound_s(own, model, setup, passes));
     }
   }
+}
+
+/// A stage keeps what as many micro-batches keep as there are stages from it on.
+TEST(SetupBound, CountsMicroBatchesUnderWay) {
+  const moe::Model model = test::small_setup_model(4, 32);
+  CostedCluster costed = test::small_setup_cluster(2, 2);
+  costed.cluster.memory_bytes = std::int64_t{1} << 40;
+  const TrainingSetup setup{{1, 1, 1, 1, 4}, moe::BatchPer::rank, 8};
+  const SetupPieces pieces = setup_costs(model, setup, costed, "uniform").whole;
+  const std::int64_t one = least_bytes(pieces, model, setup, Passes::one_after_other);
+  const std::int64_t several = least_bytes(pieces, model, setup, Passes::filled_and_drained);
+  EXPECT_GT(pieces.blocks.begin()->second.kept_bytes, 0);
+  EXPECT_GT(several, one + 2 * pieces.blocks.begin()->second.kept_bytes);
+  // Less memory than one block to each stage needs asks for other cuts, which take longer.
+  const double anywhere_s = bound_s(pieces, model, setup, Passes::filled_and_drained);
+  EXPECT_GE(bound_s(pieces, model, setup, Passes::filled_and_drained, several + several / 100),
+            anywhere_s);
+}
+
+/// Four equal blocks in three stages: one has two of them.
+TEST(SetupBound, CutsWholeBlocks) {
+  const moe::Model model = test::small_setup_model(4, 64);
+  SetupPieces pieces;
+  pieces.blocks[kind_of_block(model, 0)].pass_s = {1};
+  const TrainingSetup setup{{1, 1, 1, 1, 3}, moe::BatchPer::rank, 64};
+  // The first stage has two, and the last micro-batch passes it last.
+  EXPECT_NEAR(bound_s(pieces, model, setup, Passes::filled_and_drained), 64 * 2, 1e-3);
 }
 
 }  // namespace

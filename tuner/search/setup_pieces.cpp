@@ -1,0 +1,278 @@
+#include "tuner/search/setup_pieces.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "moe/errors.h"
+#include "moe/model/attention_keys.h"
+#include "moe/model/iteration.h"
+#include "moe/model/layout_refusal.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
+#include "moe/rows/binding.h"
+#include "tuner/costs/call_buffers.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/machine/slowdown.h"
+#include "tuner/planners/situation/within_memory.h"
+#include "tuner/scenario/routing_spec.h"
+#include "tuner/search/setup_bound.h"
+
+namespace tuner {
+namespace {
+
+constexpr const char* kUniform = "uniform";
+/// Of scaled bytes: those that only align tensors do not scale.
+constexpr double kOfAlignment = 0.98;
+
+/// Whether every layer has the same loads but for the places of experts.
+bool layers_are_alike(const std::string& routing) {
+  return routing == kUniform || routing.starts_with("zipf:") || routing.starts_with("drift:");
+}
+
+/// The number of first blocks that have one of each kind.
+int blocks_of_all_kinds(const moe::Model& model) {
+  std::set<BlockKind> seen;
+  int needed = 1;
+  for (int block = 0; block < model.blocks; ++block) {
+    if (seen.insert(kind_of_block(model, block)).second) needed = block + 1;
+  }
+  return needed;
+}
+
+/// One micro-batch of the setup with few blocks, in two stages where there are several.
+struct SmallModel {
+  moe::Model model;
+  moe::Layout layout;
+};
+
+SmallModel small_model(const moe::Model& model, const TrainingSetup& setup,
+                       const std::string& routing) {
+  SmallModel small{with_so_many_micro_batches(model, setup, 1), setup.layout};
+  small.layout.pipeline = std::min(setup.layout.pipeline, 2);
+  const moe::Model with_all = small.model;
+  if (layers_are_alike(routing)) {
+    small.model.blocks =
+        std::min(model.blocks, std::max(blocks_of_all_kinds(model), small.layout.pipeline));
+  }
+  if (moe::layout_refusal(small.model, small.layout)) small.model = with_all;
+  return small;
+}
+
+/// The seconds of an op by rank, or class of ranks, where nothing else runs; 0 in other stages.
+std::vector<double> seconds_by_rank(const OpCost& cost, const moe::Op& op,
+                                    const moe::Groups& groups, const Cluster& cluster) {
+  std::vector<double> seconds(static_cast<std::size_t>(groups.ranks));
+  if (cost.activity == moe::Activity::communication) {
+    for (const GroupCall& call : cost.calls) {
+      const std::vector<double> own = least_member_seconds(cost, call, cluster);
+      for (std::size_t member = 0; member < call.ranks.size(); ++member) {
+        seconds[static_cast<std::size_t>(call.ranks[member])] = own[member];
+      }
+    }
+    return seconds;
+  }
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    if (moe::runs_in(op, moe::stage_of(groups, rank))) {
+      seconds[static_cast<std::size_t>(rank)] = seconds_on(cost, rank);
+    }
+  }
+  return seconds;
+}
+
+void add(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
+}
+
+/// The weighted mean, as the only value.
+std::vector<double> mean_of(const std::vector<double>& seconds, const std::vector<int>& counts) {
+  double sum = 0, ranks = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    sum += seconds[i] * counts[i];
+    ranks += counts[i];
+  }
+  return {sum / ranks};
+}
+
+/// Finds the piece that an op or a parameter counts for.
+class PiecesOfModel {
+ public:
+  PiecesOfModel(const moe::Model& model, SetupPieces& pieces) : model_(model), pieces_(pieces) {
+    for (int block = 0; block < model.blocks; ++block) {
+      block_of_.try_emplace(kind_of_block(model, block), block);
+    }
+  }
+
+  /// Null for a block for whose kind another one stands.
+  PieceCost* at(int block, int stage) const {
+    if (block < 0) return stage == 0 ? &pieces_.first : &pieces_.last;
+    const BlockKind kind = kind_of_block(model_, block);
+    return block_of_.at(kind) == block ? &pieces_.blocks[kind] : nullptr;
+  }
+
+ private:
+  const moe::Model& model_;
+  SetupPieces& pieces_;
+  std::map<BlockKind, int> block_of_;
+};
+
+void add_states(const moe::Program& program, const PiecesOfModel& pieces) {
+  for (const moe::Parameter& parameter : program.parameters) {
+    PieceCost* const piece = pieces.at(parameter.layer, parameter.stage);
+    if (piece == nullptr) continue;
+    const auto add_bytes = [&](moe::TensorId tensor) {
+      if (tensor < 0) return;
+      piece->state_bytes +=
+          moe::allocated_bytes(program.tensors[static_cast<std::size_t>(tensor)], {});
+    };
+    add_bytes(parameter.value);
+    add_bytes(parameter.gradient);
+    std::ranges::for_each(parameter.optimizer_state, add_bytes);
+  }
+}
+
+/// [stage]: the rows of its last rank, which of even loads has the fewest: no more than the mean of
+/// ranks under any loads.
+std::vector<moe::Binding> fewest_rows(const moe::Program& program, const moe::Groups& groups,
+                                      const moe::Routing& even) {
+  const moe::AllRoutedRows routed(program, even);
+  std::vector<moe::Binding> rows;
+  for (int stage = 1; stage <= program.stages; ++stage) {
+    rows.push_back(routed.bind(groups, stage * moe::stage_ranks(groups) - 1));
+  }
+  return rows;
+}
+
+/// What forward writes or receives and backward reads, in the piece that reads it first, with these
+/// rows of the stages.
+void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows,
+              const PiecesOfModel& pieces) {
+  std::vector<const moe::Op*> written_by(program.tensors.size());
+  for (const moe::Op& op : program.ops) {
+    if (op.phase == moe::Phase::forward) {
+      for (const moe::Use& use : op.writes) written_by[use.tensor] = &op;
+      continue;
+    }
+    for (const moe::Use& use : op.reads) {
+      const moe::Tensor& tensor = program.tensors[use.tensor];
+      const moe::Op* const writer = std::exchange(written_by[use.tensor], nullptr);
+      if (writer == nullptr || tensor.role != moe::Role::activation) continue;
+      const bool is_there =
+          writer->stage == op.stage || std::holds_alternative<moe::PassOn>(writer->kind);
+      if (tensor.pool != moe::Pool::device || !is_there) continue;
+      PieceCost* const piece = pieces.at(op.layer, op.stage);
+      if (piece == nullptr) continue;
+      piece->kept_bytes += moe::allocated_bytes(tensor, rows[op.stage]);
+      if (tensor.rows_are != moe::Rows::fixed) {
+        piece->routed_row_bytes += tensor.columns * moe::bytes_of(tensor.dtype);
+      }
+    }
+  }
+}
+
+void add_costs(const moe::Program& program, const moe::Groups& groups, const moe::Routing& routing,
+               const CostedCluster& costed, bool loads_are_even, const PiecesOfModel& pieces) {
+  const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
+                                           {.most_pairs = 16 * 16});
+  const moe::Groups& ranks = costs.classes.groups;
+  const auto in_stage = static_cast<std::size_t>(moe::stage_ranks(ranks));
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (op.stream != moe::Stream::compute || std::holds_alternative<moe::PassOn>(op.kind)) continue;
+    PieceCost* const piece = pieces.at(op.layer, op.stage);
+    if (piece == nullptr) continue;
+    const std::vector<double> all = seconds_by_rank(costs.ops[i], op, ranks, costed.cluster);
+    const auto begin = static_cast<std::size_t>(op.stage) * in_stage;
+    std::vector<double> own(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                            all.begin() + static_cast<std::ptrdiff_t>(begin + in_stage));
+    if (!loads_are_even) {
+      const auto& counts = costs.classes.count;
+      own = mean_of(own, {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(in_stage)});
+    }
+    if (moe::comes_once(op)) {
+      add(piece->once_s, own);
+      continue;
+    }
+    add(piece->pass_s, own);
+    if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
+    if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
+  }
+}
+
+}  // namespace
+
+BlockKind kind_of_block(const moe::Model& model, int block) {
+  return {moe::has_experts(model, block), moe::attention_window(model, block),
+          moe::rotary_base(model, block)};
+}
+
+SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
+                       const CostedCluster& costed, const std::string& routing_text) {
+  const SmallModel small = small_model(model, setup, routing_text);
+  const moe::Groups groups = groups_of(costed.cluster, small.layout);
+  const moe::Program program = moe::build_iteration(small.model, groups, 0);
+  const moe::Routing routing =
+      make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
+  const bool even = routing_text == kUniform;
+  const std::int64_t limit = costed.cluster.memory_bytes;
+  const auto pieces_of = [&](const moe::Program& one) {
+    SetupPieces pieces;
+    const PiecesOfModel of_model(small.model, pieces);
+    add_states(one, of_model);
+    if (limit == 0 || state_bytes(pieces, model, setup) <= limit) {
+      add_costs(one, groups, routing, costed, even, of_model);
+    }
+    return pieces;
+  };
+  SetupCosts costs{pieces_of(program), {}};
+  const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
+  try {
+    costs.sharded.push_back(pieces_of(moe::apply(program, sharding)));
+  } catch (const moe::Refusal&) {  // no two ranks hold copies
+  }
+  const auto fits = [&](const SetupPieces& pieces) {
+    return limit > 0 && state_bytes(pieces, model, setup) <= limit;
+  };
+  SetupPieces& lightest = costs.sharded.empty() ? costs.whole : costs.sharded.front();
+  if (!fits(lightest)) return costs;
+  const auto seed = static_cast<std::uint64_t>(small.model.seed);
+  const std::vector<moe::Binding> rows =
+      fewest_rows(program, groups, even ? routing : make_routing(kUniform, program, groups, seed));
+  add_kept(moe::apply(program, lightest_schedule(program, {})), rows,
+           PiecesOfModel(small.model, lightest));
+  if (!costs.sharded.empty() && fits(costs.whole)) {
+    add_kept(program, rows, PiecesOfModel(small.model, costs.whole));
+  }
+  return costs;
+}
+
+bool larger_is_no_slower(const CostModel& costs) {
+  return std::ranges::all_of(costs.fits, [](const auto& one) {
+    const LinearFit& fit = one.second;
+    if (fit.points.empty()) return fit.alpha_s >= 0;
+    const auto slower = [](const SizeTime& smaller, const SizeTime& larger) {
+      return larger.seconds * smaller.units > smaller.seconds * larger.units;
+    };
+    return std::ranges::adjacent_find(fit.points, slower) == fit.points.end();
+  });
+}
+
+SetupPieces in_micro_batches(SetupPieces pieces, int from, int to, int experts) {
+  const auto scale = [&](PieceCost& piece) {
+    const std::int64_t lost = piece.routed_row_bytes * experts;
+    piece.kept_bytes = std::max<std::int64_t>(
+        0, static_cast<std::int64_t>(kOfAlignment * piece.kept_bytes * from / to) - lost);
+    for (std::vector<double>* const seconds :
+         {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
+      for (double& one : *seconds) one = one * from / to;
+    }
+  };
+  for (auto& [kind, piece] : pieces.blocks) scale(piece);
+  scale(pieces.first);
+  scale(pieces.last);
+  return pieces;
+}
+
+}  // namespace tuner
