@@ -12,6 +12,7 @@
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
+#include "tuner/study/profiled_layouts.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_predictions.h"
 #include "tuner/study/study_situation.h"
@@ -39,6 +40,9 @@ class StudyRun {
   bool wants_one_profile() const { return options_.profile == kProfileOne; }
   const moe::Program& program() const { return planned_.program; }
   const moe::Groups& groups() const { return planned_.groups; }
+  Kinds kinds_to_measure() const {
+    return tuner::kinds_to_measure(planned_.program, planned_.expected_routing());
+  }
   void take_places(const moe::Groups& measured) { planned_.take_places(measured); }
   /// Trains what is missing of its profile. Briefly: in the first two of its schedules, in which
   /// whole ops and small ones run alone. Returns all its runs.
