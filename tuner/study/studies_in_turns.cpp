@@ -158,7 +158,8 @@ class StudiesInTurns {
     one(*whole, [&](StudyRun& study) { profile = study.profile_of(profiled); });
     if (!profile) std::rethrow_exception(first_error_);
     say_(said);
-    each([&](StudyRun& study) { study.predict_by(*profile, profiled); });
+    const moe::Program program = runs_[*whole]->program();
+    each([&](StudyRun& study) { study.predict_by(*profile, program, profiled); });
   }
 
   void train_rounds() {

@@ -50,8 +50,10 @@ class StudyRun {
   /// The costs of these runs of any layouts, those that it trained itself first. Says how well they
   /// explain them.
   Profile profile_of(const std::vector<std::int64_t>& runs);
-  /// Predicts by a profile of these runs. Says what of it is beyond what was measured.
-  void predict_by(const Profile& profile, const std::vector<std::int64_t>& runs);
+  /// Predicts by a profile of these runs, whose routings are of `profiled`. Says what of it is beyond
+  /// what was measured.
+  void predict_by(const Profile& profile, const moe::Program& profiled,
+                  const std::vector<std::int64_t>& runs);
 
   /// Trains a round of trials under a repeat of this number or a later one (trial_runs.h). False
   /// where none is left.
