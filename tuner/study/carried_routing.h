@@ -5,10 +5,12 @@
 
 namespace tuner {
 
-/// A routing that was recorded in one layout, for the Program of the same model in another: the same
-/// rows from each rank where a stage has as many ranks, micro-batches and copies; else every rank and
-/// micro-batch chooses experts in the proportions of all rows of a layer together. How far ranks and
-/// micro-batches differ is lost then. Throws std::out_of_range where a layer is missing.
-moe::Routing carried_routing(const moe::Routing& recorded, const moe::Program& to);
+/// A routing that was recorded in one layout (`from`), for the same model in another. Where a rank of
+/// `to` has the tokens of one or several neighbours of `from`, in as many micro-batches, it has their
+/// rows. Else every rank and micro-batch chooses experts in the proportions of all rows of a layer
+/// together: how far ranks and micro-batches differ is lost then. Throws std::out_of_range where a
+/// layer is missing.
+moe::Routing carried_routing(const moe::Routing& recorded, const moe::Program& from,
+                             const moe::Program& to);
 
 }  // namespace tuner

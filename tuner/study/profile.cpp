@@ -177,7 +177,7 @@ ProfiledRuns read_profiled_runs(const db::Connection& connection, const moe::Mod
     read.routings = routings_of_run(connection, first.id, trained.of(first));
     const moe::Program& there = trained.of(first);
     if (there.groups.layout != own.groups.layout || there.micro_batches != own.micro_batches) {
-      for (moe::Routing& routing : read.routings) routing = carried_routing(routing, own);
+      for (moe::Routing& routing : read.routings) routing = carried_routing(routing, there, own);
     }
   }
   std::map<double, int> began_at;  // runs that take turns in one training begin together
@@ -229,12 +229,12 @@ Profile profile_of(const ProfiledRuns& read, const CostParts& parts) {
   return profile;
 }
 
-Profile carried_profile(const Profile& profile, moe::Program to) {
+Profile carried_profile(const Profile& profile, const moe::Program& from, moe::Program to) {
   Profile carried{profile.machine, profile.groups, {}, {}, {}};
   carried.groups.layout = to.groups.layout;
   to.groups = carried.groups;
   for (const moe::Routing& routing : profile.routings) {
-    carried.routings.push_back(carried_routing(routing, to));
+    carried.routings.push_back(carried_routing(routing, from, to));
   }
   return carried;
 }

@@ -66,9 +66,9 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
                           std::string_view layout, const std::vector<std::int64_t>& run_ids,
                           const std::vector<std::int64_t>& trials = {});
 
-/// The same costs for `to`, the iteration of the model in another layout of the ranks, with routings
-/// carried over (carried_routing.h). It has no errors and no remark.
-Profile carried_profile(const Profile& profile, moe::Program to);
+/// The same costs for `to`, the iteration of the model in another layout than the profile's, `from`, with
+/// routings carried over (carried_routing.h). It has no errors and no remark.
+Profile carried_profile(const Profile& profile, const moe::Program& from, moe::Program to);
 
 /// The decisions of a stored training, as moe::decisions_json gives them; "" where no schedule is
 /// stored.

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -133,24 +132,23 @@ class StudiesInTurns {
     const std::optional<std::size_t> whole = profile_in_whole(profiled);
     if (!whole) return;
     const moe::Groups measured = runs_[*whole]->groups();
-    std::vector<std::set<std::string>> kinds(runs_.size());
+    std::vector<Kinds> kinds(runs_.size());
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (!runs_[i]) continue;
       runs_[i]->take_places(measured);
-      kinds[i] = kinds_to_measure(runs_[i]->program());
+      kinds[i] = runs_[i]->kinds_to_measure();
     }
     std::vector<std::string> briefly;
-    std::set<std::string> known = kinds[*whole];
+    Kinds known = kinds[*whole];
     while (const auto next = next_to_profile(kinds, known)) {
-      std::vector<std::string> lacking;
-      std::ranges::set_difference(kinds[*next], known, std::back_inserter(lacking));
-      kinds[*next].clear();
+      const Kinds of_next = std::exchange(kinds[*next], {});
       const bool is_profiled = one(*next, [&](StudyRun& study) {
-        studies_[*next].say(fmt::format("profiled briefly for {}", fmt::join(lacking, ", ")));
+        studies_[*next].say(
+            fmt::format("profiled briefly for {}", fmt::join(lacking_kinds(of_next, known), ", ")));
         std::ranges::copy(study.train_profile(true), std::back_inserter(profiled));
       });
       if (!is_profiled) continue;
-      known.insert(lacking.begin(), lacking.end());
+      add_kinds(of_next, known);
       briefly.push_back(layout_of(*next));
     }
     const std::string said =
@@ -159,12 +157,9 @@ class StudiesInTurns {
     std::optional<Profile> profile;
     one(*whole, [&](StudyRun& study) { profile = study.profile_of(profiled); });
     if (!profile) std::rethrow_exception(first_error_);
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      one(i, [&](StudyRun& study) {
-        studies_[i].say(said);
-        study.predict_by(*profile, profiled);
-      });
-    }
+    say_(said);
+    const moe::Program program = runs_[*whole]->program();
+    each([&](StudyRun& study) { study.predict_by(*profile, program, profiled); });
   }
 
   void train_rounds() {
@@ -211,11 +206,11 @@ class StudiesInTurns {
 std::vector<StudyEnd> plans_of(const std::vector<StudyOptions>& studies) {
   std::vector<std::unique_ptr<StudyRun>> runs;
   std::vector<const moe::Program*> programs;
-  std::vector<std::set<std::string>> kinds;
+  std::vector<Kinds> kinds;
   for (const StudyOptions& one : studies) {
     runs.push_back(std::make_unique<StudyRun>(one));
     programs.push_back(&runs.back()->program());
-    kinds.push_back(kinds_to_measure(*programs.back()));
+    kinds.push_back(runs.back()->kinds_to_measure());
   }
   using Part = StudyRun::ProfilePart;
   const bool one_profile = studies.size() > 1 && runs.front()->wants_one_profile();
@@ -223,10 +218,10 @@ std::vector<StudyEnd> plans_of(const std::vector<StudyOptions>& studies) {
   if (one_profile) {
     const std::size_t whole = profiled_in_whole(programs);
     parts[whole] = Part::whole;
-    std::set<std::string> known = kinds[whole];
+    Kinds known = kinds[whole];
     while (const auto next = next_to_profile(kinds, known)) {
       parts[*next] = Part::brief;
-      known.insert(kinds[*next].begin(), kinds[*next].end());
+      add_kinds(kinds[*next], known);
     }
   }
   std::vector<StudyEnd> ends;

@@ -13,7 +13,7 @@ namespace tuner {
 /// each other have the same number, so that trials of all studies can be compared (compared_trials.h).
 ///
 /// With StudyOptions::profile of kProfileOne one layout is profiled in whole, and briefly each other
-/// that has kinds of ops which no profiled one has (profiled_layouts.h). Costs of all these runs
+/// that has kinds of ops, or far larger ones, which no profiled one has (profiled_layouts.h). Costs of all these runs
 /// predict all layouts. Each study says which they are, and what of its prediction is beyond them.
 /// Its row has their ids (own_profile_runs). Where the layout that was to be profiled fails, the next
 /// takes its place.

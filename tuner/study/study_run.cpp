@@ -138,12 +138,13 @@ Profile StudyRun::profile_of(const std::vector<std::int64_t>& runs) {
   return profile;
 }
 
-void StudyRun::predict_by(const Profile& profile, const std::vector<std::int64_t>& runs) {
+void StudyRun::predict_by(const Profile& profile, const moe::Program& profiled,
+                          const std::vector<std::int64_t>& runs) {
   profile_runs_ = runs;
   open_.study.profile_runs_json = nlohmann::json(runs).dump();
   db::update_study(connection_, open_.study);
   const std::vector<std::int64_t> refined = last_refinement(open_.study);
-  planned_.take(refined.empty() ? carried_profile(profile, planned_.program)
+  planned_.take(refined.empty() ? carried_profile(profile, profiled, planned_.program)
                                 : profile_with(refined));
   const Situation now = planned_.situation();
   const auto rows = moe::bind(now.program, now.routing, now.groups, 0);

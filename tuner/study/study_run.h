@@ -12,6 +12,7 @@
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
+#include "tuner/study/profiled_layouts.h"
 #include "tuner/study/study.h"
 #include "tuner/study/study_predictions.h"
 #include "tuner/study/study_situation.h"
@@ -39,6 +40,9 @@ class StudyRun {
   bool wants_one_profile() const { return options_.profile == kProfileOne; }
   const moe::Program& program() const { return planned_.program; }
   const moe::Groups& groups() const { return planned_.groups; }
+  Kinds kinds_to_measure() const {
+    return tuner::kinds_to_measure(planned_.program, planned_.expected_routing());
+  }
   void take_places(const moe::Groups& measured) { planned_.take_places(measured); }
   /// Trains what is missing of its profile. Briefly: in the first two of its schedules, in which
   /// whole ops and small ones run alone. Returns all its runs.
@@ -46,8 +50,10 @@ class StudyRun {
   /// The costs of these runs of any layouts, those that it trained itself first. Says how well they
   /// explain them.
   Profile profile_of(const std::vector<std::int64_t>& runs);
-  /// Predicts by a profile of these runs. Says what of it is beyond what was measured.
-  void predict_by(const Profile& profile, const std::vector<std::int64_t>& runs);
+  /// Predicts by a profile of these runs, whose routings are of `profiled`. Says what of it is beyond
+  /// what was measured.
+  void predict_by(const Profile& profile, const moe::Program& profiled,
+                  const std::vector<std::int64_t>& runs);
 
   /// Trains a round of trials under a repeat of this number or a later one (trial_runs.h). False
   /// where none is left.

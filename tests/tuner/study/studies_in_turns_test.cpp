@@ -72,8 +72,7 @@ TEST_F(StudiesInTurnsTest, RoundsOfStudiesTakeTurnsUnderOneNumber) {
 TEST_F(StudiesInTurnsTest, OneProfileServesAllUnlessEachIsProfiled) {
   std::vector<StudyOptions> studies = both();
   std::vector<std::string> said;
-  studies[1].say = [&](const std::string& text) { said.push_back(text); };
-  run_in_turns(studies);
+  run_in_turns(studies, [&](const std::string& text) { said.push_back(text); });
   const auto profiled = [&](const std::string& name) {
     const auto connection = db::open_reader(database);
     return db::profile_runs(db::find_study(connection, name).value()).value();
