@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -112,16 +113,18 @@ TEST_F(CudaTraining, WithReplicasChosenAfterTheGateGivesTheLossAndGradientsOfThe
   model.global_batch = model.capacity_groups = 32;
   model.micro_batches = 2;
   const Outcome cpu = train_small(model, {}, 1, 3);
+  const Groups groups = make_groups(Layout{1, 4, 1});
   for (const LateRule rule : kLateRules) {
     const Schedule schedule = after_the_gate(model, rule);
-    const Outcome device = train_on_device(model, schedule, 4, 3);
     SCOPED_TRACE(to_json(schedule));
+    const Outcome device =
+        train_in_turn(model, {schedule}, groups, 3, [] { return make_cuda_backend(0); },
+                      {.memory_limit_bytes = std::int64_t{1} << 26});
     for (int step = 0; step < 3; ++step) {
       EXPECT_NEAR(device.losses[step], cpu.losses[step], 1e-9 * cpu.losses[step]);
     }
     EXPECT_LT(largest_difference(device, cpu), 1e-10);
     const ExpertPlacement& placement = decisions_of<ReplicateExperts>(schedule)[0].placement;
-    const Groups groups = make_groups(Layout{1, 4, 1});
     for (const LayerRouting& routed : device.routing.layers) {
       EXPECT_NE(rank_tokens(routed, groups, placement), rank_tokens(routed, groups));
     }
