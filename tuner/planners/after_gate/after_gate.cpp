@@ -34,10 +34,6 @@ int experts_of_a_rank(const Situation& situation) {
 
 std::string slots_json(int slots) { return fmt::format(R"({{"slots": {}}})", slots); }
 
-}  // namespace
-
-namespace {
-
 std::vector<Candidate> ultraep_in(const Situation& situation, const PlannerOptions& options,
                                   const char* planner, moe::LateDomain domain) {
   std::vector<int> tried{1, 2};
