@@ -30,8 +30,8 @@ struct Machine {
 struct Run {
   std::int64_t id = 0;
   std::int64_t machine_id = 0;
-  std::string
-      kind;  ///< "train" | "bench" | "study" | "search" | "simulate" | "figures" | "routing"
+  /// "train" | "bench" | "study" | "search" | "simulate" | "figures" | "routing"
+  std::string kind;
   std::string name;    ///< a name for people: that of a model, a study, a file
   std::string status;  ///< "running" | "done" | "failed" | "killed"
   std::string error;   ///< why it failed, empty otherwise
