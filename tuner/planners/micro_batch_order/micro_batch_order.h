@@ -45,7 +45,7 @@ std::vector<Candidate> if_any(const Situation& situation, const PlannerOptions& 
   return {{std::move(schedule), "{}"}};
 }
 
-/// Says of a schedule that decides nothing of how many micro-batches and stages that is; "" of others.
+/// Of a schedule that decides nothing: for how many micro-batches and stages. "" of others.
 std::string order_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 
