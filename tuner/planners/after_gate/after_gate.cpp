@@ -97,11 +97,8 @@ std::string after_gate_parameters(const moe::Schedule& schedule) {
   const auto decisions = moe::decisions_of<moe::ReplicateExperts>(schedule);
   if (decisions.empty()) return R"({"slots": 0})";
   const moe::LateCopies& late = decisions.front().placement.late;
-  std::string text = fmt::format(R"({{"slots": {})", late.slots);
-  if (late.rule == moe::LateRule::llep) {
-    text += fmt::format(R"(, "alpha": {}, "rows": {})", late.alpha, late.least_rows);
-  }
-  return text + "}";
+  if (late.rule == moe::LateRule::llep) return fmt::format(R"({{"rows": {}}})", late.least_rows);
+  return fmt::format(R"({{"slots": {}}})", late.slots);
 }
 
 }  // namespace tuner

@@ -5,8 +5,8 @@
 /// Planners that leave replicas to a rule after the gate (moe/rows/late_copies.h): the schedule
 /// names the rule and its slots, and every routed layer gets the replicas that its own counts ask
 /// for. Nothing is planned from the past, so nothing can be stale. Parameters are sent in every
-/// micro-batch, between the gate and the experts. A rank has no more slots than there are experts on
-/// other ranks, whatever was asked for.
+/// micro-batch, between the gate and the experts. A rank has no more slots than there are experts
+/// on other ranks, whatever was asked for.
 namespace tuner {
 
 inline constexpr PlannerOption kSlots{
@@ -31,7 +31,8 @@ std::vector<Candidate> moonep_candidates(const Situation& situation, const Plann
 /// rank has slots for as many replicas as it has experts, at least 4: LLEP has no bound.
 std::vector<Candidate> llep_candidates(const Situation& situation, const PlannerOptions& options);
 
-/// {"slots": 2}, of llep also its alpha and rows; 0 slots where all experts stay at home.
+/// What a planner has tried several of: {"slots": 2}, of llep {"rows": 16}; 0 slots where all experts
+/// stay at home.
 std::string after_gate_parameters(const moe::Schedule& schedule);
 
 }  // namespace tuner

@@ -38,7 +38,7 @@ std::vector<Candidate> interleaved_candidates(const Situation& situation,
 /// "{}".
 std::string stages_json(const moe::Schedule& schedule);
 
-/// Says of a schedule that decides nothing of how many micro-batches and stages that is; "" of others.
+/// Of a schedule that decides nothing: for how many micro-batches and stages. "" of others.
 std::string order_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 

@@ -23,20 +23,25 @@ TEST(AfterGate, HasNoMoreSlotsThanThereAreExpertsOnOtherRanks) {
   for (const char* planner : {"ultraep:slots=64", "moonep:slots=64", "llep:slots=64"}) {
     for (const Candidate& one : candidates(skewed, planner)) {
       EXPECT_NO_THROW(moe::apply(skewed.program, one.schedule)) << planner;
-      EXPECT_THAT(one.parameters_json, HasSubstr(R"("slots": 6)")) << planner;
+      for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(one.schedule)) {
+        EXPECT_EQ(decision.placement.late.slots, 6) << planner;
+      }
     }
   }
 }
 
-TEST(AfterGate, SaysTheSlotsOfItsChoice) {
+TEST(AfterGate, SaysWhatItChose) {
   const SkewedSituation skewed;
   for (const char* planner : {"ultraep", "moonep", "llep"}) {
     const Planner& named = planner_named(planner);
     const moe::Schedule schedule = plan_with(named, skewed.situation, {});
     const auto decisions = moe::decisions_of<moe::ReplicateExperts>(schedule);
     ASSERT_FALSE(decisions.empty());
-    EXPECT_THAT(parameters_of(named, {}, schedule),
-                HasSubstr("\"slots\": " + std::to_string(decisions[0].placement.late.slots)));
+    const moe::LateCopies& late = decisions[0].placement.late;
+    const bool is_llep = late.rule == moe::LateRule::llep;
+    EXPECT_EQ(parameters_of(named, {}, schedule),
+              is_llep ? "{\"rows\": " + std::to_string(late.least_rows) + "}"
+                      : "{\"slots\": " + std::to_string(late.slots) + "}");
     EXPECT_THAT(remark_of(named, skewed.situation, {}, schedule), HasSubstr("times the mean"));
   }
 }
@@ -44,10 +49,14 @@ TEST(AfterGate, SaysTheSlotsOfItsChoice) {
 TEST(AfterGate, CandidatesOfAPlannerDiffer) {
   const SkewedSituation skewed;
   for (const char* planner : {"ultraep", "feplb", "moonep", "llep"}) {
-    std::set<std::string> schedules;
+    std::set<std::string> schedules, parameters;
     const auto all = candidates(skewed, planner);
-    for (const Candidate& one : all) schedules.insert(moe::to_json(one.schedule));
+    for (const Candidate& one : all) {
+      schedules.insert(moe::to_json(one.schedule));
+      parameters.insert(one.parameters_json);
+    }
     EXPECT_EQ(schedules.size(), all.size()) << planner;
+    EXPECT_EQ(parameters.size(), all.size()) << planner;
   }
 }
 
