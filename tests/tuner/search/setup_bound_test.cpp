@@ -79,7 +79,7 @@ TEST(SetupBound, CountsMicroBatchesUnderWay) {
 TEST(SetupBound, CutsWholeBlocks) {
   const moe::Model model = test::small_setup_model(4, 64);
   SetupPieces pieces;
-  pieces.blocks[kind_of_block(model, 0)].pass_s = {1};
+  for (const int block : {0, 1}) pieces.blocks[kind_of_block(model, block)].pass_s = {1};
   const TrainingSetup setup{{1, 1, 1, 1, 3}, moe::BatchPer::rank, 64};
   // The first stage has two, and the last micro-batch passes it last.
   EXPECT_NEAR(bound_s(pieces, model, setup, Passes::filled_and_drained), 64 * 2, 1e-3);
