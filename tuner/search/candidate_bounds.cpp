@@ -88,14 +88,14 @@ std::vector<SearchCandidate> candidates_of_setup(const SearchedSetups& searched,
 }
 
 /// Works out the costs of the setup's own pieces, unless they are known. "" where there are some,
-/// else the refusal without its numbers.
-std::string refusal_of_costs(SearchedSetups& searched, std::size_t setup_index) {
+/// else the refusal without its numbers. `most`: as of setup_costs.
+std::string refusal_of_costs(SearchedSetups& searched, std::size_t setup_index, int most = 0) {
   KnownOfSetup& known = searched.known[setup_index];
   if (known.costs) return "";
   const TrainingSetup& setup = searched.space.setups[setup_index];
   try {
     known.costs =
-        setup_costs(searched.model, setup, searched.costs.costed, searched.scenario.routing);
+        setup_costs(searched.model, setup, searched.costs.costed, searched.scenario.routing, most);
   } catch (const moe::Refusal& refusal) {
     return without_numbers(refusal.what());
   } catch (const moe::InputError& error) {
@@ -113,10 +113,12 @@ std::vector<SearchCandidate> candidates_of_layout(SearchedSetups& searched,
                                                   std::size_t end) {
   const std::vector<TrainingSetup>& setups = searched.space.setups;
   std::size_t fewest = begin;
+  int most = 0;
   for (std::size_t i = begin; i < end; ++i) {
     if (setups[i].micro_batches < setups[fewest].micro_batches) fewest = i;
+    most = std::max(most, setups[i].micro_batches);
   }
-  const std::string refused = refusal_of_costs(searched, fewest);
+  const std::string refused = refusal_of_costs(searched, fewest, larger_is_no_slower ? most : 0);
   std::vector<SearchCandidate> all;
   for (std::size_t i = begin; i < end; ++i) {
     const bool by_fewest = i != fewest && refused.empty() && larger_is_no_slower;

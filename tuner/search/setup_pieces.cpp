@@ -1,6 +1,7 @@
 #include "tuner/search/setup_pieces.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -209,42 +210,53 @@ BlockKind kind_of_block(const moe::Model& model, int block) {
 }
 
 SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
-                       const CostedCluster& costed, const std::string& routing_text) {
+                       const CostedCluster& costed, const std::string& routing_text, int most) {
   const SmallModel small = small_model(model, setup, routing_text);
   const moe::Groups groups = groups_of(costed.cluster, small.layout);
   const moe::Program program = moe::build_iteration(small.model, groups, 0);
   const moe::Routing routing =
       make_routing(routing_text, program, groups, static_cast<std::uint64_t>(small.model.seed));
   const bool even = routing_text == kUniform;
-  const std::int64_t limit = costed.cluster.memory_bytes;
-  const auto pieces_of = [&](const moe::Program& one) {
+  const auto states_of = [&](const moe::Program& one) {
     SetupPieces pieces;
-    const PiecesOfModel of_model(small.model, pieces);
-    add_states(one, of_model);
-    if (limit == 0 || state_bytes(pieces, model, setup) <= limit) {
-      add_costs(one, groups, routing, costed, even, of_model);
-    }
+    add_states(one, PiecesOfModel(small.model, pieces));
     return pieces;
   };
-  SetupCosts costs{pieces_of(program), {}};
+  SetupCosts costs{states_of(program), {}};
   const moe::Schedule sharding{"", {moe::ShardOptimizer{}}};
+  std::optional<moe::Program> sharded;
   try {
-    costs.sharded.push_back(pieces_of(moe::apply(program, sharding)));
+    sharded = moe::apply(program, sharding);
+    costs.sharded.push_back(states_of(*sharded));
   } catch (const moe::Refusal&) {  // no two ranks hold copies
   }
-  const auto fits = [&](const SetupPieces& pieces) {
-    return limit > 0 && state_bytes(pieces, model, setup) <= limit;
+  SetupPieces& lightest = sharded ? costs.sharded.front() : costs.whole;
+  const std::int64_t limit = costed.cluster.memory_bytes;
+  const auto states_fit = [&](const SetupPieces& pieces) {
+    return limit == 0 || state_bytes(pieces, model, setup) <= limit;
   };
-  SetupPieces& lightest = costs.sharded.empty() ? costs.whole : costs.sharded.front();
-  if (!fits(lightest)) return costs;
-  const auto seed = static_cast<std::uint64_t>(small.model.seed);
-  const std::vector<moe::Binding> rows =
-      fewest_rows(program, groups, even ? routing : make_routing(kUniform, program, groups, seed));
-  add_kept(moe::apply(program, lightest_schedule(program, {})), rows,
-           PiecesOfModel(small.model, lightest));
-  if (!costs.sharded.empty() && fits(costs.whole)) {
-    add_kept(program, rows, PiecesOfModel(small.model, costs.whole));
+  if (limit > 0 && states_fit(lightest)) {
+    const auto seed = static_cast<std::uint64_t>(small.model.seed);
+    const std::vector<moe::Binding> rows = fewest_rows(
+        program, groups, even ? routing : make_routing(kUniform, program, groups, seed));
+    add_kept(moe::apply(program, lightest_schedule(program, {})), rows,
+             PiecesOfModel(small.model, lightest));
+    if (sharded && states_fit(costs.whole)) {
+      add_kept(program, rows, PiecesOfModel(small.model, costs.whole));
+    }
   }
+  const auto add_times = [&](const moe::Program& one, SetupPieces& pieces) {
+    if (limit > 0) {
+      const SetupPieces least = most <= setup.micro_batches
+                                    ? pieces
+                                    : in_micro_batches(pieces, setup.micro_batches, most,
+                                                       static_cast<int>(model.experts));
+      if (least_bytes(least, model, setup, Passes::one_after_other) > limit) return;
+    }
+    add_costs(one, groups, routing, costed, even, PiecesOfModel(small.model, pieces));
+  };
+  add_times(program, costs.whole);
+  if (sharded) add_times(*sharded, costs.sharded.front());
   return costs;
 }
 

@@ -44,14 +44,15 @@ BlockKind kind_of_block(const moe::Model& model, int block);
 /// The costs of the setup's pieces and the same where the optimizer is sharded; of that none where
 /// no ranks hold copies. The last of both keeps what is left where all blocks are restored, the
 /// other one all: search restores nothing where the optimizer can be sharded and is not. Where
-/// states exceed the memory of a rank, there are no times. `routing` as in make_routings(). Throws
-/// as build_iteration and program_costs.
+/// the memory of a rank is exceeded by states with what one of `most` micro-batches keeps, there are
+/// no times; `most`: of the layout, no less than the setup's unless it is 0. `routing` as in
+/// make_routings(). Throws as build_iteration and program_costs.
 struct SetupCosts {
   SetupPieces whole;
   std::vector<SetupPieces> sharded;  ///< at most one
 };
 SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
-                       const CostedCluster& costed, const std::string& routing);
+                       const CostedCluster& costed, const std::string& routing, int most = 0);
 
 /// Whether costs of larger sizes are never higher by the unit, so that fewer and larger micro-batches
 /// never compute and send longer.

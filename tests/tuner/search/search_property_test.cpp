@@ -106,34 +106,24 @@ struct Tried {
   double seconds = 0;
 };
 
-/// The pieces of the setup, with what they keep whatever the memory of a rank.
+/// The pieces of the setup; where memory is limited, with what they keep though it may not fit.
 SetupCosts costs_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
   CostedCluster costed = c.costs.costed;
-  costed.cluster.memory_bytes = std::int64_t{1} << 50;
+  if (costed.cluster.memory_bytes > 0) costed.cluster.memory_bytes = std::int64_t{1} << 50;
   return setup_costs(c.model, setup, costed, c.scenario.routing);
 }
 
-/// Checks what the search prunes by against a schedule of the setup. `fewest`: the pieces of the
-/// setup of its layout that has the fewest micro-batches.
-void check_bounds(const DrawnCase& c, const TrainingSetup& setup, Passes passes,
-                  const SetupPieces& pieces, const SetupPieces& fewest, int fewest_count,
-                  const Situation& situation, const moe::Schedule& schedule, bool sharded,
-                  std::optional<double> seconds) {
-  SCOPED_TRACE(schedule.planner + " " + moe::to_text(setup.layout) + " " +
-               std::to_string(setup.micro_batches));
+/// The bytes that a setup cannot do without are no more than a plan's, nor are those that the fewest
+/// micro-batches of its layout tell.
+void check_least_bytes(const DrawnCase& c, const TrainingSetup& setup, Passes passes,
+                       const SetupPieces& pieces, const SetupPieces& fewest, int fewest_count,
+                       std::int64_t planned_bytes) {
   const std::int64_t least = least_bytes(pieces, c.model, setup, passes);
-  const moe::Schedule light = sharded ? lightest_schedule(situation.program, schedule) : schedule;
-  EXPECT_LE(least, planned_peak_bytes(situation, light));
-  if (setup.micro_batches > fewest_count) {
-    const SetupPieces scaled = in_micro_batches(fewest, fewest_count, setup.micro_batches,
-                                                static_cast<int>(c.model.experts));
-    EXPECT_LE(least_bytes(scaled, c.model, setup, passes), least);
-  }
-  if (!seconds) return;
-  const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
-  for (const std::int64_t memory : {std::int64_t{0}, c.costs.costed.cluster.memory_bytes}) {
-    EXPECT_LE(rounding * bound_s(pieces, c.model, setup, passes, memory), *seconds * (1 + 1e-9));
-  }
+  EXPECT_LE(least, planned_bytes);
+  if (setup.micro_batches == fewest_count) return;
+  const SetupPieces scaled = in_micro_batches(fewest, fewest_count, setup.micro_batches,
+                                              static_cast<int>(c.model.experts));
+  EXPECT_LE(least_bytes(scaled, c.model, setup, passes), least);
 }
 
 /// Each setup's time under its best order, ascending; checks the bounds on the way.
@@ -160,10 +150,22 @@ std::vector<Tried> tried_one_by_one(const DrawnCase& c, const SetupSpace& space)
         if (!schedule) continue;
         const auto seconds = time_of(situation, *schedule, sharded);
         if (seconds) best = std::min(best.value_or(*seconds), *seconds);
+        const SetupPieces& pieces = sharded ? costs.sharded.front() : costs.whole;
+        SCOPED_TRACE(std::string(order->name) + " " + moe::to_text(setup.layout) + " " +
+                     std::to_string(setup.micro_batches));
+        const std::int64_t limit = c.costs.costed.cluster.memory_bytes;
+        if (seconds) {
+          const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
+          EXPECT_LE(rounding * bound_s(pieces, c.model, setup, order->passes, limit),
+                    *seconds * (1 + 1e-9));
+        }
+        if (limit == 0) continue;
         const bool keeps_all = !sharded && !costs.sharded.empty();
-        check_bounds(c, setup, order->passes, sharded ? costs.sharded.front() : costs.whole,
-                     sharded ? fewest->sharded.front() : fewest->whole, of_fewest.micro_batches,
-                     situation, *schedule, !keeps_all, seconds);
+        const moe::Schedule light =
+            keeps_all ? *schedule : lightest_schedule(situation.program, *schedule);
+        check_least_bytes(c, setup, order->passes, pieces,
+                          sharded ? fewest->sharded.front() : fewest->whole,
+                          of_fewest.micro_batches, planned_peak_bytes(situation, light));
       }
     }
     if (best) all.push_back({setup, *best});
