@@ -141,6 +141,22 @@ class CloserLook {
       one_.schedule = unrestored;
       if (!restore(of_more)) return;
     }
+    const auto all_fit = [&](const moe::Schedule& schedule) {
+      return bytes_of_all(setup_, fewer, planned_peak_bytes(of_few, schedule),
+                          planned_peak_bytes(of_more, schedule)) <= searched_.memory_bytes();
+    };
+    if (searched_.memory_bytes() > 0 && !all_fit(one_.schedule)) {
+      if (!one_.sharded && with_sharded_optimizer(of_more.program, one_.schedule)) {
+        one_.out = kPlan;  // the candidate with it comes next
+        return;
+      }
+      Lighter lighter = lighter_schedule(of_more.program, unrestored, all_fit, nullptr);
+      if (!lighter.fits) {
+        one_.out = kPlan;
+        return;
+      }
+      one_.schedule = std::move(lighter.schedule);
+    }
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
     one_.known = Known::time;

@@ -38,6 +38,20 @@ double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer
   return more_s + (setup.micro_batches - fewer.more) * of_one_s;
 }
 
+std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                          std::int64_t few_bytes, std::int64_t more_bytes) {
+  const std::int64_t further = setup.micro_batches - fewer.more, between = fewer.more - fewer.few;
+  const std::int64_t added = std::max<std::int64_t>(more_bytes - few_bytes, 0);
+  return more_bytes + (added * further + between - 1) / between;
+}
+
+PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                      const PeakParts& few, PeakParts more) {
+  more.activations = bytes_of_all(setup, fewer, few.activations, more.activations);
+  more.buffers = bytes_of_all(setup, fewer, few.buffers, more.buffers);
+  return more;
+}
+
 LowerBound bound_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                         const LowerBound& few, LowerBound more) {
   more.stream_s = seconds_of_all(setup, fewer, few.stream_s, more.stream_s);

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "tuner/planners/situation/planner.h"
 #include "tuner/search/setup.h"
+#include "tuner/search/setup_memory.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {
 
-/// Two numbers of micro-batches from which the time of a setup with more of them follows: once
-/// every stage is at work, each further micro-batch takes as long. [ours]
+/// Two numbers of micro-batches from which time and memory of a setup with more of them follow: once
+/// every stage is at work, each further micro-batch takes as long, and adds as many bytes. [ours]
 struct FewerMicroBatches {
   int few = 0, more = 0;
 };
@@ -26,6 +28,12 @@ std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
 /// The time of all micro-batches of the setup, from those of fewer.
 double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
                       double more_s);
+
+/// The bytes of a rank with all of them: each further one adds as many as the last ones did.
+std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                          std::int64_t few_bytes, std::int64_t more_bytes);
+PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
+                      const PeakParts& few, PeakParts more);
 
 /// The lower bound of all of them: the work of streams and links grows with their number, and the
 /// chain of the fewer ones is one of all. A chain through all may be longer.

@@ -87,17 +87,20 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   found.was_planned = !fewer && ops <= kMostPlannedOps && searched.known[one.setup].any_s <= best_s;
   if (found.was_planned) take_fastest_plan(planners, situation, found);
   LowerBound bound = bound_of(situation, found.schedule);
+  const auto peak_in = [&](const Scenario& scene, const Situation& its) {
+    return peak_parts(moe::apply(scene.program, found.schedule), scene.groups, routings_of(its));
+  };
+  found.peak = peak_in(scenario, situation);
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
     Situation of_few = few.situation();
     of_few.memory = &searched.known[one.setup].memory[fewer->few];
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
+    found.peak = peak_of_all(found.setup, *fewer, peak_in(few, of_few), found.peak);
   }
   found.lower_bound_s = bound.seconds();
   found.bounded_by = bound.where;
-  found.peak = peak_parts(moe::apply(scenario.program, found.schedule), scenario.groups,
-                          routings_of(situation));
   found.tokens = searched.model.global_batch * searched.model.sequence_length;
   found.simulated_micro_batches = scenario.model.micro_batches;
   planned.remarks = std::move(scenario.remarks);

@@ -18,6 +18,7 @@ namespace {
 struct InOrder {
   double simulated_s = 0;
   LowerBound bound;
+  PeakParts peak;
 };
 InOrder in_order(std::string_view order, const TrainingSetup& setup, int count) {
   moe::Model model = test::small_setup_model(6, 2 * setup.micro_batches);
@@ -30,12 +31,13 @@ InOrder in_order(std::string_view order, const TrainingSetup& setup, int count) 
       scenario_of(options, with_so_many_micro_batches(model, setup, count), costs);
   const Situation situation = scenario.situation();
   const moe::Schedule schedule = planner_named(order).plan(situation, {});
+  const moe::Program program = moe::apply(scenario.program, schedule);
   return {simulated_s(situation, schedule),
-          lower_bound(moe::apply(scenario.program, schedule), scenario.groups, scenario.routing,
-                      scenario.costs, scenario.cluster)};
+          lower_bound(program, scenario.groups, scenario.routing, scenario.costs, scenario.cluster),
+          peak_parts(program, scenario.groups, routings_of(situation))};
 }
 
-TEST(FewerMicroBatches, GiveTheTimeAndTheBoundOfAll) {
+TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
   const TrainingSetup setup{{1, 2, 1, 1, 3}, moe::BatchPer::rank, 32};
   for (const std::string_view order : {"sequential", "gpipe", "one_f_one_b", "zero_bubble"}) {
     SCOPED_TRACE(order);
@@ -50,6 +52,9 @@ TEST(FewerMicroBatches, GiveTheTimeAndTheBoundOfAll) {
     EXPECT_LE(bound.seconds(), all.bound.seconds() * (1 + 1e-9));
     EXPECT_GE(bound.seconds(), 0.95 * all.bound.seconds());
     EXPECT_EQ(bound.where, all.bound.where);
+    const PeakParts peak = peak_of_all(setup, *fewer, few.peak, more.peak);
+    EXPECT_NEAR(static_cast<double>(peak.all()), static_cast<double>(all.peak.all()),
+                0.02 * static_cast<double>(all.peak.all()));
   }
 }
 

@@ -125,25 +125,34 @@ std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::S
   if (situation.cluster.memory_bytes == 0 || fits(situation, schedule).value_or(true)) {
     return std::nullopt;
   }
-  const auto sharded = with_sharded_optimizer(situation.program, schedule);
-  if (sharded && fits(situation, *sharded) == true) return Lighter{*sharded, true};
+  return lighter_schedule(
+      situation.program, schedule,
+      [&](const moe::Schedule& lighter) { return fits(situation, lighter) == true; },
+      situation.progress);
+}
+
+Lighter lighter_schedule(const moe::Program& program, const moe::Schedule& schedule,
+                         const std::function<bool(const moe::Schedule&)>& fits,
+                         PlanningProgress* progress) {
+  const auto sharded = with_sharded_optimizer(program, schedule);
+  if (sharded && fits(*sharded)) return {*sharded, true};
   const moe::Schedule& least = sharded ? *sharded : schedule;
-  const Restorable all = restorable_blocks(situation.program, least);
+  const Restorable all = restorable_blocks(program, least);
   const std::size_t blocks = all.blocks.size(), whole = all.whole.size();
-  if (situation.progress != nullptr) {
-    situation.progress->expect(3 + static_cast<std::size_t>(std::bit_width(blocks)));
+  if (progress != nullptr) {
+    progress->expect(3 + static_cast<std::size_t>(std::bit_width(blocks)));
   }
   const auto is_enough = [&](std::size_t restored, std::size_t of_them_whole) {
-    return fits(situation, with_blocks_restored(least, all, restored, of_them_whole)) == true;
+    return fits(with_blocks_restored(least, all, restored, of_them_whole));
   };
   if (blocks > 0 && is_enough(blocks, 0)) {
     const std::size_t few = fewest(blocks, [&](std::size_t count) { return is_enough(count, 0); });
-    return Lighter{with_blocks_restored(least, all, few, 0), true};
+    return {with_blocks_restored(least, all, few, 0), true};
   }
-  if (whole == 0 || !is_enough(blocks, whole)) return Lighter{with_all_restored(least, all), false};
+  if (whole == 0 || !is_enough(blocks, whole)) return {with_all_restored(least, all), false};
   const std::size_t few =
       fewest(whole, [&](std::size_t count) { return is_enough(blocks, count); });
-  return Lighter{with_blocks_restored(least, all, blocks, few), true};
+  return {with_blocks_restored(least, all, blocks, few), true};
 }
 
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {

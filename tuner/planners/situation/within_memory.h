@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "moe/passes/schedule.h"
@@ -28,6 +29,11 @@ moe::Schedule lightest_schedule(const moe::Program& program, const moe::Schedule
 /// whole, with their exchanges; the lightest where none fits. It is found in a number of memory plans
 /// that grows as the logarithm of the number of blocks. None for other schedules.
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule);
+/// The same for one of which is known that it does not fit, by what else `fits`. `progress` may be
+/// null.
+Lighter lighter_schedule(const moe::Program& program, const moe::Schedule& schedule,
+                         const std::function<bool(const moe::Schedule&)>& fits,
+                         PlanningProgress* progress);
 
 /// The schedule, or, where it exceeds the memory of a rank, the lighter one that fits it.
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule);
