@@ -36,6 +36,9 @@ std::vector<const Planner*> parse_orders(std::string_view text) {
       throw moe::InputError(fmt::format("--orders {}: \"{}\": expected usual, all, or some of {}",
                                         text, name, fmt::join(names, ", ")));
     }
+    if (std::ranges::find(orders, *found) != orders.end()) {
+      throw moe::InputError(fmt::format("--orders {}: {} stands there twice", text, name));
+    }
     orders.push_back(*found);
   }
   return orders;

@@ -104,6 +104,7 @@ TEST(SearchCommand, RefusesWhatIsNoSpace) {
        std::vector<std::pair<std::string, std::string>>{{"--layouts", "xp=2"},
                                                         {"--micro-batches", "0"},
                                                         {"--orders", "backwards"},
+                                                        {"--orders", "gpipe,gpipe"},
                                                         {"--ranks", "0"},
                                                         {"--ranks", "4,2,4"},
                                                         {"--ranks", "4,x"},
