@@ -3,7 +3,7 @@ import csv
 import os
 import sys
 
-SAID = ("fastest:", "predictions of", "the predicted best", "layouts by their", "memory of", "costs were profiled", "layouts-in-the-box:")
+SAID = ("fastest:", "predictions of", "the predicted best", "layouts by their", "the arena of", "costs were profiled", "layouts-in-the-box:")
 
 
 def number(text, scale=1, form="%.0f"):
@@ -30,7 +30,7 @@ def table(path):
     print("### %s Gbit/s\n" % name.replace("-at-", " at "))
     planners = len({row["planner"] for row in rows}) > 1
     head = ["place", "predicted place", "layout"] + (["planner"] if planners else [])
-    head += ["predicted ms", "measured ms", "error", "tied with", "predicted bytes", "measured bytes", "bytes equal"]
+    head += ["predicted ms", "measured ms", "error", "tied with", "predicted bytes", "written bytes", "written"]
     print("| %s |\n|%s" % (" | ".join(head), " --- |" * len(head)))
     for row in rows:
         predicted, measured = row["predicted_peak_bytes"], row["measured_peak_bytes"]
@@ -39,7 +39,7 @@ def table(path):
         cells = [row["place"], row["predicted_place"], "`%s`" % row["layout"]] + ([row["planner"]] if planners else [])
         cells += [number(row["predicted_s"], 1e3), number(row["measured_s"], 1e3) or row.get("failure", ""),
                   number(row["prediction_error"], 100, "%.1f%%"), row["tied_with"], predicted, measured,
-                  ("yes" if predicted == measured else "no") if predicted and measured else ""]
+                  "%.1f%%" % (100 * float(measured) / float(predicted)) if predicted and measured else ""]
         print("| %s |" % " | ".join(cells))
     print()
     for line in said(path[: -len(".csv")] + ".log"):
