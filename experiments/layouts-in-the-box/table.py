@@ -10,6 +10,12 @@ def number(text, scale=1, form="%.0f"):
     return form % (float(text) * scale) if text else ""
 
 
+def tied(text):
+    """Those that repeats do not tell from this one, by number where they are many."""
+    names = text.split(", ") if text else []
+    return text if len(names) < 4 else "%d others" % len(names)
+
+
 def said(path):
     """The last line of each kind: a case that was continued says them again."""
     last = {}
@@ -38,7 +44,7 @@ def table(path):
             continue
         cells = [row["place"], row["predicted_place"], "`%s`" % row["layout"]] + ([row["planner"]] if planners else [])
         cells += [number(row["predicted_s"], 1e3), number(row["measured_s"], 1e3) or row.get("failure", ""),
-                  number(row["prediction_error"], 100, "%.1f%%"), row["tied_with"], predicted, measured,
+                  number(row["prediction_error"], 100, "%.1f%%"), tied(row["tied_with"]), predicted, measured,
                   "%.1f%%" % (100 * float(measured) / float(predicted)) if predicted and measured else ""]
         print("| %s |" % " | ".join(cells))
     print()
