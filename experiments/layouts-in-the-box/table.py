@@ -1,9 +1,10 @@
-"""Markdown tables of cases: NAME.csv is what `moe-tune study --layouts --format csv` printed, NAME.log what it said."""
+"""Markdown tables of cases: NAME.csv is what `moe-tune study --layouts` printed, NAME.log what it said."""
 import csv
 import os
 import sys
 
-SAID = ("fastest:", "predictions of", "the predicted best", "layouts by their", "the arena of", "costs were profiled", "layouts-in-the-box:")
+SAID = ("fastest:", "predictions of", "the predicted best", "layouts by their", "the arena of",
+        "costs were profiled", "layouts-in-the-box:")
 
 
 def number(text, scale=1, form="%.0f"):
