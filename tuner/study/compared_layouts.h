@@ -32,7 +32,7 @@ struct ComparedLayouts {
   std::vector<LayoutTrial> trials;
   /// Which is fastest and how good predictions were, as of a study; how far the predicted best is
   /// from the measured best; how many of the pairs of layouts that repeats tell apart, each by its
-  /// fastest trial, are in the predicted order; how much memory is predicted to the byte; and in
+  /// fastest trial, are in the predicted order; how many trials have their memory predicted to the byte; and in
   /// which layouts costs were profiled.
   std::vector<std::string> lines;
 };

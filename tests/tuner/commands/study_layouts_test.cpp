@@ -128,7 +128,8 @@ TEST_F(StudyLayouts, TakeTurnsInOneStudyAndEndInOneTable) {
   EXPECT_EQ(layouts, planned);
   EXPECT_EQ(places.size(), predicted.size());
   EXPECT_THAT(measured.errors, HasSubstr("layouts by their fastest trials: repeats tell "));
-  EXPECT_THAT(measured.errors, HasSubstr("trials is predicted to the byte"));
+  EXPECT_THAT(measured.errors,
+              HasSubstr("the arena of the fullest rank is predicted to the byte in "));
   EXPECT_THAT(measured.errors, Not(HasSubstr("farthest off")));
   EXPECT_THAT(measured.errors, HasSubstr("costs are those of the profile of layout ep=2"));
   const auto studies = db::load_studies(db::open_reader(database));

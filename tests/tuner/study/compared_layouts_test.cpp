@@ -29,7 +29,7 @@ struct ComparedLayoutsTest : ::testing::Test {
   /// Of the study that was begun last.
   void add(const std::string& planner, double predicted_s, const std::vector<double>& repeats,
            std::optional<std::int64_t> predicted_bytes = {},
-           std::optional<std::int64_t> measured_bytes = {}) {
+           std::optional<std::int64_t> measured_bytes = {}, std::int64_t arena_bytes = 0) {
     db::Trial trial = db::sample_trial(connection, studies.back().study_id, planner);
     trial.predicted_s = predicted_s;
     trial.predicted_peak_bytes = predicted_bytes;
@@ -37,7 +37,16 @@ struct ComparedLayoutsTest : ::testing::Test {
     trial.id = db::find_or_insert(connection, trial);
     if (repeats.empty()) return;
     for (std::size_t i = 0; i < repeats.size(); ++i) {
-      db::insert(connection, db::TrialRepeat{trial.id, static_cast<int>(i) + 1, {}, repeats[i], 5});
+      std::optional<std::int64_t> run;
+      if (arena_bytes > 0) {
+        run = db::begin_run(connection, db::sample_run(0), db::sample_machine());
+        db::RunRank rank;
+        rank.run_id = *run;
+        rank.predicted_peak_bytes = arena_bytes;
+        db::insert(connection, std::span<const db::RunRank>(&rank, 1));
+      }
+      db::insert(connection,
+                 db::TrialRepeat{trial.id, static_cast<int>(i) + 1, run, repeats[i], 5});
     }
     trial.status = "done";
     trial.measured_s = db::median(repeats);
@@ -110,12 +119,13 @@ TEST_F(ComparedLayoutsTest, EqualPredictionsAreNoOrder) {
 
 TEST_F(ComparedLayoutsTest, TellHowMuchMemoryIsPredictedToTheByte) {
   begin("ep=4");
-  add("sequential", 1.0, {1.0, 1.0}, 1000, 1000);
+  add("sequential", 1.0, {1.0, 1.0}, 1000, 950, 1000);
   begin("dp=2,ep=2");
-  add("sequential", 1.1, {1.1, 1.1}, 900, 1000);
+  add("sequential", 1.1, {1.1, 1.1}, 900, 1000, 1000);
   EXPECT_THAT(compared_layouts(connection, studies).lines,
-              Contains("memory of 1 of 2 trials is predicted to the byte; farthest off: dp=2,ep=2 "
-                       "sequential by -10%"));
+              Contains("the arena of the fullest rank is predicted to the byte in 1 of 2 trials "
+                       "(farthest off: dp=2,ep=2 sequential by -10%); ranks wrote to 95.0% to "
+                       "100.0% of it"));
 }
 
 TEST_F(ComparedLayoutsTest, TellInWhichLayoutsCostsWereProfiled) {
