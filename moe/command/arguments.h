@@ -20,7 +20,7 @@ struct TrainArguments {
   std::string model;
   std::vector<std::string> settings;  ///< keys of the model with other values
   std::vector<std::string> data;      ///< FILE or FILE:WEIGHT each (data_inputs.h)
-  std::string data_order;  ///< "random", "shuffled", "in_order"; empty: shuffled where there is `data`
+  std::string data_order;  ///< "random", "shuffled", "in_order"; empty: by whether there is `data`
   int token_bits = 0;      ///< of raw .bin files; 0: as the vocabulary needs
   bool overfit_batch = false;
   int steps = 100;

@@ -141,13 +141,18 @@ void add_replicas(Op& op, int replica_slots, bool apart, Copies& copies,
   } else if (const auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
     Op of_replicas = op;
     of_replicas.name += " of replicas";
-    of_replicas.kind = ExpertLinearWeightGradient{replica_slots, weight->accumulate && !apart,
+    // The first of a micro-batch begins its sum; chunks that are there already add to it.
+    const bool begins =
+        apart && std::ranges::none_of(op.writes, [&](const Use& use) {
+          return std::ranges::find(tensors.gradients, use.tensor) != tensors.gradients.end();
+        });
+    of_replicas.kind = ExpertLinearWeightGradient{replica_slots, weight->accumulate && !begins,
                                                   weight->local_experts};
     for (Use& use : of_replicas.writes) {
       add_once(tensors.gradients, use.tensor);
       use.tensor = replicas.of(use.tensor);
     }
-    if (apart) of_replicas.reads.resize(2);  // without a sum of the micro-batches before
+    if (begins) of_replicas.reads.resize(2);  // without a sum of the micro-batches before
     for (std::size_t i = 2; i < of_replicas.reads.size(); ++i) {
       of_replicas.reads[i].tensor = replicas.of(of_replicas.reads[i].tensor);
     }

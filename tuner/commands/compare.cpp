@@ -52,7 +52,7 @@ ComparedRows compared(const Arguments& arguments, const std::vector<PlannerReque
         "each, or drift:EXPONENT:SHARE:ITERATIONS",
         plan_every, arguments.scenario.routing));
   }
-  if (plan_every > 0 && std::cmp_less_equal(scenario.routings.size(), arguments.history)) {
+  if (plan_every > 0 && static_cast<int>(scenario.routings.size()) <= arguments.history) {
     throw moe::InputError(fmt::format("--history {}: --routing {} has {} iterations: expected more",
                                       arguments.history, arguments.scenario.routing,
                                       scenario.routings.size()));

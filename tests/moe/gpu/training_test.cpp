@@ -124,7 +124,7 @@ TEST_F(CudaTraining, WithReplicasChosenAfterTheGateGivesTheLossAndGradientsOfThe
       EXPECT_NEAR(device.losses[step], cpu.losses[step], 1e-9 * cpu.losses[step]);
     }
     EXPECT_LT(largest_difference(device, cpu), 1e-10);
-    const ExpertPlacement& placement = decisions_of<ReplicateExperts>(schedule)[0].placement;
+    const ExpertPlacement placement = decisions_of<ReplicateExperts>(schedule)[0].placement;
     for (const LayerRouting& routed : device.routing.layers) {
       EXPECT_NE(rank_tokens(routed, groups, placement), rank_tokens(routed, groups));
     }

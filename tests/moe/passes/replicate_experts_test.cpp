@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
@@ -265,6 +268,29 @@ TEST(ReplicateExperts, OnARingEveryRankSendsAnExpertOnceAtMost) {
   EXPECT_EQ(
       work_of(program, *ops_of_kind(program, "add_returned").at(0), {}, groups, 1).memory_bytes,
       3 * expert);
+}
+
+/// As a planner does that goes on from a given schedule.
+TEST(ReplicateExperts, ChosenAfterTheGateAddUpTheChunksThatAreThereAlready) {
+  Model model = small_model(DType::f64);
+  model.micro_batches = 2;
+  const Program cut =
+      apply(build_iteration(model, make_groups(Layout{1, 2, 1}), 0), chunked(model, 1, 3));
+  ExpertPlacement placement;
+  placement.rows_of_others = RowsOfOthers::balanced;
+  placement.late = {LateRule::ultraep, 1, 1.1, 1};
+  const Program program = apply(cut, Schedule{"", {ReplicateExperts{1, placement}}});
+  std::map<std::pair<int, std::string>, int> begun, added;  // by micro-batch and name
+  for (const Op* op : ops_of_kind(program, ExpertLinearWeightGradient::facts.name)) {
+    if (!op->name.ends_with("of replicas")) continue;
+    const bool adds = std::get<ExpertLinearWeightGradient>(op->kind).accumulate;
+    ++(adds ? added : begun)[{op->micro_batch, names(program, op->writes)}];
+  }
+  EXPECT_EQ(begun.size(), 4u);  // of two micro-batches and two matrices
+  for (const auto& [of, times] : begun) {
+    EXPECT_EQ(times, 1);
+    EXPECT_EQ(added[of], 2);
+  }
 }
 
 TEST(ReplicateExperts, RefusesWhatItCannotDo) {
