@@ -145,6 +145,7 @@ void declare_scenario(CLI::App& command, Arguments& arguments) {
                   "search finds; all that it finds; or layouts with / between them, as in "
                   "ep=4/dp=2,ep=2. --top is of each. Each is a study \"NAME dp=2,ep=2\"")
       ->excludes("--layout")
+      ->check(db::options::not_empty())
       ->type_name("LAYOUTS")
       ->group("Scenario");
   command

@@ -104,9 +104,17 @@ FastestLayouts fastest_of_study(const Arguments& arguments, const StudyOptions& 
                          study.job.memory_limit_bytes);
 }
 
+moe::Layout listed_layout(std::string_view text, const StudyOptions& study) {
+  try {
+    return moe::parse_layout(text, study.job.ranks, moe::fits(study.model));
+  } catch (const moe::InputError& error) {
+    throw moe::InputError(fmt::format("--layouts: {}", error.what()));
+  }
+}
+
 /// The layout of a list, with the batch_per that the model takes it with.
 TrainingSetup listed_setup(std::string_view text, const StudyOptions& study) {
-  const moe::Layout layout = moe::parse_layout(text, study.job.ranks, moe::fits(study.model));
+  const moe::Layout layout = listed_layout(text, study);
   const auto taken = setups_of(study.model, study.job.ranks, {layout, layout},
                                std::vector{study.model.micro_batches});
   if (!taken.setups.empty()) return taken.setups.front();
@@ -155,7 +163,17 @@ std::vector<TrainingSetup> asked_setups(const Arguments& arguments, const StudyO
     spdlog::info("study \"{}\" goes on with its {} layouts", study.name, setups.size());
     return setups;
   }
-  const FastestLayouts fastest = fastest_of_study(arguments, study, *count);
+  const FastestLayouts fastest = [&] {
+    try {
+      return fastest_of_study(arguments, study, *count);
+    } catch (const db::Error& error) {
+      if (!arguments.scenario.cluster.empty() || error.kind != db::ErrorKind::not_found) throw;
+      throw moe::InputError(
+          fmt::format("--layouts {}: {} has no costs yet to search layouts by; expected --cluster "
+                      "NAME, or a list of layouts",
+                      arguments.study_layouts, study.job.database));
+    }
+  }();
   spdlog::info("the {} fastest of {} layouts by search:", fastest.found.size(), fastest.layouts);
   for (const FoundSetup& found : fastest.found) {
     spdlog::info("  {} ({}: {})", options_of(study.model, found.setup), found.order,

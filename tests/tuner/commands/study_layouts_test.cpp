@@ -67,10 +67,10 @@ TEST_F(StudyLayouts, OneIsChosenBySearchOrSaidToBeTheUsualOne) {
 }
 
 TEST_F(StudyLayouts, AreRefusedWithWhatWasExpected) {
-  for (const char* wrong : {"best", "best:0", "best:x", "ep=3", "dp=2/dp=2", "dp=2/"}) {
+  for (const char* wrong : {"best", "best:0", "best:x", "ep=3", "dp=2/dp=2", "dp=2/", ""}) {
     const auto refused = study("s", {"--cluster", "box", "--dry-run", "--layouts", wrong});
     EXPECT_EQ(refused.code, 2) << wrong << refused.errors;
-    EXPECT_THAT(refused.errors, HasSubstr("moe-tune: ")) << wrong;
+    EXPECT_THAT(refused.errors, HasSubstr("--layouts")) << wrong;
   }
   EXPECT_EQ(study("s", {"--layouts", "all", "--layout", "dp=2"}).code, 2);
   const auto swept =
@@ -79,6 +79,7 @@ TEST_F(StudyLayouts, AreRefusedWithWhatWasExpected) {
   EXPECT_THAT(swept.errors, HasSubstr("expected one value of each key"));
   const auto unknown = study("s", {"--dry-run", "--layouts", "best:2"});
   EXPECT_EQ(unknown.code, 2) << "there are no costs";
+  EXPECT_THAT(unknown.errors, HasSubstr("expected --cluster NAME"));
 }
 
 TEST_F(StudyLayouts, WithOtherKindsOfOpsAreProfiledBriefly) {
