@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -107,7 +108,7 @@ FastestLayouts fastest_of_study(const Arguments& arguments, const StudyOptions& 
 moe::Layout listed_layout(std::string_view text, const StudyOptions& study) {
   try {
     return moe::parse_layout(text, study.job.ranks, moe::fits(study.model));
-  } catch (const moe::InputError& error) {
+  } catch (const std::runtime_error& error) {  // wrong text, or another number of ranks
     throw moe::InputError(fmt::format("--layouts: {}", error.what()));
   }
 }

@@ -22,7 +22,7 @@ namespace {
 /// True where the text asks for this layout of so many ranks.
 bool is_layout(const std::string& layout, const std::string& asked, int ranks) {
   try {
-    return layout == moe::to_text(moe::parse_layout(asked, ranks));
+    return moe::parse_layout(layout, ranks) == moe::parse_layout(asked, ranks);
   } catch (const moe::Refusal&) {
     return false;  // it asks for another number of ranks
   }

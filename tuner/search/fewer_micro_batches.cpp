@@ -19,7 +19,7 @@ FewerMicroBatches in_steady_state(Passes passes, int stages) {
     case Passes::undecided:
       break;
   }
-  return {2 * stages, 3 * stages};  // interleaved stages take multiples of the stages
+  return {4 * stages, 5 * stages};  // interleaved stages take multiples of the stages
 }
 
 }  // namespace

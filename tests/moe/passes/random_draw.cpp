@@ -127,7 +127,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
             placement.rows_of_others == RowsOfOthers::balanced) {
           placement.rows_of_others = RowsOfOthers::spread;
         }
-        if (model.exchange != ExchangedRows::padded && random() % 3 == 0) {
+        if (model.exchange != ExchangedRows::padded && random() % 2 == 0) {
           placement.replicas.clear();
           placement.rows_of_others = RowsOfOthers::balanced;
           const auto rule = static_cast<LateRule>(random() % 3);

@@ -14,13 +14,13 @@
 namespace tuner::fewer_micro_batches_test {
 namespace {
 
-/// `count` micro-batches of a setup, in an order.
+/// `count` micro-batches of a setup, in an order that is planned for `planned` of them.
 struct InOrder {
   double simulated_s = 0;
   LowerBound bound;
   PeakParts peak;
 };
-InOrder in_order(std::string_view order, const TrainingSetup& setup, int count) {
+InOrder in_order(std::string_view order, const TrainingSetup& setup, int count, int planned) {
   moe::Model model = test::small_setup_model(6, 2 * setup.micro_batches);
   model.choices = 2;
   const MeasuredCosts costs{test::small_setup_cluster(3, 2), {}};
@@ -29,8 +29,10 @@ InOrder in_order(std::string_view order, const TrainingSetup& setup, int count) 
   options.layout = moe::to_text(setup.layout);
   const Scenario scenario =
       scenario_of(options, with_so_many_micro_batches(model, setup, count), costs);
+  const Scenario of_planned =
+      scenario_of(options, with_so_many_micro_batches(model, setup, planned), costs);
   const Situation situation = scenario.situation();
-  const moe::Schedule schedule = planner_named(order).plan(situation, {});
+  const moe::Schedule schedule = planner_named(order).plan(of_planned.situation(), {});
   const moe::Program program = moe::apply(scenario.program, schedule);
   return {simulated_s(situation, schedule),
           lower_bound(program, scenario.groups, scenario.routing, scenario.costs, scenario.cluster),
@@ -43,9 +45,9 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
     SCOPED_TRACE(order);
     const auto fewer = fewer_micro_batches(setup, planner_named(order).passes, kMostWholeOps);
     ASSERT_TRUE(fewer.has_value());
-    const InOrder few = in_order(order, setup, fewer->few);
-    const InOrder more = in_order(order, setup, fewer->more);
-    const InOrder all = in_order(order, setup, setup.micro_batches);
+    const InOrder few = in_order(order, setup, fewer->few, fewer->few);
+    const InOrder more = in_order(order, setup, fewer->more, fewer->few);
+    const InOrder all = in_order(order, setup, setup.micro_batches, fewer->few);
     EXPECT_NEAR(seconds_of_all(setup, *fewer, few.simulated_s, more.simulated_s), all.simulated_s,
                 0.01 * all.simulated_s);
     const LowerBound bound = bound_of_all(setup, *fewer, few.bound, more.bound);
