@@ -143,8 +143,8 @@ void add_replicas(Op& op, int replica_slots, bool apart, Copies& copies,
     of_replicas.name += " of replicas";
     // The first of a micro-batch begins its sum; chunks that are there already add to it.
     const bool begins =
-        apart && std::ranges::none_of(op.writes, [&](const Use& use) {
-          return std::ranges::find(tensors.gradients, use.tensor) != tensors.gradients.end();
+        apart && std::ranges::none_of(op.writes, [&copied = tensors.gradients](const Use& use) {
+          return std::ranges::find(copied, use.tensor) != copied.end();
         });
     of_replicas.kind = ExpertLinearWeightGradient{replica_slots, weight->accumulate && !begins,
                                                   weight->local_experts};

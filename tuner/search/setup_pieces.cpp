@@ -275,7 +275,9 @@ SetupPieces in_micro_batches(SetupPieces pieces, int from, int to, int experts) 
   const auto scale = [&](PieceCost& piece) {
     const std::int64_t lost = piece.routed_row_bytes * experts;
     piece.kept_bytes = std::max<std::int64_t>(
-        0, static_cast<std::int64_t>(kOfAlignment * piece.kept_bytes * from / to) - lost);
+        0, static_cast<std::int64_t>(kOfAlignment * static_cast<double>(piece.kept_bytes) * from /
+                                     to) -
+               lost);
     for (std::vector<double>* const seconds :
          {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
       for (double& one : *seconds) one = one * from / to;
