@@ -61,12 +61,6 @@ double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
 constexpr const char* kMicroBatches = "training.micro_batches";
 constexpr const char* kBatchPer = "training.batch_per";
 
-bool is_set(const std::vector<std::string>& settings, std::string_view key) {
-  return std::ranges::any_of(settings, [&](const std::string& setting) {
-    return moe::key_of(moe::parse_setting(setting)) == key;
-  });
-}
-
 std::vector<int> asked_ranks(const Arguments& arguments, const Cluster& cluster) {
   if (arguments.ranks.empty()) return {cluster.nodes * cluster.ranks_per_node};
   std::vector<int> ranks;

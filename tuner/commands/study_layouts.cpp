@@ -17,13 +17,13 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "moe/errors.h"
-#include "moe/input/setting.h"
 #include "moe/input/sizes.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
 #include "tuner/commands/best_layout.h"
 #include "tuner/commands/printing.h"
 #include "tuner/commands/study_sweep.h"
+#include "tuner/scenario/sweep.h"
 #include "tuner/study/compared_layouts.h"
 #include "tuner/study/studies_in_turns.h"
 
@@ -56,13 +56,9 @@ void take_setup(const TrainingSetup& setup, StudyOptions& study) {
 TrainingSetup stored_setup(const db::Study& stored, const StudyOptions& study) {
   const moe::Model model = moe::model_from_json(stored.model_json, "its model");
   TrainingSetup setup{moe::layout_from_text(stored.layout), model.batch_per, model.micro_batches};
-  const auto is_asked = [&](const char* key) {
-    return std::ranges::any_of(study.job.settings, [&](const std::string& setting) {
-      return moe::key_of(moe::parse_setting(setting)) == key;
-    });
-  };
-  if (is_asked("training.micro_batches")) setup.micro_batches = study.model.micro_batches;
-  if (is_asked("training.batch_per")) setup.batch_per = study.model.batch_per;
+  if (is_set(study.job.settings, "training.micro_batches"))
+    setup.micro_batches = study.model.micro_batches;
+  if (is_set(study.job.settings, "training.batch_per")) setup.batch_per = study.model.batch_per;
   return setup;
 }
 
@@ -122,6 +118,11 @@ TrainingSetup listed_setup(std::string_view text, const StudyOptions& study) {
   return {layout, study.model.batch_per, study.model.micro_batches};  // loading says why not
 }
 
+/// Whether the search failed for want of measured costs, where no cluster's file was asked for.
+bool lacks_costs(const Arguments& arguments, const db::Error& error) {
+  return arguments.scenario.cluster.empty() && error.kind == db::ErrorKind::not_found;
+}
+
 [[noreturn]] void refuse_layouts(std::string_view text) {
   throw moe::InputError(fmt::format(
       "--layouts {}: expected best:K with K from 1 to {}, all, or layouts with / between them, as "
@@ -168,7 +169,7 @@ std::vector<TrainingSetup> asked_setups(const Arguments& arguments, const StudyO
     try {
       return fastest_of_study(arguments, study, *count);
     } catch (const db::Error& error) {
-      if (!arguments.scenario.cluster.empty() || error.kind != db::ErrorKind::not_found) throw;
+      if (!lacks_costs(arguments, error)) throw;
       throw moe::InputError(
           fmt::format("--layouts {}: {} has no costs yet to search layouts by; expected --cluster "
                       "NAME, or a list of layouts",
@@ -246,7 +247,7 @@ void choose_layout(const Arguments& arguments, StudyOptions& study) {
         "layout by: {}; --cluster NAME searches by a cluster's file",
         study.name, error.what());
   } catch (const db::Error& error) {
-    if (!arguments.scenario.cluster.empty() || error.kind != db::ErrorKind::not_found) throw;
+    if (!lacks_costs(arguments, error)) throw;
     spdlog::info(
         "study \"{}\": all experts are over all ranks, as {} has no costs yet to search a "
         "layout by; --cluster NAME searches by a cluster's file",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -88,6 +89,12 @@ std::vector<std::string> swept_settings(const std::vector<SweptKey>& keys,
     if (keys[i].values.size() > 1) swept.push_back(combination[i]);
   }
   return swept;
+}
+
+bool is_set(const std::vector<std::string>& settings, std::string_view key) {
+  return std::ranges::any_of(settings, [&](const std::string& setting) {
+    return moe::key_of(moe::parse_setting(setting)) == key;
+  });
 }
 
 }  // namespace tuner

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tuner {
@@ -23,5 +24,8 @@ std::vector<std::vector<std::string>> combinations(const std::vector<SweptKey>& 
 /// Of one combination, the settings of keys that take several values.
 std::vector<std::string> swept_settings(const std::vector<SweptKey>& keys,
                                         const std::vector<std::string>& combination);
+
+/// Whether one of the settings ("KEY=VALUE") is of the key. Throws as moe::parse_setting.
+bool is_set(const std::vector<std::string>& settings, std::string_view key);
 
 }  // namespace tuner

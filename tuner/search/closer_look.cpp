@@ -1,7 +1,6 @@
 #include "tuner/search/closer_look.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "moe/errors.h"
@@ -18,9 +17,6 @@ namespace {
 
 /// From so many on, it saves time to look first whether one of them fits.
 constexpr int kManyMicroBatches = 4;
-/// A planner says nothing of its own: the search does.
-constexpr double kSilentPlanner_s = std::numeric_limits<double>::infinity();
-
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
 constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
 
@@ -82,12 +78,8 @@ class CloserLook {
     return *known_.one_fits;
   }
 
-  /// What of the setup with so many micro-batches is known, for a planner that is silent.
   Situation remembering(const Scenario& scenario) {
-    Situation situation = scenario.situation();
-    situation.memory = &known_.memory[scenario.model.micro_batches];
-    situation.progress = &silent_;
-    return situation;
+    return remembered_situation(searched_, one_.setup, scenario, silent_);
   }
 
   void look_at_all(double next_s) {
@@ -137,25 +129,16 @@ class CloserLook {
     const Scenario more =
         searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.more));
     const Situation of_more = remembering(more);
-    if (!fits_memory(of_more, one_.schedule)) {
-      one_.schedule = unrestored;
-      if (!restore(of_more)) return;
-    }
     const auto all_fit = [&](const moe::Schedule& schedule) {
       return bytes_of_all(setup_, fewer, planned_peak_bytes(of_few, schedule),
                           planned_peak_bytes(of_more, schedule)) <= searched_.memory_bytes();
     };
     if (searched_.memory_bytes() > 0 && !all_fit(one_.schedule)) {
-      if (!one_.sharded && with_sharded_optimizer(of_more.program, one_.schedule)) {
-        one_.out = kPlan;  // the candidate with it comes next
-        return;
+      std::optional<moe::Schedule> lighter;
+      if (!comes_sharded_next(of_more)) {
+        lighter = fitting(lighter_schedule(of_more.program, unrestored, all_fit, nullptr));
       }
-      Lighter lighter = lighter_schedule(of_more.program, unrestored, all_fit, nullptr);
-      if (!lighter.fits) {
-        one_.out = kPlan;
-        return;
-      }
-      one_.schedule = std::move(lighter.schedule);
+      if (!take(std::move(lighter))) return;
     }
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
@@ -193,14 +176,26 @@ class CloserLook {
   }
 
   /// Restores blocks so that the candidate fits. False where it is left out.
-  bool restore(const Situation& situation) {
-    auto lighter = restored(situation);
+  bool restore(const Situation& situation) { return take(restored(situation)); }
+
+  /// The candidate is left out where there is no lighter schedule. False then.
+  bool take(std::optional<moe::Schedule> lighter) {
     if (lighter) {
       one_.schedule = std::move(*lighter);
     } else {
       one_.out = kPlan;
     }
     return one_.out.empty();
+  }
+
+  /// Whether the candidate with shard_optimizer, which needs less memory, is still to come.
+  bool comes_sharded_next(const Situation& situation) const {
+    return !one_.sharded && with_sharded_optimizer(situation.program, one_.schedule);
+  }
+
+  static std::optional<moe::Schedule> fitting(std::optional<Lighter> lighter) {
+    if (!lighter || !lighter->fits) return std::nullopt;
+    return std::move(lighter->schedule);
   }
 
   /// The schedule of the candidate's order, planned once for the setup.
@@ -217,9 +212,7 @@ class CloserLook {
   /// enough, or where it is the candidate with shard_optimizer that comes next. How many blocks is
   /// found with as few micro-batches as stages have under way, and then tried with all of them.
   std::optional<moe::Schedule> restored(const Situation& situation) const {
-    if (!one_.sharded && with_sharded_optimizer(situation.program, one_.schedule)) {
-      return std::nullopt;
-    }
+    if (comes_sharded_next(situation)) return std::nullopt;
     const int under_way = 2 * setup_.layout.pipeline;
     if (situation.program.micro_batches > under_way) {
       const Scenario few = searched_.of_setup(
@@ -228,9 +221,7 @@ class CloserLook {
       if (lighter && !lighter->fits) return std::nullopt;
       if (lighter && fits_memory(situation, lighter->schedule)) return lighter->schedule;
     }
-    auto lighter = lighter_schedule(situation, one_.schedule);
-    if (!lighter || !lighter->fits) return std::nullopt;
-    return std::move(lighter->schedule);
+    return fitting(lighter_schedule(situation, one_.schedule));
   }
 
   SearchedSetups& searched_;
@@ -259,6 +250,14 @@ std::optional<FewerMicroBatches> fewer_of(SearchedSetups& searched, std::size_t 
     ops = searched.of_setup(setup, one).program.ops.size();
   }
   return fewer_micro_batches(setup, order.passes, ops);
+}
+
+Situation remembered_situation(SearchedSetups& searched, std::size_t setup,
+                               const Scenario& scenario, PlanningProgress& silent) {
+  Situation situation = scenario.situation();
+  situation.memory = &searched.known[setup].memory[scenario.model.micro_batches];
+  situation.progress = &silent;
+  return situation;
 }
 
 moe::Model predicted_model(const SearchedSetups& searched, const TrainingSetup& setup,

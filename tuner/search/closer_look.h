@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "tuner/search/candidate.h"
@@ -12,6 +13,14 @@ namespace tuner {
 /// that, its memory and its time. `next_s`: what others cannot beat. What of the setup was planned
 /// and simulated is kept for its other candidates.
 void look_closer(SearchedSetups& searched, SearchCandidate& one, double next_s);
+
+/// For a PlanningProgress: planners say nothing of their own, as the search does.
+inline constexpr double kSilentPlanner_s = std::numeric_limits<double>::infinity();
+
+/// With what is known of the setup with the scenario's micro-batches, and with a planner that is
+/// silent.
+Situation remembered_situation(SearchedSetups& searched, std::size_t setup,
+                               const Scenario& scenario, PlanningProgress& silent);
 
 /// The fewer micro-batches by which the setup is predicted in this order; none: by all of them.
 std::optional<FewerMicroBatches> fewer_of(SearchedSetups& searched, std::size_t setup,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "db/console/progress.h"
@@ -17,9 +16,6 @@
 
 namespace tuner {
 namespace {
-
-/// A planner says nothing of its own: the search does.
-constexpr double kUnheardPlanner_s = std::numeric_limits<double>::infinity();
 
 /// Of a larger Program joint goes on from the order of micro-batches alone, and of one still larger
 /// nothing is planned: 8 setups would take minutes.
@@ -76,13 +72,11 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   found.setup = searched.space.setups[one.setup];
   found.schedule = one.schedule;
   found.order = one.order->name;
-  found.ordered_s = found.predicted_s = one.least_s;
+  found.predicted_s = one.least_s;
   const auto fewer = fewer_of(searched, one.setup, *one.order);
   Scenario scenario = searched.of_setup(found.setup, predicted_model(searched, found.setup, fewer));
-  Situation situation = scenario.situation();
-  situation.memory = &searched.known[one.setup].memory[scenario.model.micro_batches];
-  PlanningProgress silent("search", {}, kUnheardPlanner_s);
-  situation.progress = &silent;
+  PlanningProgress silent("search", {}, kSilentPlanner_s);
+  const Situation situation = remembered_situation(searched, one.setup, scenario, silent);
   const auto ops = static_cast<int>(scenario.program.ops.size());
   found.was_planned = !fewer && ops <= kMostPlannedOps && searched.known[one.setup].any_s <= best_s;
   if (found.was_planned) take_fastest_plan(planners, situation, found);
@@ -94,8 +88,7 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
-    Situation of_few = few.situation();
-    of_few.memory = &searched.known[one.setup].memory[fewer->few];
+    const Situation of_few = remembered_situation(searched, one.setup, few, silent);
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
     found.peak = peak_of_all(found.setup, *fewer, peak_in(few, of_few), found.peak);
   }

@@ -17,7 +17,6 @@ struct FoundSetup {
   TrainingSetup setup;
   moe::Schedule schedule;
   std::string order;       ///< the planner of micro-batches' order that it was found with
-  double ordered_s = 0;    ///< predicted with this order, before the planners
   double predicted_s = 0;  ///< of an iteration with the schedule
   /// False where computation alone takes longer than the best setup, or the Program is so large that
   /// planners would take minutes.

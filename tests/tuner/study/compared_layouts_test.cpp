@@ -53,6 +53,13 @@ struct ComparedLayoutsTest : ::testing::Test {
     trial.measured_peak_bytes = measured_bytes;
     db::finish_trial(connection, trial);
   }
+
+  /// Of the two layouts.
+  void expect_the_pair_out_of_order() const {
+    EXPECT_THAT(compared_layouts(connection, studies).lines,
+                Contains("layouts by their fastest trials: repeats tell 1 of 1 pairs apart, 0 of "
+                         "them are in the predicted order"));
+  }
 };
 
 TEST_F(ComparedLayoutsTest, OneOrderOfAllTrialsBesideThePredictedOne) {
@@ -112,9 +119,7 @@ TEST_F(ComparedLayoutsTest, EqualPredictionsAreNoOrder) {
   add("sequential", 1.0, {2.0, 2.0, 2.0});
   begin("dp=2,ep=1");
   add("sequential", 1.0, {1.0, 1.0, 1.0});
-  EXPECT_THAT(compared_layouts(connection, studies).lines,
-              Contains("layouts by their fastest trials: repeats tell 1 of 1 pairs apart, 0 of "
-                       "them are in the predicted order"));
+  expect_the_pair_out_of_order();
 }
 
 TEST_F(ComparedLayoutsTest, TellHowMuchMemoryIsPredictedToTheByte) {
@@ -152,9 +157,7 @@ TEST_F(ComparedLayoutsTest, APairInTheOppositeOrderIsCounted) {
               Contains("the predicted best is the measured best: ep=2 sequential"));
   begin("dp=2,ep=1");
   add("sequential", 3.0, {1.0, 1.0, 1.0});
-  EXPECT_THAT(compared_layouts(connection, studies).lines,
-              Contains("layouts by their fastest trials: repeats tell 1 of 1 pairs apart, 0 of "
-                       "them are in the predicted order"));
+  expect_the_pair_out_of_order();
 }
 
 TEST_F(ComparedLayoutsTest, OfNothingMeasuredThePredictionsAreLeft) {
