@@ -44,8 +44,8 @@ StageProgram stage_program(const Program& whole, int stage) {
   program.micro_batches = whole.micro_batches;
   program.homes = whole.homes;
   for (std::size_t i = 0; i < whole.ops.size(); ++i) {
+    if (!runs_in(whole.ops[i], stage)) continue;
     Op op = whole.ops[i];
-    if (!runs_in(op, stage)) continue;
     if (std::holds_alternative<PassOn>(op.kind)) (op.stage == stage ? op.writes : op.reads).clear();
     if (std::holds_alternative<ReduceTied>(op.kind)) {
       op.reads = op.writes = {op.reads.at(stage == op.stage ? 0 : 1)};

@@ -113,7 +113,7 @@ class CloserLook {
     one_.known = Known::time;
   }
 
-  /// The order is planned, and blocks are restored, for the fewer of the two numbers.
+  /// The order is planned for the fewer of the two numbers.
   void look_at_fewer(const FewerMicroBatches& fewer) {
     const moe::Model& model = searched_.model;
     const Scenario few =
@@ -124,25 +124,43 @@ class CloserLook {
       return;
     }
     if (!take_order(of_few)) return;
-    const moe::Schedule unrestored = one_.schedule;
-    if (!fits_memory(of_few, one_.schedule) && !restore(of_few)) return;
     const Scenario more =
         searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.more));
     const Situation of_more = remembering(more);
-    const auto all_fit = [&](const moe::Schedule& schedule) {
-      return bytes_of_all(setup_, fewer, planned_peak_bytes(of_few, schedule),
-                          planned_peak_bytes(of_more, schedule)) <= searched_.memory_bytes();
-    };
-    if (searched_.memory_bytes() > 0 && !all_fit(one_.schedule)) {
-      std::optional<moe::Schedule> lighter;
-      if (!comes_sharded_next(of_more)) {
-        lighter = fitting(lighter_schedule(of_more.program, unrestored, all_fit, nullptr));
-      }
-      if (!take(std::move(lighter))) return;
-    }
+    if (searched_.memory_bytes() > 0 && !fit_all(fewer, of_few, of_more)) return;
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
     one_.known = Known::time;
+  }
+
+  /// Makes the candidate fit with all its micro-batches, by the memory of the fewer ones. False where
+  /// it is left out.
+  bool fit_all(const FewerMicroBatches& fewer, const Situation& of_few, const Situation& of_more) {
+    const auto excess_of_all = [&](const moe::Schedule& schedule) {
+      std::vector<std::int64_t> excess = excess_bytes(of_more, schedule);
+      std::ranges::transform(excess_bytes(of_few, schedule), excess, excess.begin(),
+                             [&](std::int64_t few, std::int64_t more) {
+                               return bytes_of_all(setup_, fewer, few, more);
+                             });
+      return excess;
+    };
+    const std::vector<std::int64_t> as_it_is = excess_of_all(one_.schedule);
+    if (std::ranges::max(as_it_is) <= 0) return true;
+    if (comes_sharded_next(of_more)) return take(std::nullopt);
+    // Mostly the others add as many bytes whatever is restored, and planning the few ones will do.
+    const std::vector<std::int64_t> few_as_it_is = excess_bytes(of_few, one_.schedule);
+    const auto about = [&](const moe::Schedule& schedule) {
+      std::vector<std::int64_t> excess = excess_bytes(of_few, schedule);
+      for (std::size_t stage = 0; stage < excess.size(); ++stage) {
+        excess[stage] += as_it_is[stage] - few_as_it_is[stage];
+      }
+      return excess;
+    };
+    auto lighter = fitting(lighter_schedule(of_few.program, one_.schedule, about, nullptr));
+    if (!lighter || std::ranges::max(excess_of_all(*lighter)) > 0) {
+      lighter = fitting(lighter_schedule(of_more.program, one_.schedule, excess_of_all, nullptr));
+    }
+    return take(std::move(lighter));
   }
 
   /// Whether the order fits with any of its cuts into stages and all that lightens it: of a large

@@ -1,10 +1,13 @@
 #include "tuner/search/setup_bound.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "moe/model/iteration.h"
+#include "tuner/search/least_recomputation.h"
 
 namespace tuner {
 namespace {
@@ -23,53 +26,120 @@ double largest(const std::vector<double>& seconds) {
   return seconds.empty() ? 0 : std::ranges::max(seconds);
 }
 
+/// The value at the place where `by` is largest.
+double at_longest(const std::vector<double>& seconds, const std::vector<double>& by) {
+  const auto place = static_cast<std::size_t>(std::ranges::max_element(by) - by.begin());
+  return place < seconds.size() ? seconds[place] : 0;
+}
+
 void sum_up(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
   if (sum.size() < more.size()) sum.resize(more.size());
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
 }
 
-struct PieceInTurn {
-  double pass_s = 0;
-  std::int64_t state_bytes = 0, kept_bytes = 0;
+/// The pieces as stages cut them, in the order of rows.
+struct PiecesInTurn {
+  struct Piece {
+    std::size_t kind = 0;
+    double pass_s = 0;
+    std::int64_t state_bytes = 0, kept_bytes = 0, least_kept_bytes = 0;
+  };
+  std::vector<Piece> pieces;
+  std::size_t kinds = 0;
+  LeastRecomputation again;
+
+  double pass_s() const {
+    double sum_s = 0;
+    for (const Piece& piece : pieces) sum_s += piece.pass_s;
+    return sum_s;
+  }
 };
 
 /// Times are those of the place in the stages where all together take longest.
-std::vector<PieceInTurn> in_turn(const SetupPieces& pieces, const moe::Model& model) {
+PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model) {
   const std::vector<const PieceCost*> all = pieces_in_turn(pieces, model);
   std::vector<double> sum;
   for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
   const auto place = static_cast<std::size_t>(std::ranges::max_element(sum) - sum.begin());
-  std::vector<PieceInTurn> turn;
+  std::vector<const PieceCost*> kinds;
+  std::vector<PiecesInTurn::Piece> turn;
   for (const PieceCost* const piece : all) {
-    const double pass_s = place < piece->pass_s.size() ? piece->pass_s[place] : 0;
-    turn.push_back({pass_s, piece->state_bytes, piece->kept_bytes});
+    const auto kind = std::ranges::find(kinds, piece);
+    turn.push_back({.kind = static_cast<std::size_t>(kind - kinds.begin()),
+                    .pass_s = place < piece->pass_s.size() ? piece->pass_s[place] : 0,
+                    .state_bytes = piece->state_bytes,
+                    .kept_bytes = piece->kept.empty() ? 0 : piece->kept.front().bytes,
+                    .least_kept_bytes = piece->least_kept_bytes()});
+    if (kind == kinds.end()) kinds.push_back(piece);
   }
-  return turn;
+  return {std::move(turn), kinds.size(), LeastRecomputation(kinds, place)};
 }
+
+/// A stage, as it takes one piece after the other.
+class Stage {
+ public:
+  /// `under_way`: of how many micro-batches it keeps activations.
+  Stage(const PiecesInTurn& turn, int under_way, std::int64_t memory_bytes)
+      : turn_(turn),
+        under_way_(under_way),
+        memory_bytes_(static_cast<double>(memory_bytes)),
+        counts_(turn.kinds) {}
+
+  void take(const PiecesInTurn::Piece& piece) {
+    pass_s_ += piece.pass_s;
+    bytes_ += static_cast<double>(piece.state_bytes + under_way_ * piece.kept_bytes);
+    ++counts_[piece.kind];
+  }
+  /// Without what is computed again.
+  double pass_s() const { return pass_s_; }
+  /// With what must be; infinite where the memory does not do.
+  double whole_pass_s() const {
+    return bytes_ <= memory_bytes_
+               ? pass_s_
+               : pass_s_ + turn_.again.seconds(counts_, (bytes_ - memory_bytes_) / under_way_);
+  }
+
+ private:
+  const PiecesInTurn& turn_;
+  int under_way_;
+  double memory_bytes_;
+  std::vector<int> counts_;  ///< [kind]
+  double pass_s_ = 0, bytes_ = 0;
+};
 
 /// Whether stages that are filled and drained can have the pieces within so much time and so many
 /// bytes of a rank. A stage waits for a pass of all before it and then has m of its own. It keeps
 /// what as many micro-batches keep as there are stages from it on. Each takes all that it may: that
 /// is least for the later ones, of which each keeps less.
-bool can_be_cut(const std::vector<PieceInTurn>& turn, const TrainingSetup& setup, double most_s,
+bool can_be_cut(const PiecesInTurn& turn, const TrainingSetup& setup, double most_s,
                 std::int64_t most_bytes) {
   double before_s = 0;
-  std::size_t next = 0;
-  for (int stage = 0; stage < setup.layout.pipeline && next < turn.size(); ++stage) {
-    const int under_way = std::min(setup.micro_batches, setup.layout.pipeline - stage);
+  auto next = turn.pieces.begin();
+  for (int i = 0; i < setup.layout.pipeline && next != turn.pieces.end(); ++i) {
+    Stage stage(turn, std::min(setup.micro_batches, setup.layout.pipeline - i), most_bytes);
     double pass_s = 0;
-    std::int64_t bytes = 0;
-    for (; next < turn.size(); ++next) {
-      const PieceInTurn& piece = turn[next];
-      const std::int64_t more = piece.state_bytes + under_way * piece.kept_bytes;
-      if (before_s + setup.micro_batches * (pass_s + piece.pass_s) > most_s) break;
-      if (bytes + more > most_bytes) break;
-      pass_s += piece.pass_s;
-      bytes += more;
+    for (; next != turn.pieces.end(); ++next) {
+      stage.take(*next);
+      if (!(before_s + setup.micro_batches * stage.whole_pass_s() <= most_s)) break;
+      pass_s = stage.pass_s();
     }
     before_s += pass_s;
   }
-  return next == turn.size();
+  return next == turn.pieces.end();
+}
+
+/// Whether they can within so many bytes, in any time.
+bool fit_when_cut(const PiecesInTurn& turn, const TrainingSetup& setup, std::int64_t most_bytes) {
+  auto next = turn.pieces.begin();
+  for (int i = 0; i < setup.layout.pipeline; ++i) {
+    const int under_way = std::min(setup.micro_batches, setup.layout.pipeline - i);
+    std::int64_t bytes = 0;
+    for (; next != turn.pieces.end(); ++next) {
+      bytes += next->state_bytes + under_way * next->least_kept_bytes;
+      if (bytes > most_bytes) break;
+    }
+  }
+  return next == turn.pieces.end();
 }
 
 /// The least value for which `is_enough` holds, from below and to 1e-6 of it; 0 where 0 is enough.
@@ -86,21 +156,30 @@ double least_enough(double enough, const IsEnough& is_enough) {
 
 constexpr std::int64_t kAnyBytes = std::numeric_limits<std::int64_t>::max();
 
-double filled_and_drained_s(const SetupPieces& pieces, const moe::Model& model,
-                            const TrainingSetup& setup, std::int64_t most_bytes) {
-  const std::vector<PieceInTurn> turn = in_turn(pieces, model);
-  double all_s = 0;
-  for (const PieceInTurn& piece : turn) all_s += piece.pass_s;
-  const double one_stage_s = setup.micro_batches * all_s;
-  if (!can_be_cut(turn, setup, one_stage_s * 2, most_bytes)) return 0;
-  return least_enough(one_stage_s * 2,
-                      [&](double most_s) { return can_be_cut(turn, setup, most_s, most_bytes); });
+double filled_and_drained_s(const PiecesInTurn& turn, const TrainingSetup& setup,
+                            std::int64_t most_bytes) {
+  // Forward of all is computed again at most.
+  const double most_s = setup.micro_batches * turn.pass_s() * 3;
+  if (!can_be_cut(turn, setup, most_s, most_bytes)) return 0;
+  return least_enough(most_s,
+                      [&](double some_s) { return can_be_cut(turn, setup, some_s, most_bytes); });
+}
+
+/// What all stages compute again for one micro-batch, together, where one is under way; 0 where that
+/// does not fit.
+double again_s(const PiecesInTurn& turn, const TrainingSetup& setup, std::int64_t memory_bytes) {
+  if (memory_bytes > kAnyBytes / setup.layout.pipeline) return 0;
+  Stage all(turn, 1, memory_bytes * setup.layout.pipeline);
+  for (const PiecesInTurn::Piece& piece : turn.pieces) all.take(piece);
+  const double again_s = all.whole_pass_s() - all.pass_s();
+  return std::isfinite(again_s) ? again_s : 0;
 }
 
 }  // namespace
 
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
-               Passes passes, std::int64_t memory_bytes) {
+               Passes passes, std::int64_t limit_bytes) {
+  const std::int64_t memory_bytes = limit_bytes == 0 ? kAnyBytes : limit_bytes;
   const int stages = setup.layout.pipeline;
   const double m = setup.micro_batches;
   std::vector<double> pass_s, computing_s, once_s, first_once_s;
@@ -115,14 +194,14 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
     if (stage == 0) sum_up(first_once_s, piece->once_s);
     ++block;
   }
+  const PiecesInTurn turn = in_turn(pieces, model);
   switch (passes) {
     case Passes::one_after_other:
       sum_up(first_once_s, pass_s);
-      return largest(first_once_s);
+      return at_longest(first_once_s, pass_s) + m * again_s(turn, setup, memory_bytes);
     case Passes::filled_and_drained:
-      return std::max(
-          filled_and_drained_s(pieces, model, setup, memory_bytes == 0 ? kAnyBytes : memory_bytes),
-          bound_s(pieces, model, setup, Passes::bubbles_filled));
+      return std::max(filled_and_drained_s(turn, setup, memory_bytes),
+                      bound_s(pieces, model, setup, Passes::bubbles_filled, limit_bytes));
     case Passes::exchanges_hidden: {
       std::vector<double> moving_s = pass_s;
       sum_up(moving_s, computing_s, -1);
@@ -130,7 +209,7 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
     }
     case Passes::bubbles_filled:
       sum_up(once_s, pass_s);
-      return largest(once_s) / stages;
+      return (at_longest(once_s, pass_s) + m * again_s(turn, setup, memory_bytes)) / stages;
     case Passes::undecided:
       return largest(computing_s) / stages;
   }
@@ -157,17 +236,16 @@ std::int64_t least_on_fullest(const SetupPieces& pieces, const moe::Model& model
 std::int64_t least_bytes(const SetupPieces& pieces, const moe::Model& model,
                          const TrainingSetup& setup, Passes passes) {
   const std::int64_t of_one = least_on_fullest(pieces, model, setup, [](const PieceCost& piece) {
-    return piece.state_bytes + piece.kept_bytes;
+    return piece.state_bytes + piece.least_kept_bytes();
   });
   if (passes != Passes::filled_and_drained) return of_one;
-  const std::vector<PieceInTurn> turn = in_turn(pieces, model);
+  const PiecesInTurn turn = in_turn(pieces, model);
   std::int64_t all = 0;
-  for (const PieceInTurn& piece : turn) {
-    all += piece.state_bytes + setup.layout.pipeline * piece.kept_bytes;
+  for (const PiecesInTurn::Piece& piece : turn.pieces) {
+    all += piece.state_bytes + setup.layout.pipeline * piece.least_kept_bytes;
   }
-  constexpr double kAnySeconds = std::numeric_limits<double>::infinity();
   const double least = least_enough(static_cast<double>(all), [&](double bytes) {
-    return can_be_cut(turn, setup, kAnySeconds, static_cast<std::int64_t>(bytes));
+    return fit_when_cut(turn, setup, static_cast<std::int64_t>(bytes));
   });
   return std::max(of_one, static_cast<std::int64_t>(least));
 }

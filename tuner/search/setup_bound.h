@@ -13,12 +13,12 @@ namespace tuner {
 /// fullest stage (where blocks may move, of the mean stage):
 ///   one_after_other      m times the passes through all stages, and what the first does once
 ///   filled_and_drained   a pass of the stages before and m of its own, with the best cuts into
-///                        whole blocks that keep to `memory_bytes`
+///                        whole blocks
 ///   bubbles_filled       m passes of the mean stage
 ///   exchanges_hidden     m times computation or communication, the longer
 ///   undecided            m times the computation of the mean stage
-/// The middle two with what comes once. `memory_bytes`: of a rank, no less than least_bytes(); 0: of
-/// no matter. [ours]
+/// `bubbles_filled` with what comes once, and the first three with what must be computed again to
+/// keep to `memory_bytes` of a rank, which is no less than least_bytes(); 0: of no matter. [ours]
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
                Passes passes, std::int64_t memory_bytes = 0);
 

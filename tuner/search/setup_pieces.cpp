@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -10,6 +11,7 @@
 #include "moe/model/attention_keys.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
+#include "moe/passes/repeated_op.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
 #include "moe/rows/binding.h"
@@ -113,6 +115,13 @@ class PiecesOfModel {
     return block_of_.at(kind) == block ? &pieces_.blocks[kind] : nullptr;
   }
 
+  template <class Change>
+  void for_each(const Change& change) const {
+    for (const auto& [kind, block] : block_of_) change(pieces_.blocks[kind]);
+    change(pieces_.first);
+    change(pieces_.last);
+  }
+
  private:
   const moe::Model& model_;
   SetupPieces& pieces_;
@@ -147,9 +156,10 @@ std::vector<moe::Binding> fewest_rows(const moe::Program& program, const moe::Gr
 }
 
 /// What forward writes or receives and backward reads, in the piece that reads it first, with these
-/// rows of the stages.
+/// rows of the stages. It is one more way to keep of each piece.
 void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows,
               const PiecesOfModel& pieces) {
+  pieces.for_each([](PieceCost& piece) { piece.kept.emplace_back(); });
   std::vector<const moe::Op*> written_by(program.tensors.size());
   for (const moe::Op& op : program.ops) {
     if (op.phase == moe::Phase::forward) {
@@ -165,16 +175,23 @@ void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows
       if (tensor.pool != moe::Pool::device || !is_there) continue;
       PieceCost* const piece = pieces.at(op.layer, op.stage);
       if (piece == nullptr) continue;
-      piece->kept_bytes += moe::allocated_bytes(tensor, rows[op.stage]);
+      KeptActivations& kept = piece->kept.back();
+      kept.bytes += moe::allocated_bytes(tensor, rows[op.stage]);
       if (tensor.rows_are != moe::Rows::fixed) {
-        piece->routed_row_bytes += tensor.columns * moe::bytes_of(tensor.dtype);
+        kept.routed_row_bytes += tensor.columns * moe::bytes_of(tensor.dtype);
       }
     }
   }
 }
 
-void add_costs(const moe::Program& program, const moe::Groups& groups, const moe::Routing& routing,
-               const CostedCluster& costed, bool loads_are_even, const PiecesOfModel& pieces) {
+/// The seconds of ops of forward, by block and name; of two alike the shorter ones.
+using ForwardSeconds = std::map<std::pair<int, std::string>, std::vector<double>>;
+
+/// Tells the times of forward, for those of its ops that backward repeats.
+ForwardSeconds add_costs(const moe::Program& program, const moe::Groups& groups,
+                         const moe::Routing& routing, const CostedCluster& costed,
+                         bool loads_are_even, const PiecesOfModel& pieces) {
+  ForwardSeconds forward;
   const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
                                            {.most_pairs = 16 * 16});
   const moe::Groups& ranks = costs.classes.groups;
@@ -197,8 +214,29 @@ void add_costs(const moe::Program& program, const moe::Groups& groups, const moe
       continue;
     }
     add(piece->pass_s, own);
-    if (op.phase == moe::Phase::forward) add(piece->forward_s, own);
     if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
+    if (op.phase != moe::Phase::forward) continue;
+    add(piece->forward_s, own);
+    const auto [same, is_new] = forward.try_emplace({op.layer, op.name}, own);
+    if (!is_new) {
+      std::ranges::transform(own, same->second, same->second.begin(),
+                             [](double one, double other) { return std::min(one, other); });
+    }
+  }
+  return forward;
+}
+
+/// The times of what each way to keep repeats. `ways`: the Programs, as the pieces have them.
+void add_repeated(const std::vector<moe::Program>& ways, const ForwardSeconds& forward,
+                  const PiecesOfModel& pieces) {
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    for (const moe::Op& op : ways[way].ops) {
+      if (op.stream != moe::Stream::compute || !moe::is_repeated(op)) continue;
+      PieceCost* const piece = pieces.at(op.layer, op.stage);
+      if (piece == nullptr) continue;
+      const auto first = forward.find({op.layer, moe::name_of_repeated(op)});
+      if (first != forward.end()) add(piece->kept[way].again_s, first->second);
+    }
   }
 }
 
@@ -235,12 +273,15 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
   const auto states_fit = [&](const SetupPieces& pieces) {
     return limit == 0 || state_bytes(pieces, model, setup) <= limit;
   };
+  std::vector<moe::Program> ways;  // to keep activations, of the lightest
   if (limit > 0 && states_fit(lightest)) {
     const auto seed = static_cast<std::uint64_t>(small.model.seed);
     const std::vector<moe::Binding> rows = fewest_rows(
         program, groups, even ? routing : make_routing(kUniform, program, groups, seed));
-    add_kept(moe::apply(program, lightest_schedule(program, {})), rows,
-             PiecesOfModel(small.model, lightest));
+    for (const moe::Schedule& lighter : lighter_schedules(program, {})) {
+      ways.push_back(moe::apply(program, lighter));
+      add_kept(ways.back(), rows, PiecesOfModel(small.model, lightest));
+    }
     if (sharded && states_fit(costs.whole)) {
       add_kept(program, rows, PiecesOfModel(small.model, costs.whole));
     }
@@ -253,7 +294,9 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
                                                        static_cast<int>(model.experts));
       if (least_bytes(least, model, setup, Passes::one_after_other) > limit) return;
     }
-    add_costs(one, groups, routing, costed, even, PiecesOfModel(small.model, pieces));
+    const PiecesOfModel of_model(small.model, pieces);
+    const ForwardSeconds forward = add_costs(one, groups, routing, costed, even, of_model);
+    if (&pieces == &lightest) add_repeated(ways, forward, of_model);
   };
   add_times(program, costs.whole);
   if (sharded) add_times(*sharded, costs.sharded.front());
@@ -273,15 +316,18 @@ bool larger_is_no_slower(const CostModel& costs) {
 
 SetupPieces in_micro_batches(SetupPieces pieces, int from, int to, int experts) {
   const auto scale = [&](PieceCost& piece) {
-    const std::int64_t lost = piece.routed_row_bytes * experts;
-    piece.kept_bytes = std::max<std::int64_t>(
-        0, static_cast<std::int64_t>(kOfAlignment * static_cast<double>(piece.kept_bytes) * from /
-                                     to) -
-               lost);
-    for (std::vector<double>* const seconds :
-         {&piece.forward_s, &piece.pass_s, &piece.computing_s}) {
-      for (double& one : *seconds) one = one * from / to;
+    const auto shorten = [&](std::vector<double>& seconds) {
+      for (double& one : seconds) one = one * from / to;
+    };
+    for (KeptActivations& kept : piece.kept) {
+      const double scaled = kOfAlignment * static_cast<double>(kept.bytes) * from / to;
+      const std::int64_t lost = kept.routed_row_bytes * experts;
+      kept.bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(scaled) - lost);
+      shorten(kept.again_s);
     }
+    shorten(piece.forward_s);
+    shorten(piece.pass_s);
+    shorten(piece.computing_s);
   };
   for (auto& [kind, piece] : pieces.blocks) scale(piece);
   scale(pieces.first);

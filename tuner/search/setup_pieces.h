@@ -13,6 +13,13 @@
 
 namespace tuner {
 
+/// What activations of a micro-batch take from forward to backward, where some are computed again.
+struct KeptActivations {
+  std::int64_t bytes = 0;             ///< the least that stays on any rank
+  std::int64_t routed_row_bytes = 0;  ///< of a routed row, among them
+  std::vector<double> again_s{};      ///< what is repeated in backward; as PieceCost's times
+};
+
 /// What a block, or what is outside the blocks of a stage, costs a rank. Times are by the place in
 /// the stage, or one for all where loads are uneven: their mean, which no rank with most exceeds.
 struct PieceCost {
@@ -22,9 +29,12 @@ struct PieceCost {
   std::vector<double> computing_s;  ///< without communication
   std::vector<double> once_s;       ///< what comes once in an iteration
   std::int64_t state_bytes = 0;     ///< parameters, gradients and optimizer states
-  /// Of one micro-batch, the least that it keeps from forward to backward on any rank.
-  std::int64_t kept_bytes = 0;
-  std::int64_t routed_row_bytes = 0;  ///< of a routed row, among kept_bytes
+  /// Of one micro-batch: all of it, then with dense layers restored, then with whole blocks restored
+  /// (restore_block). Empty where memory is not limited.
+  std::vector<KeptActivations> kept;
+
+  /// The least that stays.
+  std::int64_t least_kept_bytes() const { return kept.empty() ? 0 : kept.back().bytes; }
 };
 
 /// Blocks that cost alike: with experts or not, the window of their attention, their rotary base.
@@ -42,8 +52,8 @@ struct SetupPieces {
 BlockKind kind_of_block(const moe::Model& model, int block);
 
 /// The costs of the setup's pieces and the same where the optimizer is sharded; of that none where
-/// no ranks hold copies. The last of both keeps what is left where all blocks are restored, the
-/// other one all: search restores nothing where the optimizer can be sharded and is not. Where
+/// no ranks hold copies. The last of both tells what restored blocks keep, the other one does not:
+/// search restores nothing where the optimizer can be sharded and is not. Where
 /// the memory of a rank is exceeded by states with what one of `most` micro-batches keeps, there are
 /// no times; `most`: of the layout, no less than the setup's unless it is 0. `routing` as in
 /// make_routings(). Throws as build_iteration and program_costs.

@@ -67,12 +67,45 @@ TEST(SetupBound, CountsMicroBatchesUnderWay) {
   const SetupPieces pieces = setup_costs(model, setup, costed, "uniform").whole;
   const std::int64_t one = least_bytes(pieces, model, setup, Passes::one_after_other);
   const std::int64_t several = least_bytes(pieces, model, setup, Passes::filled_and_drained);
-  EXPECT_GT(pieces.blocks.begin()->second.kept_bytes, 0);
-  EXPECT_GT(several, one + 2 * pieces.blocks.begin()->second.kept_bytes);
+  EXPECT_GT(pieces.blocks.begin()->second.least_kept_bytes(), 0);
+  EXPECT_GT(several, one + 2 * pieces.blocks.begin()->second.least_kept_bytes());
   // Less memory than one block to each stage needs asks for other cuts, which take longer.
   const double anywhere_s = bound_s(pieces, model, setup, Passes::filled_and_drained);
   EXPECT_GE(bound_s(pieces, model, setup, Passes::filled_and_drained, several + several / 100),
             anywhere_s);
+}
+
+/// The less memory a rank has, the more must be computed again: attention and dense layers first, as
+/// far as forward of all blocks.
+TEST(SetupBound, KnowsWhatIsComputedAgain) {
+  const moe::Model model = test::small_setup_model(4, 32);
+  CostedCluster costed = test::small_setup_cluster(2, 2);
+  costed.cluster.memory_bytes = std::int64_t{1} << 40;
+  for (const int stages : {1, 2}) {
+    SCOPED_TRACE(stages);
+    const TrainingSetup setup{{1, 4 / stages, 1, 1, stages}, moe::BatchPer::rank, 8};
+    const SetupCosts costs = setup_costs(model, setup, costed, "uniform");
+    const SetupPieces& pieces = costs.sharded.empty() ? costs.whole : costs.sharded.front();
+    const PieceCost& block = pieces.blocks.begin()->second;
+    ASSERT_EQ(block.kept.size(), 3U);
+    EXPECT_GT(block.kept[0].bytes, block.kept[1].bytes);
+    EXPECT_GT(block.kept[1].bytes, block.kept[2].bytes);
+    EXPECT_TRUE(block.kept[0].again_s.empty());
+    EXPECT_GT(block.kept[1].again_s.front(), 0);
+    EXPECT_GT(block.kept[2].again_s.front(), block.kept[1].again_s.front());
+    EXPECT_LE(block.kept[2].again_s.front(), block.forward_s.front());
+    const Passes passes = stages == 1 ? Passes::one_after_other : Passes::filled_and_drained;
+    const std::int64_t least = least_bytes(pieces, model, setup, passes);
+    double before_s = bound_s(pieces, model, setup, passes);
+    const double freely_s = before_s;
+    const std::int64_t freed = 2 * (block.kept[0].bytes - block.kept[2].bytes);
+    for (const std::int64_t more : {freed, freed / 2, freed / 4}) {
+      const double bound = bound_s(pieces, model, setup, passes, least + more);
+      EXPECT_GT(bound, before_s) << more;
+      before_s = bound;
+    }
+    EXPECT_LT(before_s, freely_s + 8 * 4 * block.forward_s.front());
+  }
 }
 
 /// Four equal blocks in three stages: one has two of them.

@@ -15,13 +15,15 @@ namespace tuner {
 
 /// [pool]: the planned peak of a rank.
 using PeakBytes = std::array<std::int64_t, moe::kPoolCount>;
+/// [stage]: that of its fullest rank.
+using StagePeaks = std::vector<PeakBytes>;
 
 /// What was planned and simulated in one Situation, so that nothing is done twice: joint starts
 /// from the plans of all other planners, which a comparison has too, and planners try the same.
 struct PlanMemory {
   std::map<std::string, std::vector<Candidate>> plans;   ///< by what was planned
   std::map<std::string, std::vector<double>> simulated;  ///< iterations, by the decisions
-  std::map<std::string, PeakBytes> peaks;                ///< by the decisions
+  std::map<std::string, StagePeaks> peaks;               ///< by the decisions
 };
 
 /// The key of what a planner makes with these options; kChoice: its own choice alone.

@@ -1,6 +1,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -191,54 +192,60 @@ std::int64_t of_arena(const PeakBytes& peaks) {
   return peaks[static_cast<std::size_t>(moe::Pool::device)];
 }
 
+PeakBytes largest(const StagePeaks& stages) {
+  PeakBytes most{};
+  for (const PeakBytes& peaks : stages) {
+    std::ranges::transform(peaks, most, most.begin(), [](std::int64_t one, std::int64_t other) {
+      return std::max(one, other);
+    });
+  }
+  return most;
+}
+
 }  // namespace
 
-PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,
-                        std::span<const moe::Routing> routings) {
+StagePeaks stage_peaks(const moe::Program& scheduled, const moe::Groups& groups,
+                       std::span<const moe::Routing> routings) {
   const std::vector<moe::StageProgram> stages = moe::stage_programs(scheduled);
   std::vector<std::unique_ptr<moe::MemoryPlan>> plans;
   for (const moe::StageProgram& stage : stages) {
     plans.push_back(
         std::make_unique<moe::MemoryPlan>(stage.program, moe::start_rule(stage.program)));
   }
-  PeakBytes peaks{};
+  StagePeaks peaks(stages.size(), PeakBytes{});
   for (const moe::Routing& routing : routings) {
     const moe::AllRoutedRows routed(scheduled, routing);
     const std::vector<int> ranks = ranks_of_most_memory(scheduled, groups, routed.layers());
+    std::optional<moe::AllRoutedRows> of_stage;
+    int bound = -1;
     for (const int rank : first_of_alike(ranks, groups, routed.layers())) {
-      moe::MemoryPlan& plan = *plans[moe::stage_of(groups, rank)];
+      const int stage = moe::stage_of(groups, rank);
+      moe::MemoryPlan& plan = *plans[stage];
       plan.restart();
       plan.advance({});
-      if (!plan.is_complete()) plan.advance(routed.bind(groups, rank));
-      for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
-        peaks[pool] = std::max(peaks[pool], plan.peak_bytes(static_cast<moe::Pool>(pool)));
+      if (!plan.is_complete()) {
+        if (std::exchange(bound, stage) != stage) of_stage.emplace(stages[stage].program, routing);
+        plan.advance(of_stage->bind(groups, rank));
+      }
+      for (std::size_t pool = 0; pool < moe::kPoolCount; ++pool) {
+        std::int64_t& peak = peaks[stage][pool];
+        peak = std::max(peak, plan.peak_bytes(static_cast<moe::Pool>(pool)));
       }
     }
   }
   return peaks;
 }
 
+PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,
+                        std::span<const moe::Routing> routings) {
+  return largest(stage_peaks(scheduled, groups, routings));
+}
+
 namespace {
 
-/// Those that the situation remembers.
-std::optional<PeakBytes> known_peaks(const Situation& situation, const moe::Schedule& schedule) {
-  if (situation.memory == nullptr) return std::nullopt;
-  const auto known = situation.memory->peaks.find(moe::decisions_json(schedule));
-  return known == situation.memory->peaks.end() ? std::nullopt : std::optional(known->second);
-}
-
-PeakBytes new_peaks(const Situation& situation, const moe::Schedule& schedule,
-                    const moe::Program& scheduled) {
-  const PeakBytes peaks = planned_peaks(scheduled, situation.groups, routings_of(situation));
-  if (situation.memory != nullptr) {
-    situation.memory->peaks.emplace(moe::decisions_json(schedule), peaks);
-  }
-  return peaks;
-}
-
-/// The most that parameters, their gradients and the states of their optimizer need in a stage,
-/// which is less than any plan of it.
-std::int64_t parameter_bytes(const moe::Program& program) {
+/// [stage]: what parameters, their gradients and the states of their optimizer need, which is less
+/// than any plan.
+std::vector<std::int64_t> parameter_bytes(const moe::Program& program) {
   std::vector<std::int64_t> of_stage(static_cast<std::size_t>(program.stages));
   for (const moe::Parameter& parameter : program.parameters) {
     std::int64_t& bytes = of_stage[parameter.stage];
@@ -249,18 +256,34 @@ std::int64_t parameter_bytes(const moe::Program& program) {
     add(parameter.gradient);
     std::ranges::for_each(parameter.optimizer_state, add);
   }
-  return std::ranges::max(of_stage);
+  return of_stage;
+}
+
+/// Those that the situation remembers; else none.
+const StagePeaks* known_peaks(const Situation& situation, const moe::Schedule& schedule) {
+  say_trying(situation, "plans the memory of", schedule);
+  if (situation.memory == nullptr) return nullptr;
+  const auto known = situation.memory->peaks.find(moe::decisions_json(schedule));
+  return known == situation.memory->peaks.end() ? nullptr : &known->second;
+}
+
+StagePeaks new_peaks(const Situation& situation, const moe::Schedule& schedule,
+                     const moe::Program& scheduled) {
+  StagePeaks peaks = stage_peaks(scheduled, situation.groups, routings_of(situation));
+  if (situation.memory != nullptr) {
+    situation.memory->peaks.emplace(moe::decisions_json(schedule), peaks);
+  }
+  return peaks;
 }
 
 }  // namespace
 
 PeakBytes planned_peaks(const Situation& situation, const moe::Schedule& schedule,
                         const moe::Program* scheduled) {
-  say_trying(situation, "plans the memory of", schedule);
-  if (const auto known = known_peaks(situation, schedule)) return *known;
-  return scheduled != nullptr
-             ? new_peaks(situation, schedule, *scheduled)
-             : new_peaks(situation, schedule, moe::apply(situation.program, schedule));
+  if (const StagePeaks* const known = known_peaks(situation, schedule)) return largest(*known);
+  return largest(scheduled != nullptr
+                     ? new_peaks(situation, schedule, *scheduled)
+                     : new_peaks(situation, schedule, moe::apply(situation.program, schedule)));
 }
 
 std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups& groups,
@@ -273,16 +296,30 @@ std::int64_t planned_peak_bytes(const Situation& situation, const moe::Schedule&
   return of_arena(planned_peaks(situation, schedule, scheduled));
 }
 
-bool fits_memory(const Situation& situation, const moe::Schedule& schedule,
-                 const moe::Program* scheduled) {
+std::vector<std::int64_t> excess_bytes(const Situation& situation, const moe::Schedule& schedule,
+                                       const moe::Program* scheduled) {
   const std::int64_t limit = situation.cluster.memory_bytes;
-  if (limit == 0) return true;
-  say_trying(situation, "plans the memory of", schedule);
-  if (const auto known = known_peaks(situation, schedule)) return of_arena(*known) <= limit;
+  const auto beyond = [&](std::vector<std::int64_t> bytes) {
+    for (std::int64_t& one : bytes) one -= limit;
+    return bytes;
+  };
+  const auto of_arenas = [&](const StagePeaks& peaks) {
+    std::vector<std::int64_t> bytes;
+    std::ranges::transform(peaks, std::back_inserter(bytes), of_arena);
+    return beyond(std::move(bytes));
+  };
+  if (const StagePeaks* const known = known_peaks(situation, schedule)) return of_arenas(*known);
   std::optional<moe::Program> applied;
   if (scheduled == nullptr) scheduled = &applied.emplace(moe::apply(situation.program, schedule));
-  return parameter_bytes(*scheduled) <= limit &&
-         of_arena(new_peaks(situation, schedule, *scheduled)) <= limit;
+  std::vector<std::int64_t> of_parameters = parameter_bytes(*scheduled);
+  if (std::ranges::max(of_parameters) > limit) return beyond(std::move(of_parameters));
+  return of_arenas(new_peaks(situation, schedule, *scheduled));
+}
+
+bool fits_memory(const Situation& situation, const moe::Schedule& schedule,
+                 const moe::Program* scheduled) {
+  return situation.cluster.memory_bytes == 0 ||
+         std::ranges::max(excess_bytes(situation, schedule, scheduled)) <= 0;
 }
 
 }  // namespace tuner

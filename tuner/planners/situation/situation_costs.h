@@ -69,6 +69,10 @@ std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups
                                 const std::vector<moe::RoutedRows>& layers,
                                 const std::vector<int>& like = {});
 
+/// The planned peaks of the stages' ranks in an iteration of the scheduled Program, under any of the
+/// routings. Throws as moe::planned_peak_bytes.
+StagePeaks stage_peaks(const moe::Program& scheduled, const moe::Groups& groups,
+                       std::span<const moe::Routing> routings);
 /// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any
 /// of the routings. Throws as moe::planned_peak_bytes.
 PeakBytes planned_peaks(const moe::Program& scheduled, const moe::Groups& groups,
@@ -83,6 +87,12 @@ std::int64_t planned_peak_bytes(const moe::Program& scheduled, const moe::Groups
                                 const moe::Routing& routing);
 std::int64_t planned_peak_bytes(const Situation& situation, const moe::Schedule& schedule,
                                 const moe::Program* scheduled = nullptr);
+
+/// [stage]: the bytes by which its fullest rank exceeds the memory of a rank under any of
+/// routings_of(situation), or, where it has room, less than zero. Where parameters alone exceed it,
+/// no memory is planned, and they are what is counted. Throws as planned_peaks.
+std::vector<std::int64_t> excess_bytes(const Situation& situation, const moe::Schedule& schedule,
+                                       const moe::Program* scheduled = nullptr);
 
 /// True where the schedule's planned peak fits the memory of a rank under every one of
 /// routings_of(situation), or that memory is unknown (0). Throws as planned_peaks.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -21,24 +25,16 @@ struct Restorable {
   std::vector<int> whole;  ///< those of them whose exchanges can be repeated
 };
 
-/// The first `restored` of the blocks are computed again, and of those the first `whole` that can be
-/// whole.
-moe::Schedule with_blocks_restored(moe::Schedule schedule, const Restorable& restorable,
-                                   std::size_t restored, std::size_t whole) {
-  const auto repeating = std::span(restorable.whole).first(whole);
-  for (const int block : std::span(restorable.blocks).first(restored)) {
-    const auto communication = std::ranges::binary_search(repeating, block)
+/// The blocks are computed again, and those of `whole` with their exchanges. Both ascend.
+moe::Schedule with_restored(moe::Schedule schedule, const Restorable& restored) {
+  for (const int block : restored.blocks) {
+    const auto communication = std::ranges::binary_search(restored.whole, block)
                                    ? moe::RestoreCommunication::repeat
                                    : moe::RestoreCommunication::keep;
     schedule.decisions.push_back(
         moe::RestoreBlock{block, moe::RestoreDense::recompute, communication});
   }
   return schedule;
-}
-
-moe::Schedule with_all_restored(const moe::Schedule& schedule, const Restorable& restorable) {
-  return with_blocks_restored(schedule, restorable, restorable.blocks.size(),
-                              restorable.whole.size());
 }
 
 /// All that can be restored together.
@@ -54,7 +50,7 @@ Restorable restorable_blocks(const moe::Program& program, const moe::Schedule& s
   Restorable all{{layers.begin(), layers.end()}, {sending.begin(), sending.end()}};
   while (!all.blocks.empty()) {
     try {
-      moe::apply(program, with_all_restored(schedule, all));
+      moe::apply(program, with_restored(schedule, all));
       break;
     } catch (const moe::Refusal& refusal) {
       const int block = refusal.where.layer.value_or(all.blocks.back());
@@ -67,24 +63,78 @@ Restorable restorable_blocks(const moe::Program& program, const moe::Schedule& s
   return all;
 }
 
-/// The fewest that are enough, of `most` that are; each takes memory away, so halving finds them.
-template <class IsEnough>
-std::size_t fewest(std::size_t most, const IsEnough& is_enough) {
-  std::size_t too_few = 0;
-  while (most - too_few > 1) {
-    const std::size_t some = (too_few + most) / 2;
-    (is_enough(some) ? most : too_few) = some;
-  }
-  return most;
+/// [stage]: bytes beyond the memory of a rank.
+using Excess = std::vector<std::int64_t>;
+
+bool is_within(const Excess& excess) {
+  return std::ranges::all_of(excess, [](std::int64_t bytes) { return bytes <= 0; });
 }
 
-/// None where the schedule is not legal.
-std::optional<bool> fits(const Situation& situation, const moe::Schedule& schedule) {
-  try {
-    return fits_memory(situation, schedule);
-  } catch (const moe::Refusal&) {
-    return std::nullopt;
+/// How many of the first blocks of a stage must be restored. Each takes memory away, so halving finds
+/// it, from what it would be if each took as much.
+class FewestBlocks {
+ public:
+  /// All of them, `most`, are enough, and none of them is not.
+  FewestBlocks(std::size_t most, std::int64_t excess_of_none, std::int64_t excess_of_all)
+      : enough_(most) {
+    const auto freed = static_cast<double>(excess_of_none - excess_of_all);
+    const double share = static_cast<double>(excess_of_none) / freed;
+    next_ = static_cast<std::size_t>(std::ceil(share * static_cast<double>(most)));
   }
+
+  bool is_known() const { return enough_ - too_few_ <= 1; }
+  /// Once that is known, the fewest; else the number to try next.
+  std::size_t number() const {
+    return is_known() ? enough_ : std::clamp(next_, too_few_ + 1, enough_ - 1);
+  }
+  /// Whether number() is enough.
+  void learn(bool is_enough) {
+    const std::size_t tried = number();
+    (is_enough ? enough_ : too_few_) = tried;
+    next_ = ++times_ > 1 ? (too_few_ + enough_) / 2 : is_enough ? tried - 1 : tried + 1;
+  }
+
+ private:
+  std::size_t too_few_ = 0, enough_ = 0, next_ = 0;
+  int times_ = 0;
+};
+
+/// The blocks of a stage, and how it is made to fit.
+struct StageBlocks {
+  Restorable all;
+  bool some_whole = false;               ///< all dense layers are not enough
+  std::optional<FewestBlocks> fewest{};  ///< none where it fits as it is
+
+  void add_to(Restorable& restored) const {
+    if (!fewest) return;
+    const auto first = [&](const std::vector<int>& blocks, std::size_t count) {
+      return std::span(blocks).first(count);
+    };
+    const std::size_t number = fewest->number();
+    std::ranges::copy(some_whole ? std::span(all.blocks) : first(all.blocks, number),
+                      std::back_inserter(restored.blocks));
+    if (some_whole) {
+      std::ranges::copy(first(all.whole, number), std::back_inserter(restored.whole));
+    }
+  }
+};
+
+/// [stage]: those of the restorable blocks whose ops run there.
+std::vector<StageBlocks> blocks_by_stage(const moe::Program& scheduled, const Restorable& all) {
+  std::map<int, int> stage_of;
+  for (const moe::Op& op : scheduled.ops) stage_of[op.layer] = op.stage;
+  std::vector<StageBlocks> stages(static_cast<std::size_t>(scheduled.stages));
+  for (const int block : all.blocks) stages[stage_of.at(block)].all.blocks.push_back(block);
+  for (const int block : all.whole) stages[stage_of.at(block)].all.whole.push_back(block);
+  return stages;
+}
+
+moe::Schedule with_restored(const moe::Schedule& schedule, const std::vector<StageBlocks>& stages) {
+  Restorable restored;
+  for (const StageBlocks& stage : stages) stage.add_to(restored);
+  std::ranges::sort(restored.blocks);
+  std::ranges::sort(restored.whole);
+  return with_restored(schedule, restored);
 }
 
 }  // namespace
@@ -114,45 +164,64 @@ std::optional<moe::Schedule> with_sharded_optimizer(const moe::Program& program,
   return sharded;
 }
 
+std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
+                                             const moe::Schedule& schedule) {
+  const moe::Schedule least = with_sharded_optimizer(program, schedule).value_or(schedule);
+  const Restorable all = restorable_blocks(program, least);
+  return {least, with_restored(least, {all.blocks, {}}), with_restored(least, all)};
+}
+
 moe::Schedule lightest_schedule(const moe::Program& program, const moe::Schedule& schedule) {
-  const auto sharded = with_sharded_optimizer(program, schedule);
-  const moe::Schedule& least = sharded ? *sharded : schedule;
-  return with_all_restored(least, restorable_blocks(program, least));
+  return lighter_schedules(program, schedule).back();
 }
 
 std::optional<Lighter> lighter_schedule(const Situation& situation, const moe::Schedule& schedule) {
   if (situation.progress != nullptr) situation.progress->expect(1);
-  if (situation.cluster.memory_bytes == 0 || fits(situation, schedule).value_or(true)) {
+  if (situation.cluster.memory_bytes == 0) return std::nullopt;
+  try {
+    if (fits_memory(situation, schedule)) return std::nullopt;
+  } catch (const moe::Refusal&) {
     return std::nullopt;
   }
   return lighter_schedule(
       situation.program, schedule,
-      [&](const moe::Schedule& lighter) { return fits(situation, lighter) == true; },
+      [&](const moe::Schedule& lighter) { return excess_bytes(situation, lighter); },
       situation.progress);
 }
 
 Lighter lighter_schedule(const moe::Program& program, const moe::Schedule& schedule,
-                         const std::function<bool(const moe::Schedule&)>& fits,
-                         PlanningProgress* progress) {
+                         const ExcessOf& excess_of, PlanningProgress* progress) {
   const auto sharded = with_sharded_optimizer(program, schedule);
-  if (sharded && fits(*sharded)) return {*sharded, true};
   const moe::Schedule& least = sharded ? *sharded : schedule;
+  const Excess of_none = excess_of(least);
+  if (sharded && is_within(of_none)) return {least, true};
   const Restorable all = restorable_blocks(program, least);
-  const std::size_t blocks = all.blocks.size(), whole = all.whole.size();
   if (progress != nullptr) {
-    progress->expect(3 + static_cast<std::size_t>(std::bit_width(blocks)));
+    progress->expect(3 + static_cast<std::size_t>(std::bit_width(all.blocks.size())));
   }
-  const auto is_enough = [&](std::size_t restored, std::size_t of_them_whole) {
-    return fits(with_blocks_restored(least, all, restored, of_them_whole));
+  const moe::Schedule lightest = with_restored(least, all);
+  const Excess of_dense = excess_of(with_restored(least, {all.blocks, {}}));
+  const Excess of_whole = all.whole.empty() || is_within(of_dense) ? of_dense : excess_of(lightest);
+  std::vector<StageBlocks> stages = blocks_by_stage(moe::apply(program, least), all);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    StageBlocks& stage = stages[i];
+    if (of_none[i] <= 0) continue;
+    if (of_whole[i] > 0 && of_dense[i] > 0) return {lightest, false};
+    stage.some_whole = of_dense[i] > 0;
+    stage.fewest = stage.some_whole
+                       ? FewestBlocks(stage.all.whole.size(), of_dense[i], of_whole[i])
+                       : FewestBlocks(stage.all.blocks.size(), of_none[i], of_dense[i]);
+  }
+  const auto is_open = [](const StageBlocks& stage) {
+    return stage.fewest && !stage.fewest->is_known();
   };
-  if (blocks > 0 && is_enough(blocks, 0)) {
-    const std::size_t few = fewest(blocks, [&](std::size_t count) { return is_enough(count, 0); });
-    return {with_blocks_restored(least, all, few, 0), true};
+  while (std::ranges::any_of(stages, is_open)) {  // all stages at once: none needs another's bytes
+    const Excess excess = excess_of(with_restored(least, stages));
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (is_open(stages[i])) stages[i].fewest->learn(excess[i] <= 0);
+    }
   }
-  if (whole == 0 || !is_enough(blocks, whole)) return {with_all_restored(least, all), false};
-  const std::size_t few =
-      fewest(whole, [&](std::size_t count) { return is_enough(blocks, count); });
-  return {with_blocks_restored(least, all, blocks, few), true};
+  return {with_restored(least, stages), true};
 }
 
 moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule) {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tuner/search/setup_pieces.h"
+
+namespace tuner {
+
+/// The least time in which a stage computes activations again, so that the others fit its memory.
+/// Pieces may be restored in part, and those first that free most bytes a second: so no schedule
+/// that restores whole blocks takes less. [ours]
+class LeastRecomputation {
+ public:
+  /// `kinds`: pieces that differ; their times are those of the `place`.
+  LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place);
+
+  /// Seconds of one micro-batch, where the stage has `counts` [kind] pieces and so many bytes must go
+  /// from forward to backward of each that is under way; infinite where no more can go.
+  double seconds(std::span<const int> counts, double bytes) const;
+
+ private:
+  /// From one way to keep the activations of a piece to one that keeps fewer.
+  struct Step {
+    std::size_t kind = 0;
+    double bytes = 0, seconds = 0;
+  };
+  std::vector<Step> steps_;  ///< those that free most bytes a second first
+};
+
+}  // namespace tuner
