@@ -31,13 +31,15 @@ std::vector<const Planner*> orders_of(const std::vector<PlannerRequest>& request
 FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model& model,
                                const MeasuredCosts& costs, int ranks,
                                const std::vector<PlannerRequest>& requests, int count,
-                               std::int64_t memory_bytes) {
+                               std::int64_t memory_bytes,
+                               const std::optional<LayoutRange>& layouts) {
   SearchOptions search;
+  search.layouts = layouts.value_or(usual_layouts(costs.costed.cluster.ranks_per_node));
   search.orders = orders_of(requests);
   search.top = count == 1 ? 1 : 2 * count;  // half of them are the fastest
   search.memory_bytes = memory_bytes;
   search.micro_batches = {model.micro_batches};
-  if (setups_of(model, ranks, search.layouts, search.micro_batches).setups.empty()) {
+  if (setups_of(model, ranks, *search.layouts, search.micro_batches).setups.empty()) {
     search.micro_batches.reset();
   }
   SearchResult result = search_setups(options, model, costs, ranks, search);

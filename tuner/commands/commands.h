@@ -30,7 +30,7 @@ struct Arguments {
   db::options::Output output;
   // search
   std::string ranks;  ///< numbers with commas between them; "": all of the cluster
-  std::string layouts = "all";
+  std::string layouts = "usual";
   std::string micro_batches = "all";
   std::string orders = "usual";
   std::string search_planners = "joint";

@@ -22,8 +22,8 @@ void declare_search(CLI::App& app, Arguments& arguments, Action& action) {
       ->group("Scenario");
   command
       ->add_option("--layouts", arguments.layouts,
-                   "the layouts to try: all, or those whose degrees are in ranges, as in "
-                   "tp=1..8,ep=4")
+                   "the layouts to try: usual (tp and esp within a node), all, or those whose "
+                   "degrees are in ranges, as in tp=1..8,ep=4")
       ->capture_default_str()
       ->type_name("RANGES")
       ->group("Space");

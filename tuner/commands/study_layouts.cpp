@@ -97,8 +97,10 @@ FastestLayouts fastest_of_study(const Arguments& arguments, const StudyOptions& 
         "--layout",
         cluster.name, cluster.nodes * cluster.ranks_per_node, study.job.ranks));
   }
+  const auto layouts =
+      count == kMostLayouts ? std::optional(LayoutRange{}) : parse_layout_range("usual");
   return fastest_layouts(scenario, study.model, costs, study.job.ranks, study.planners, count,
-                         study.job.memory_limit_bytes);
+                         study.job.memory_limit_bytes, layouts);
 }
 
 moe::Layout listed_layout(std::string_view text, const StudyOptions& study) {

@@ -138,8 +138,10 @@ class BestFirst {
 
 SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& model,
                            const MeasuredCosts& costs, int ranks, const SearchOptions& options) {
+  const LayoutRange layouts =
+      options.layouts.value_or(usual_layouts(costs.costed.cluster.ranks_per_node));
   SearchedSetups searched{scenario, model, costs,
-                          setups_of(model, ranks, options.layouts, options.micro_batches)};
+                          setups_of(model, ranks, layouts, options.micro_batches)};
   searched.scenario.ranks = ranks;
   searched.known.resize(searched.space.setups.size());
   if (options.memory_bytes > 0) {

@@ -18,7 +18,7 @@ struct MeasuredCosts;
 
 /// What a search tries.
 struct SearchOptions {
-  LayoutRange layouts;
+  std::optional<LayoutRange> layouts;             ///< none: usual_layouts() of the cluster
   std::optional<std::vector<int>> micro_batches;  ///< none: all
   std::vector<const Planner*> orders;             ///< search_orders()
   /// Plan the best setups; none: the orders alone.

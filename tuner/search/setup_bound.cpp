@@ -41,18 +41,13 @@ void sum_up(std::vector<double>& sum, const std::vector<double>& more, double ti
 struct PiecesInTurn {
   struct Piece {
     std::size_t kind = 0;
-    double pass_s = 0;
+    double forward_s = 0, pass_s = 0, once_s = 0;
     std::int64_t state_bytes = 0, kept_bytes = 0, least_kept_bytes = 0;
   };
   std::vector<Piece> pieces;
   std::size_t kinds = 0;
   LeastRecomputation again;
 
-  double pass_s() const {
-    double sum_s = 0;
-    for (const Piece& piece : pieces) sum_s += piece.pass_s;
-    return sum_s;
-  }
 };
 
 /// Times are those of the place in the stages where all together take longest.
@@ -61,12 +56,17 @@ PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model) {
   std::vector<double> sum;
   for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
   const auto place = static_cast<std::size_t>(std::ranges::max_element(sum) - sum.begin());
+  const auto at = [&](const std::vector<double>& seconds) {
+    return place < seconds.size() ? seconds[place] : 0;
+  };
   std::vector<const PieceCost*> kinds;
   std::vector<PiecesInTurn::Piece> turn;
   for (const PieceCost* const piece : all) {
     const auto kind = std::ranges::find(kinds, piece);
     turn.push_back({.kind = static_cast<std::size_t>(kind - kinds.begin()),
-                    .pass_s = place < piece->pass_s.size() ? piece->pass_s[place] : 0,
+                    .forward_s = at(piece->forward_s),
+                    .pass_s = at(piece->pass_s),
+                    .once_s = at(piece->once_s),
                     .state_bytes = piece->state_bytes,
                     .kept_bytes = piece->kept.empty() ? 0 : piece->kept.front().bytes,
                     .least_kept_bytes = piece->least_kept_bytes()});
@@ -86,10 +86,14 @@ class Stage {
         counts_(turn.kinds) {}
 
   void take(const PiecesInTurn::Piece& piece) {
+    forward_s_ += piece.forward_s;
     pass_s_ += piece.pass_s;
+    once_s_ += piece.once_s;
     bytes_ += static_cast<double>(piece.state_bytes + under_way_ * piece.kept_bytes);
     ++counts_[piece.kind];
   }
+  double forward_s() const { return forward_s_; }
+  double once_s() const { return once_s_; }
   /// Without what is computed again.
   double pass_s() const { return pass_s_; }
   /// With what must be; infinite where the memory does not do.
@@ -104,25 +108,29 @@ class Stage {
   int under_way_;
   double memory_bytes_;
   std::vector<int> counts_;  ///< [kind]
-  double pass_s_ = 0, bytes_ = 0;
+  double forward_s_ = 0, pass_s_ = 0, once_s_ = 0, bytes_ = 0;
 };
 
 /// Whether stages that are filled and drained can have the pieces within so much time and so many
-/// bytes of a rank. A stage waits for a pass of all before it and then has m of its own. It keeps
-/// what as many micro-batches keep as there are stages from it on. Each takes all that it may: that
-/// is least for the later ones, of which each keeps less.
+/// bytes of a rank. A stage waits for forward of all before it, then has m passes of its own, and then
+/// backward of those before is left, and beside it what the stage does once. It keeps what as many
+/// micro-batches keep as there are stages from it on. Each takes all that it may: that is least for the
+/// later ones, of which each keeps less.
 bool can_be_cut(const PiecesInTurn& turn, const TrainingSetup& setup, double most_s,
                 std::int64_t most_bytes) {
-  double before_s = 0;
+  double forward_before_s = 0, before_s = 0;
   auto next = turn.pieces.begin();
   for (int i = 0; i < setup.layout.pipeline && next != turn.pieces.end(); ++i) {
     Stage stage(turn, std::min(setup.micro_batches, setup.layout.pipeline - i), most_bytes);
-    double pass_s = 0;
+    double forward_s = 0, pass_s = 0;
     for (; next != turn.pieces.end(); ++next) {
       stage.take(*next);
-      if (!(before_s + setup.micro_batches * stage.whole_pass_s() <= most_s)) break;
+      const double beside_s = std::max(before_s, forward_before_s + stage.once_s());
+      if (!(beside_s + setup.micro_batches * stage.whole_pass_s() <= most_s)) break;
+      forward_s = stage.forward_s();
       pass_s = stage.pass_s();
     }
+    forward_before_s += forward_s;
     before_s += pass_s;
   }
   return next == turn.pieces.end();
@@ -159,7 +167,10 @@ constexpr std::int64_t kAnyBytes = std::numeric_limits<std::int64_t>::max();
 double filled_and_drained_s(const PiecesInTurn& turn, const TrainingSetup& setup,
                             std::int64_t most_bytes) {
   // Forward of all is computed again at most.
-  const double most_s = setup.micro_batches * turn.pass_s() * 3;
+  double most_s = 0;
+  for (const PiecesInTurn::Piece& piece : turn.pieces) {
+    most_s += 3 * setup.micro_batches * piece.pass_s + piece.once_s;
+  }
   if (!can_be_cut(turn, setup, most_s, most_bytes)) return 0;
   return least_enough(most_s,
                       [&](double some_s) { return can_be_cut(turn, setup, some_s, most_bytes); });

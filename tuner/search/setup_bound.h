@@ -12,8 +12,8 @@ namespace tuner {
 /// A time that no schedule of planners that pass micro-batches so can beat, from the work of the
 /// fullest stage (where blocks may move, of the mean stage):
 ///   one_after_other      m times the passes through all stages, and what the first does once
-///   filled_and_drained   a pass of the stages before and m of its own, with the best cuts into
-///                        whole blocks
+///   filled_and_drained   a pass of the stages before and m of its own, or forward before, m of its
+///                        own and what comes once, with the best cuts into whole blocks
 ///   bubbles_filled       m passes of the mean stage
 ///   exchanges_hidden     m times computation or communication, the longer
 ///   undecided            m times the computation of the mean stage

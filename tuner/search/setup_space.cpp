@@ -53,15 +53,13 @@ bool has_experts(const moe::Model& model) {
   return false;
 }
 
-std::vector<moe::Layout> all_layouts(int ranks, const LayoutRange& range) {
+std::vector<moe::Layout> all_layouts(int ranks) {
   std::vector<moe::Layout> layouts;
   for (const int stages : moe::divisors(ranks)) {
     for (const int tensor : moe::divisors(ranks / stages)) {
       for (const int shards : moe::divisors(ranks / stages)) {
         for (const int experts : moe::divisors(ranks / stages / shards)) {
-          const moe::Layout layout{ranks / stages / shards / experts, experts, shards, tensor,
-                                   stages};
-          if (is_within(layout, range)) layouts.push_back(layout);
+          layouts.push_back({ranks / stages / shards / experts, experts, shards, tensor, stages});
         }
       }
     }
@@ -109,14 +107,22 @@ std::string without_numbers(std::string_view message) {
   return text;
 }
 
-LayoutRange parse_layout_range(std::string_view text) {
+LayoutRange usual_layouts(int ranks_per_node) {
+  LayoutRange range;
+  if (ranks_per_node > 1) range.most.tensor = range.most.expert_sharded = ranks_per_node;
+  range.beyond = "tp or esp over several nodes, which --layouts all tries";
+  return range;
+}
+
+std::optional<LayoutRange> parse_layout_range(std::string_view text) {
+  if (text == "usual") return std::nullopt;
   LayoutRange range;
   if (text == "all") return range;
   std::set<std::string_view> said;
   for (const std::string_view part : moe::split(text, ',')) {
     const auto refuse = [&] {
       throw moe::InputError(fmt::format(
-          "--layouts {}: \"{}\": expected all, or degrees of dp, ep, esp, tp, pp, as in "
+          "--layouts {}: \"{}\": expected usual, all, or degrees of dp, ep, esp, tp, pp, as in "
           "tp=1..8,ep=4",
           text, part));
     };
@@ -162,7 +168,11 @@ SetupSpace setups_of(const moe::Model& model, int ranks, const LayoutRange& rang
   const std::vector<int> counts = micro_batches ? *micro_batches : divisors_of_batch(model);
   const bool any_experts = has_experts(model);
   SetupSpace space;
-  for (const moe::Layout& layout : all_layouts(ranks, range)) {
+  for (const moe::Layout& layout : all_layouts(ranks)) {
+    if (!is_within(layout, range)) {
+      if (!range.beyond.empty()) ++space.refused[std::string(range.beyond)];
+      continue;
+    }
     if (!any_experts && divides_experts(layout)) {
       ++space.refused["no block has experts for ep or esp to divide"];
       continue;

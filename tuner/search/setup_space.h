@@ -16,13 +16,18 @@ namespace tuner {
 struct LayoutRange {
   moe::Layout least;
   moe::Layout most{kAny, kAny, kAny, kAny, kAny};
+  std::string_view beyond{};  ///< why others are refused; empty: nobody asked for them
 
   static constexpr int kAny = std::numeric_limits<int>::max();
 };
 
-/// Reads "all", or degrees such as "tp=1..8,ep=4": one value or the least and the most, of a degree
-/// that is absent any. Throws moe::InputError with the part that is none.
-LayoutRange parse_layout_range(std::string_view text);
+/// The layouts that are usually tried. Ranks of tp and esp exchange in every layer, so these degrees
+/// stay within nodes that have several ranks.
+LayoutRange usual_layouts(int ranks_per_node);
+
+/// Reads "usual" (none), "all", or degrees such as "tp=1..8,ep=4": one value or the least and the
+/// most, of a degree that is absent any. Throws moe::InputError with the part that is none.
+std::optional<LayoutRange> parse_layout_range(std::string_view text);
 
 /// Reads "all" (none), or numbers with commas between them. Throws moe::InputError.
 std::optional<std::vector<int>> parse_micro_batches(std::string_view text);
@@ -37,7 +42,7 @@ std::string without_numbers(std::string_view message);
 struct SetupSpace {
   std::vector<TrainingSetup> setups;
   int layouts = 0;  ///< that the model takes
-  Reasons refused;  ///< layouts, with N in place of each number
+  Reasons refused;  ///< layouts, with N in place of each number; those beyond the range too
 };
 
 /// Every layout of `ranks` ranks within the range that the model takes (moe::layout_refusal), with

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "moe/errors.h"
@@ -39,14 +41,14 @@ TEST(SetupSpace, HasEveryLayoutAndMicroBatchThatTheModelTakes) {
 TEST(SetupSpace, SharesSequencesWhereRanksOutnumberThem) {
   moe::Model model = small_model();
   model.global_batch = 2;
-  const SetupSpace space = setups_of(model, 4, parse_layout_range("tp=2,pp=1"), {{1}});
+  const SetupSpace space = setups_of(model, 4, parse_layout_range("tp=2,pp=1").value(), {{1}});
   ASSERT_FALSE(space.setups.empty());
   for (const TrainingSetup& setup : space.setups)
     EXPECT_EQ(setup.batch_per, moe::BatchPer::tp_group);
 }
 
 TEST(SetupSpace, KeepsToRanges) {
-  const LayoutRange range = parse_layout_range("tp=2..4,ep=4");
+  const LayoutRange range = parse_layout_range("tp=2..4,ep=4").value();
   for (const TrainingSetup& setup : setups_of(small_model(), 8, range, {{2}}).setups) {
     EXPECT_GE(setup.layout.tensor, 2);
     EXPECT_LE(setup.layout.tensor, 4);
@@ -60,6 +62,22 @@ TEST(SetupSpace, KeepsToRanges) {
   for (const char* wrong : {"", "0", "1,", "x", "1..4", "2,4,2"}) {
     EXPECT_THROW(parse_micro_batches(wrong), moe::InputError) << wrong;
   }
+}
+
+TEST(SetupSpace, UsualLayoutsKeepTpAndEspWithinANode) {
+  EXPECT_FALSE(parse_layout_range("usual"));
+  const moe::Model model = small_model();
+  const SetupSpace all = setups_of(model, 8, {}, {{1}});
+  const SetupSpace usual = setups_of(model, 8, usual_layouts(2), {{1}});
+  const auto spans_nodes = [](const TrainingSetup& setup) {
+    return setup.layout.tensor > 2 || setup.layout.expert_sharded > 2;
+  };
+  EXPECT_TRUE(std::ranges::any_of(all.setups, spans_nodes));
+  EXPECT_TRUE(std::ranges::none_of(usual.setups, spans_nodes));
+  EXPECT_EQ(std::ranges::count_if(all.setups, std::not_fn(spans_nodes)), std::ssize(usual.setups));
+  EXPECT_GT(usual.refused.at("tp or esp over several nodes, which --layouts all tries"), 0);
+  // Nodes of one rank: whatever is exchanged crosses nodes.
+  EXPECT_EQ(setups_of(model, 8, usual_layouts(1), {{1}}).setups.size(), all.setups.size());
 }
 
 TEST(SetupSpace, DividesNoExpertsWhereThereAreNone) {

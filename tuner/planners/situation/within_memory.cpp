@@ -70,32 +70,39 @@ bool is_within(const Excess& excess) {
   return std::ranges::all_of(excess, [](std::int64_t bytes) { return bytes <= 0; });
 }
 
-/// How many of the first blocks of a stage must be restored. Each takes memory away, so halving finds
-/// it, from what it would be if each took as much.
+/// How many of the first blocks of a stage must be restored. Each takes memory away, mostly as much,
+/// so a line between two numbers tells about where to try next; halving ends it.
 class FewestBlocks {
  public:
   /// All of them, `most`, are enough, and none of them is not.
   FewestBlocks(std::size_t most, std::int64_t excess_of_none, std::int64_t excess_of_all)
-      : enough_(most) {
-    const auto freed = static_cast<double>(excess_of_none - excess_of_all);
-    const double share = static_cast<double>(excess_of_none) / freed;
-    next_ = static_cast<std::size_t>(std::ceil(share * static_cast<double>(most)));
-  }
+      : enough_{most, excess_of_all}, too_few_{0, excess_of_none} {}
 
-  bool is_known() const { return enough_ - too_few_ <= 1; }
+  bool is_known() const { return enough_.blocks - too_few_.blocks <= 1; }
   /// Once that is known, the fewest; else the number to try next.
   std::size_t number() const {
-    return is_known() ? enough_ : std::clamp(next_, too_few_ + 1, enough_ - 1);
+    if (is_known()) return enough_.blocks;
+    const std::size_t between = enough_.blocks - too_few_.blocks;
+    const double share = times_ >= kMostByLine
+                             ? 0.5
+                             : static_cast<double>(too_few_.excess) /
+                                   static_cast<double>(too_few_.excess - enough_.excess);
+    const auto more = static_cast<std::size_t>(std::ceil(share * static_cast<double>(between)));
+    return too_few_.blocks + std::clamp<std::size_t>(more, 1, between - 1);
   }
-  /// Whether number() is enough.
-  void learn(bool is_enough) {
-    const std::size_t tried = number();
-    (is_enough ? enough_ : too_few_) = tried;
-    next_ = ++times_ > 1 ? (too_few_ + enough_) / 2 : is_enough ? tried - 1 : tried + 1;
+  /// The excess of number().
+  void learn(std::int64_t excess) {
+    (excess <= 0 ? enough_ : too_few_) = {number(), excess};
+    ++times_;
   }
 
  private:
-  std::size_t too_few_ = 0, enough_ = 0, next_ = 0;
+  static constexpr int kMostByLine = 3;
+  struct Tried {
+    std::size_t blocks = 0;
+    std::int64_t excess = 0;
+  };
+  Tried enough_, too_few_;
   int times_ = 0;
 };
 
@@ -218,7 +225,7 @@ Lighter lighter_schedule(const moe::Program& program, const moe::Schedule& sched
   while (std::ranges::any_of(stages, is_open)) {  // all stages at once: none needs another's bytes
     const Excess excess = excess_of(with_restored(least, stages));
     for (std::size_t i = 0; i < stages.size(); ++i) {
-      if (is_open(stages[i])) stages[i].fewest->learn(excess[i] <= 0);
+      if (is_open(stages[i])) stages[i].fewest->learn(excess[i]);
     }
   }
   return {with_restored(least, stages), true};
