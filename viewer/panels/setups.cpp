@@ -81,7 +81,11 @@ std::string setup_name(const db::PredictedSetup& setup) {
   std::string name = fmt::format("{}, {} micro-batch{}", setup.layout, setup.micro_batches,
                                  setup.micro_batches == 1 ? "" : "es");
   if (setup.shard_optimizer != 0) name += ", sharded optimizer";
-  if (setup.restored_blocks > 0) name += fmt::format(", {} blocks restored", setup.restored_blocks);
+  if (setup.restored_blocks > 0) {
+    name += fmt::format(", {} block{} restored", setup.restored_blocks,
+                        setup.restored_blocks == 1 ? "" : "s");
+  }
+  if (setup.whole_blocks > 0) name += fmt::format(", {} of them whole", setup.whole_blocks);
   return name;
 }
 
@@ -115,7 +119,9 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
   text_cell(one.on_front ? "\u2022" : "");
   figure_cell(fmt::format("{}", setup.place));
   figure_cell(fmt::format("{}", setup.micro_batches));
-  figure_cell(setup.restored_blocks > 0 ? fmt::format("{}", setup.restored_blocks) : "");
+  const auto count_cell = [](int count) { figure_cell(count > 0 ? std::to_string(count) : ""); };
+  count_cell(setup.restored_blocks);
+  count_cell(setup.whole_blocks);
   figure_cell(duration_text(setup.predicted_s, 3));
   figure_cell(grouped(setup.tokens_per_s, 0));
   figure_cell(setup.peak_share ? percent_text(*setup.peak_share) : "");
@@ -126,10 +132,11 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
 
 void draw_setup_table(SetupPanel& panel, float height) {
   constexpr std::array kNames = {
-      "layout",        "order",    "planner", "optimizer", "bound by",      "front",       "place",
-      "micro-batches", "restored", "time",    "tokens/s",  "share of peak", "peak memory", "bound"};
-  constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F,
-                                   1.1F, 0.8F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
+      "layout",   "order",         "planner",     "optimizer",     "bound by",
+      "front",    "place",         "micro-batches", "restored",    "whole",
+      "time",     "tokens/s",      "share of peak", "peak memory", "bound"};
+  constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F, 1.1F,
+                                   0.8F, 0.6F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
   constexpr std::size_t kFirstSetupFigure = 6;
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |

@@ -52,6 +52,17 @@ TEST_F(SetupsTest, AreDrawnWithTheirMemoryAndTheFront) {
   EXPECT_EQ(app.session.problem, "");
 }
 
+TEST_F(SetupsTest, SayHowManyBlocksAreRestoredAndHowManyOfThemWhole) {
+  std::vector<db::PredictedSetup> setups{setup(4, 1, "ep=4", 0.010, 400 << 20)};
+  setups[0].restored_blocks = 77;
+  setups[0].whole_blocks = 66;
+  db::insert(connection, setups);
+  App app = open();
+  show_panel(app, "setups");
+  const std::vector<std::string> drawn = texts(app);
+  for (const char* text : {"restored", "77", "whole", "66"}) EXPECT_THAT(drawn, Contains(text));
+}
+
 TEST_F(SetupsTest, OfWhichANumberIsWrongAreRefusedWithIt) {
   const std::vector<db::PredictedSetup> setups{setup(4, 1, "ep=4", 0.010, 400 << 20)};
   db::insert(connection, setups);
