@@ -345,9 +345,8 @@ int search(const Arguments& arguments, int argc, char** argv) {
   const bool several_ranks = arguments.ranks.find(',') != std::string::npos;
   FoundRows rows = find_rows(arguments, combinations(keys), several_ranks);
   if (file != kStdout) print(keys, rows.printed, several_ranks, arguments);
-  give_best(arguments, *std::ranges::max_element(rows.printed, {}, [](const FoundRow& row) {
-    return row.figures.tokens_per_s;
-  }));
+  const auto speed = [](const FoundRow& row) { return row.figures.tokens_per_s; };
+  give_best(arguments, *std::ranges::max_element(rows.printed, {}, speed));
   if (store) {
     for (FoundRow& row : rows.all) {
       row.figures.settings = fmt::format("{}", fmt::join(swept_settings(keys, row.settings), " "));

@@ -1,3 +1,5 @@
+#include "viewer/panels/setups.h"
+
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -12,7 +14,6 @@
 #include "db/error.h"
 #include "viewer/model/format.h"
 #include "viewer/panels/panels.h"
-#include "viewer/panels/setups.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/scatter.h"
 #include "viewer/window/table.h"
@@ -30,11 +31,9 @@ constexpr std::array kSetupKeys = {
     KeyHelp{"click", "a row or a point: select the setup in table and charts"}};
 
 std::size_t group_of_run(const SetupPanel& panel, std::int64_t run) {
-  const auto found = std::ranges::find_if(panel.groups, [&](SetupGroup group) {
-    return group.front().setup.run_id == run;
-  });
-  return found == panel.groups.end() ? 0
-                                     : static_cast<std::size_t>(found - panel.groups.begin());
+  const auto found = std::ranges::find_if(
+      panel.groups, [&](SetupGroup group) { return group.front().setup.run_id == run; });
+  return found == panel.groups.end() ? 0 : static_cast<std::size_t>(found - panel.groups.begin());
 }
 
 void read_setups(SetupPanel& panel, Session& session) {
@@ -93,10 +92,9 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
 }
 
 void draw_setup_table(SetupPanel& panel, float height) {
-  constexpr std::array kNames = {
-      "layout",   "order",         "planner",     "optimizer",     "bound by",
-      "front",    "place",         "micro-batches", "restored",    "whole",
-      "time",     "tokens/s",      "share of peak", "peak memory", "bound"};
+  constexpr std::array kNames = {"layout", "order",    "planner",       "optimizer",   "bound by",
+                                 "front",  "place",    "micro-batches", "restored",    "whole",
+                                 "time",   "tokens/s", "share of peak", "peak memory", "bound"};
   constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F, 1.1F,
                                    0.8F, 0.6F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
   constexpr std::size_t kFirstSetupFigure = 6;

@@ -148,14 +148,14 @@ HtmlRow trial_table_row(const TrialFacts& facts, bool best) {
   std::replace(status.begin(), status.end(), '_', ' ');
   const auto bound = bound_of(*facts.row);
   const std::optional<double> speedup = facts.row->figures.speedup;
-  return {{trial.planner + (parameters.empty() ? "" : ", " + parameters), status,
-           short_time(trial.paper_s), short_time(first_prediction_of(trial)),
-           prediction_error_text(trial), short_time(trial.predicted_s),
-           short_time(trial.measured_s), bound ? short_time(bound->seconds) : "",
-           speedup ? fmt::format("{:.2f}x", *speedup) : "",
-           short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
-                                                 : trial.predicted_peak_bytes)},
-          best};
+  return {
+      {trial.planner + (parameters.empty() ? "" : ", " + parameters), status,
+       short_time(trial.paper_s), short_time(first_prediction_of(trial)),
+       prediction_error_text(trial), short_time(trial.predicted_s), short_time(trial.measured_s),
+       bound ? short_time(bound->seconds) : "", speedup ? fmt::format("{:.2f}x", *speedup) : "",
+       short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
+                                             : trial.predicted_peak_bytes)},
+      best};
 }
 
 std::string trial_table(const StudyFacts& facts) {

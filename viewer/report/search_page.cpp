@@ -27,8 +27,7 @@ std::string setup_peak(const db::PredictedSetup& setup) {
 }
 
 std::string ranks_of_cluster(const db::SetupOverview& one) {
-  std::string text =
-      fmt::format("{} rank{}", one.setup.ranks, one.setup.ranks == 1 ? "" : "s");
+  std::string text = fmt::format("{} rank{}", one.setup.ranks, one.setup.ranks == 1 ? "" : "s");
   if (!one.cluster.empty()) text += " of " + one.cluster;
   if (!one.setup.settings.empty()) text += ", " + one.setup.settings;
   return text;
@@ -68,8 +67,7 @@ std::string group_words(SetupGroup group) {
   }
   if (!fastest.bounded_by.empty()) {
     text += fmt::format(" No execution of the fastest schedule takes less than {}: {} bounds it.",
-                        duration_text(fastest.lower_bound_s, 3),
-                        bounding_text(fastest.bounded_by));
+                        duration_text(fastest.lower_bound_s, 3), bounding_text(fastest.bounded_by));
   }
   return fmt::format("<p>{}</p>\n", html_escaped(text));
 }
@@ -78,11 +76,11 @@ std::string setup_table(SetupGroup group) {
   std::vector<HtmlRow> rows;
   for (const db::SetupOverview& one : group) {
     const db::PredictedSetup& setup = one.setup;
-    rows.push_back({{setup_name(setup), setup.micro_batch_order, setup.planner, setup_time(setup),
-                     grouped(setup.tokens_per_s, 0),
-                     setup.peak_share ? percent_text(*setup.peak_share) : "", setup_peak(setup),
-                     duration_text(setup.lower_bound_s, 3), one.on_front ? "\u2022" : ""},
-                    setup.place == 1});
+    rows.push_back(
+        {{setup_name(setup), setup.micro_batch_order, setup.planner, setup_time(setup),
+          grouped(setup.tokens_per_s, 0), setup.peak_share ? percent_text(*setup.peak_share) : "",
+          setup_peak(setup), duration_text(setup.lower_bound_s, 3), one.on_front ? "\u2022" : ""},
+         setup.place == 1});
   }
   return html_table(kSetupColumns, rows);
 }

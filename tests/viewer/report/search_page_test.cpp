@@ -47,9 +47,9 @@ TEST_F(SearchPage, OfADatabaseWithoutAnyThereIsNone) {
 TEST_F(SearchPage, HasTheSetupsAndThePictureOfEachNumberOfRanks) {
   add_search(connection);
   const SearchFacts facts = gather_search(open_session(connection, {})).value();
-  const std::string page =
-      search_page(facts, {{"setups.png", "of four", 4, 2, "PNG"}, {"setups-2.png", "of 8", 4, 2, "PNG"}},
-                  search_tables(connection), "/tmp/of/results.db");
+  const std::string page = search_page(
+      facts, {{"setups.png", "of four", 4, 2, "PNG"}, {"setups-2.png", "of 8", 4, 2, "PNG"}},
+      search_tables(connection), "/tmp/of/results.db");
   EXPECT_THAT(page, HasSubstr("The fastest setup on 8 ranks of box is ep=8, 1 micro-batch, planned "
                               "by joint: 5.00 ms an iteration, as predicted."));
   EXPECT_THAT(page, HasSubstr("3 setups. The fastest, ep=4, 1 micro-batch, takes 10.0 ms and needs "
