@@ -133,6 +133,7 @@ ScatterChart setup_chart(const SetupPanel& panel) {
     point.text =
         fmt::format("{}\n{}, {}", setup_name(one.setup), duration_text(one.setup.predicted_s, 3),
                     bytes_text(static_cast<double>(one.setup.predicted_peak_bytes)));
+    point.name = one.setup.layout;
     chart.points.push_back(std::move(point));
     // Steps: from the time of a setup on as little memory as its is possible.
     if (!one.on_front) continue;

@@ -48,6 +48,7 @@ TEST_F(SetupsTest, AreDrawnWithTheirMemoryAndTheFront) {
     EXPECT_THAT(drawn, Contains(text));
   }
   EXPECT_THAT(drawn, Not(Contains("ep=8"))) << "of another number of ranks";
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), "ep=4"), 3) << "in the table and both charts";
   EXPECT_EQ(std::count(drawn.begin(), drawn.end(), "\u2022"), 2) << "dp=2,ep=2 is beaten by ep=4";
   EXPECT_EQ(app.session.problem, "");
 }
