@@ -152,10 +152,11 @@ bool overlap(const Rect& a, const Rect& b) {
   return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
 }
 
-// Those of earlier points come first; each stands at the right of its point, or else at the left.
+// Those of earlier points come first; each stands at the right of its point, or else at the left,
+// above the line that may go through it.
 void draw_names(ImDrawList& draw, const Fonts& fonts, const ScatterChart& chart,
                 const Plane& plane) {
-  const float half = fonts.small->FontSize / 2, gap = scaled_px(7), radius = scaled_px(4);
+  const float half = fonts.small->FontSize / 2, gap = scaled_px(5), radius = scaled_px(4);
   std::vector<Rect> taken;
   const auto is_free = [&](const Rect& place) {
     return place.min.x >= plane.inner.min.x && place.max.x <= plane.inner.max.x &&
@@ -171,9 +172,9 @@ void draw_names(ImDrawList& draw, const Fonts& fonts, const ScatterChart& chart,
     const ImVec2 at = plane.at(point.x, point.y);
     const float width = text_width(*fonts.small, point.name);
     for (const float x : {at.x + gap, at.x - gap - width}) {
-      const Rect place{{x, at.y - half}, {x + width, at.y + half}};
+      const Rect place{{x, at.y - 2 * half}, {x + width, at.y}};
       if (!is_free(place)) continue;
-      draw_text(draw, *fonts.small, x, at.y, 0, theme::kMuted, point.name);
+      draw_text(draw, *fonts.small, x, at.y - half, 0, theme::kMuted, point.name);
       taken.push_back(place);
       break;
     }
