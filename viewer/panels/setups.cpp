@@ -30,12 +30,6 @@ constexpr std::size_t kMostMemoryBars = 24;
 constexpr std::array kSetupKeys = {
     KeyHelp{"click", "a row or a point: select the setup in table and charts"}};
 
-std::size_t group_of_run(const SetupPanel& panel, std::int64_t run) {
-  const auto found = std::ranges::find_if(
-      panel.groups, [&](SetupGroup group) { return group.front().setup.run_id == run; });
-  return found == panel.groups.end() ? 0 : static_cast<std::size_t>(found - panel.groups.begin());
-}
-
 void read_setups(SetupPanel& panel, Session& session) {
   if (panel.catalog_changes == session.catalog_changes) return;
   panel.catalog_changes = session.catalog_changes;
@@ -45,12 +39,20 @@ void read_setups(SetupPanel& panel, Session& session) {
     session.problem = error.what();
   }
   panel.groups = setup_groups(panel.setups);
-  if (panel.groups.empty()) return;
-  if (!panel.group) panel.group = group_of_run(panel, session.selected_run);
-  panel.group = std::min(*panel.group, panel.groups.size() - 1);
+  panel.group = std::min(panel.group, panel.groups.size() - (panel.groups.empty() ? 0 : 1));
 }
 
-SetupGroup shown_group(const SetupPanel& panel) { return panel.groups[*panel.group]; }
+void follow_selected_run(SetupPanel& panel, std::int64_t run) {
+  if (panel.of_run == run) return;
+  panel.of_run = run;
+  const auto found = std::ranges::find_if(
+      panel.groups, [&](SetupGroup group) { return group.front().setup.run_id == run; });
+  if (found == panel.groups.end()) return;
+  panel.group = static_cast<std::size_t>(found - panel.groups.begin());
+  panel.selected.reset();
+}
+
+SetupGroup shown_group(const SetupPanel& panel) { return panel.groups[panel.group]; }
 
 void choose_group(SetupPanel& panel) {
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 32);
@@ -225,6 +227,7 @@ void draw_setup_charts(SetupPanel& panel, const Fonts& fonts, Rect area) {
 void draw_setups(PanelContext& context, Rect area) {
   auto& panel = context.states.of<SetupPanel>();
   read_setups(panel, context.session);
+  follow_selected_run(panel, context.session.selected_run);
   begin_fixed("setups", area);
   if (panel.groups.empty()) {
     ImGui::TextDisabled("No setups yet: moe-tune search --db FILE stores what it finds.");

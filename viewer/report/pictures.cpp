@@ -116,7 +116,9 @@ std::vector<Picture> draw_setups(Session& session, Window& window, std::int64_t 
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].front().setup.run_id != run) continue;
     PanelStates states;
-    states.of<SetupPanel>().group = i;
+    auto& panel = states.of<SetupPanel>();
+    panel.group = i;
+    panel.of_run = session.selected_run;
     pictures.push_back(draw_panel(*find_panel("setups"), states, session, window));
     if (pictures.size() > 1) pictures.back().file = fmt::format("setups-{}.png", pictures.size());
   }
