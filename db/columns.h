@@ -355,6 +355,7 @@ struct Table<PredictedSetup> {
       Column{"schedule_id", &PredictedSetup::schedule_id},
       Column{"shard_optimizer", &PredictedSetup::shard_optimizer},
       Column{"restored_blocks", &PredictedSetup::restored_blocks},
+      Column{"whole_blocks", &PredictedSetup::whole_blocks},
       Column{"predicted_s", &PredictedSetup::predicted_s},
       Column{"tokens_per_s", &PredictedSetup::tokens_per_s},
       Column{"peak_share", &PredictedSetup::peak_share},

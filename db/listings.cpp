@@ -99,7 +99,7 @@ Listing setups() {
       "setup_view",
       "run, model, ranks, settings, place, layout, micro_batches, micro_batch_order, planner, "
       "predicted_s, tokens_per_s, peak_share, predicted_peak_bytes, shard_optimizer, "
-      "restored_blocks, bounded_by, on_front",
+      "restored_blocks, whole_blocks, bounded_by, on_front",
       "run DESC, settings, ranks, place",
       {kByRun,
        {"--model", "model", "only searches for this model"},
@@ -107,7 +107,8 @@ Listing setups() {
        {"--on-front", "on_front",
         "1: only setups that no other one of the search beats in time and in memory"}},
       "place: by predicted time, of setups of one run with equal ranks and settings.\n"
-      "restored_blocks: how many blocks backward computes once more, which saves memory.\n"
+      "restored_blocks: how many blocks backward computes once more, which saves memory; "
+      "whole_blocks: how many of them with their exchanges.\n"
       "on_front: 1 where no other setup is as fast and as lean."};
 }
 

@@ -64,6 +64,7 @@ constexpr NamedRange kRanges[] = {
     {"predicted_setup", "place", kOrdinal},
     {"", "micro_batches", kOrdinal},
     {"", "restored_blocks", kOrdinal},
+    {"", "whole_blocks", kOrdinal},
     {"", "shard_optimizer", {0, 1}},
     {"", "tokens_per_s", kWork},
     {"", "steps", kOrdinal},

@@ -358,6 +358,7 @@ struct PredictedSetup {
   std::int64_t schedule_id = 0;
   int shard_optimizer = 0;  ///< 1: ranks that hold copies of parameters share the optimizer states
   int restored_blocks = 0;
+  int whole_blocks = 0;  ///< of these, with their exchanges
   double predicted_s = 0;
   double tokens_per_s = 0;
   std::optional<double> peak_share;

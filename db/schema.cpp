@@ -228,6 +228,11 @@ const Schema& current_schema() {
         "WHERE load.run_id = balance.run_id AND load.iteration = balance.iteration "
         "AND load.layer = balance.layer GROUP BY expert "
         "HAVING count(asked_tokens) = count(*)))"},
+       {"predicted_setup", "whole_blocks",
+        "UPDATE predicted_setup SET whole_blocks = "
+        "(SELECT count(*) FROM schedule JOIN json_each(schedule.json, '$.decisions') AS decision "
+        "WHERE schedule.id = schedule_id AND decision.value ->> 'decision' = 'restore_block' "
+        "AND decision.value ->> 'communication' = 'repeat') WHERE restored_blocks > 0"},
        {"file_identity", "", "INSERT INTO file_identity VALUES (lower(hex(randomblob(16))))"},
        // Of the costs that a study had, the newest are known.
        {"study_costs", "",

@@ -425,7 +425,8 @@ CREATE TABLE measurement_rank (
 -- 'training.precision=bf16 cluster.nodes=4'): the layout of the ranks, the number of micro-batches and
 -- the schedule. place: by predicted time, from 1. batch_per: who has a sequence, 'rank' or 'tp_group'.
 -- micro_batch_order: the order of micro-batches. restored_blocks: how many blocks backward computes
--- once more. peak_share: of the FLOP/s that the ranks can reach at most; NULL where that is not known.
+-- once more; whole_blocks: how many of them with their exchanges. peak_share: of the FLOP/s that the
+-- ranks can reach at most; NULL where that is not known.
 -- The parts of the peak of the fullest rank add up to predicted_peak_bytes. memory_limit_bytes: of a
 -- rank; NULL where nobody said it.
 CREATE TABLE predicted_setup (
@@ -441,6 +442,7 @@ CREATE TABLE predicted_setup (
   schedule_id INTEGER NOT NULL REFERENCES schedule (id),
   shard_optimizer INTEGER NOT NULL CHECK (shard_optimizer IN (0, 1)),
   restored_blocks INTEGER NOT NULL CHECK (restored_blocks >= 0),
+  whole_blocks INTEGER NOT NULL DEFAULT 0 CHECK (whole_blocks >= 0),
   predicted_s REAL NOT NULL CHECK (predicted_s >= 0),
   tokens_per_s REAL NOT NULL CHECK (tokens_per_s >= 0),
   peak_share REAL CHECK (peak_share >= 0),

@@ -431,7 +431,7 @@ SELECT setup.run_id AS run, run.name AS model, nullif(setup.settings, '') AS set
                      AND (other.predicted_s < setup.predicted_s
                           OR other.predicted_peak_bytes < setup.predicted_peak_bytes))
             AS INTEGER) AS on_front,
-       nullif(run.cluster_json, '') ->> 'name' AS cluster, run.started_at
+       nullif(run.cluster_json, '') ->> 'name' AS cluster, run.started_at, setup.whole_blocks
 FROM predicted_setup AS setup
 JOIN run ON run.id = setup.run_id;
 

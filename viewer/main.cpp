@@ -261,8 +261,8 @@ int main(int argc, char** argv) {
       ->type_name("FACTOR")
       ->group("Picture");
   cli.add_option("--report", options.report,
-                 "write a report on the study into a new folder and end: a page, pictures of all "
-                 "panels, tables")
+                 "write a report on the study, or on the search, into a new folder and end: a "
+                 "page, pictures, tables")
       ->check(db::options::folder_name())
       ->type_name("DIR")
       ->group("Report")

@@ -42,7 +42,7 @@ inline Sample store_full_sample(Connection& connection) {
   connection.database().exec(
       "INSERT INTO predicted_setup VALUES (1, '', 2, 1, 'ep=2', 1, 'rank', 'sequential', 'joint', "
       "1, "
-      "0, 0, 0.5, 2000, 0.25, 10, 10, 20, 5, 1, 46, 64, 0.4, 'rank 0 compute');"
+      "0, 0, 0, 0.5, 2000, 0.25, 10, 10, 20, 5, 1, 46, 64, 0.4, 'rank 0 compute');"
       "INSERT INTO study_costs VALUES (1, 0, '{}');"
       "INSERT INTO measurement_samples VALUES (1, 0.09, '[0.07, 0.09]');"
       "INSERT INTO measurement_rank VALUES (1, 0, 0.06, 0.05, 0.07), (1, 1, 0.07, 0.06, 0.09);"

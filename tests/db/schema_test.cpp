@@ -231,6 +231,37 @@ TEST_F(SchemaFile, WhatGatesAskedForIsFilledInWhereLoadsAreStored) {
   EXPECT_EQ(text(connection, "SELECT count(max_asked_tokens) FROM balance"), "1");
 }
 
+TEST_F(SchemaFile, HowManyBlocksAreWholeIsFilledInByTheSchedulesOfEarlierSearches) {
+  {
+    auto connection = open_writer(path);
+    Schedule schedule;
+    schedule.planner = "joint";
+    schedule.json =
+        R"({"decisions":[{"decision":"shard_optimizer"},
+                         {"decision":"restore_block","layer":0,"communication":"repeat"},
+                         {"decision":"restore_block","layer":1,"communication":"repeat"},
+                         {"decision":"restore_block","layer":2,"dense":"recompute"}]})";
+    PredictedSetup setup;
+    setup.run_id = 1;
+    setup.batch_per = "rank";
+    setup.schedule_id = find_or_insert(connection, schedule);
+    setup.restored_blocks = 3;
+    PredictedSetup other = setup;
+    other.place = 2;
+    other.schedule_id = 1;
+    other.restored_blocks = 0;
+    insert(connection, std::vector{setup, other});
+    connection.database().exec(
+        "DROP VIEW setup_view; ALTER TABLE predicted_setup DROP COLUMN whole_blocks");
+  }
+  auto connection = open_writer(path);
+  EXPECT_EQ(text(connection,
+                 "SELECT group_concat(restored_blocks || ' ' || whole_blocks, '; ') FROM "
+                 "(SELECT * FROM setup_view ORDER BY place)"),
+            "3 2; 0 0");
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+}
+
 TEST_F(SchemaFile, AColumnThatMayBeNullByNowTakesNull) {
   const Schema strict = [] {
     Schema schema = current_schema();

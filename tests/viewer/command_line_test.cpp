@@ -102,6 +102,26 @@ TEST_F(CommandLine, AReportIsAPageWithPicturesAndTables) {
   EXPECT_THAT(page.str(), Not(HasSubstr("http")));
 }
 
+TEST_F(CommandLine, AReportOnADatabaseWithSearchesAloneIsOnTheNewestSearch) {
+  const std::string searched = (folder / "searched.db").string();
+  {
+    db::Connection connection = db::open_writer(searched);
+    add_search(connection);
+  }
+  const fs::path report = folder / "found";
+  const Outcome outcome = moe_view(searched + " --report " + report.string());
+  if (outcome.code == 1) GTEST_SKIP() << outcome.output;  // nothing here draws
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* file : {"setups.png", "setups-2.png"}) {
+    EXPECT_GT(fs::file_size(report / file), 4096U) << file;
+  }
+  EXPECT_GT(fs::file_size(report / "setups.csv"), 100U);
+  EXPECT_FALSE(fs::exists(report / "trials.csv"));
+  std::stringstream page;
+  page << std::ifstream(report / "index.html").rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr("moelab search"));
+}
+
 TEST_F(CommandLine, AReportThatCannotBeWrittenSaysWhyAndLeavesNothing) {
   fs::create_directories(folder / "full");
   std::ofstream(folder / "full" / "mine.txt") << "mine";

@@ -369,4 +369,36 @@ db::PredictedSetup synthetic_setup(const SyntheticIds& ids, int ranks, int place
   return one;
 }
 
+std::int64_t add_search(db::Connection& connection) {
+  db::Run run;
+  run.kind = "search";
+  run.name = "box-small";
+  run.revision = "0123456789ab";
+  run.cluster_json = R"({"name": "box"})";
+  run.started_at = kMonday + 345600;
+  run.ranks = 8;
+  db::Machine machine;
+  machine.fingerprint = "searched here";
+  db::Schedule schedule;
+  schedule.planner = "joint";
+  schedule.json = R"({"schedule": "joint"})";
+  const std::int64_t id = db::begin_run(connection, run, machine, schedule);
+  SyntheticIds ids;
+  ids.study_run = id;
+  std::vector<db::PredictedSetup> setups = {
+      synthetic_setup(ids, 4, 1, "ep=4", 0.010, 400 << 20),
+      synthetic_setup(ids, 4, 2, "dp=2,ep=2", 0.011, 500 << 20),
+      synthetic_setup(ids, 4, 3, "ep=2,tp=2", 0.012, 300 << 20),
+      synthetic_setup(ids, 8, 1, "ep=8", 0.005, 200 << 20)};
+  setups.back().tokens_per_s = 2e4;
+  for (db::PredictedSetup& setup : setups) {
+    setup.schedule_id = db::find_or_insert(connection, schedule);
+    setup.lower_bound_s = setup.predicted_s / 2;
+    setup.bounded_by = "rank 0 compute";
+  }
+  db::insert(connection, setups);
+  db::finish_run(connection, id, "done");
+  return id;
+}
+
 }  // namespace viewer

@@ -27,6 +27,10 @@ SyntheticIds fill_synthetic_database(db::Connection& connection);
 db::PredictedSetup synthetic_setup(const SyntheticIds& ids, int ranks, int place,
                                    const std::string& layout, double time_s, std::int64_t bytes);
 
+/// Adds a search on a cluster: three setups of 4 ranks, of which the second is on no front, and one
+/// of 8 ranks. Returns the run.
+std::int64_t add_search(db::Connection& connection);
+
 /// Adds a training run on so many ranks, eight on a node, with a measured timeline whose ranks are
 /// unlike each other. Returns the run.
 std::int64_t add_wide_run(db::Connection& connection, int ranks);

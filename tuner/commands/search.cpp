@@ -39,12 +39,34 @@ namespace {
 /// The name of a file that is stdout: then the best schedule stands there, in place of the table.
 constexpr const char* kStdout = "-";
 
-constexpr const char* kFoundFigures[]{
-    "place",           "predicted_s",      "tokens_per_s",    "peak_share",
-    "layout",          "micro_batches",    "order",           "planner",
-    "shard_optimizer", "restored_blocks",  "parameter_bytes", "gradient_bytes",
-    "optimizer_bytes", "activation_bytes", "buffer_bytes",    "predicted_peak_bytes",
-    "lower_bound_s",   "bounded_by"};
+/// A column of the table, and what it has of a row.
+struct FoundColumn {
+  const char* name;
+  db::Cell (*cell)(const db::PredictedSetup&);
+};
+
+using Found = const db::PredictedSetup&;
+constexpr FoundColumn kFoundColumns[]{
+    {"place", [](Found of) -> db::Cell { return std::int64_t{of.place}; }},
+    {"predicted_s", [](Found of) -> db::Cell { return of.predicted_s; }},
+    {"tokens_per_s", [](Found of) -> db::Cell { return of.tokens_per_s; }},
+    {"peak_share", [](Found of) { return db::optional_cell(of.peak_share); }},
+    {"layout", [](Found of) -> db::Cell { return of.layout; }},
+    {"micro_batches", [](Found of) -> db::Cell { return std::int64_t{of.micro_batches}; }},
+    {"order", [](Found of) -> db::Cell { return of.micro_batch_order; }},
+    {"planner", [](Found of) -> db::Cell { return of.planner; }},
+    {"shard_optimizer",
+     [](Found of) -> db::Cell { return of.shard_optimizer != 0 ? "yes" : "no"; }},
+    {"restored_blocks", [](Found of) -> db::Cell { return std::int64_t{of.restored_blocks}; }},
+    {"whole_blocks", [](Found of) -> db::Cell { return std::int64_t{of.whole_blocks}; }},
+    {"parameter_bytes", [](Found of) -> db::Cell { return of.parameter_bytes; }},
+    {"gradient_bytes", [](Found of) -> db::Cell { return of.gradient_bytes; }},
+    {"optimizer_bytes", [](Found of) -> db::Cell { return of.optimizer_bytes; }},
+    {"activation_bytes", [](Found of) -> db::Cell { return of.activation_bytes; }},
+    {"buffer_bytes", [](Found of) -> db::Cell { return of.buffer_bytes; }},
+    {"predicted_peak_bytes", [](Found of) -> db::Cell { return of.predicted_peak_bytes; }},
+    {"lower_bound_s", [](Found of) -> db::Cell { return of.lower_bound_s; }},
+    {"bounded_by", [](Found of) -> db::Cell { return of.bounded_by; }}};
 
 /// FLOP/s of a rank: the fastest rate that the fit of products of this type ever gives.
 double peak_flops_per_s(const CostModel& costs, moe::DType dtype) {
@@ -134,30 +156,6 @@ void say(const SearchResult& result, int ranks, bool knows_memory,
   }
 }
 
-std::vector<db::Cell> figures_of(const FoundRow& row) {
-  const FoundSetup& found = row.found;
-  const auto restored = moe::decisions_of<moe::RestoreBlock>(found.schedule).size();
-  const bool sharded = !moe::decisions_of<moe::ShardOptimizer>(found.schedule).empty();
-  return {std::int64_t{row.place},
-          found.predicted_s,
-          row.tokens_per_s,
-          db::optional_cell(row.peak_share),
-          moe::short_text(found.setup.layout),
-          std::int64_t{found.setup.micro_batches},
-          order_of(found),
-          found.schedule.planner,
-          sharded ? "yes" : "no",
-          static_cast<std::int64_t>(restored),
-          found.peak.parameters,
-          found.peak.gradients,
-          found.peak.optimizer,
-          found.peak.activations,
-          found.peak.buffers,
-          found.peak.all(),
-          found.lower_bound_s,
-          found.bounded_by};
-}
-
 /// A search of one combination of settings.
 class OneSearch {
  public:
@@ -193,20 +191,20 @@ class OneSearch {
     for (const std::string& remark : result.remarks) {
       if (said.insert(remark).second) spdlog::info(remark);
     }
-    say(result, ranks, options_.memory_bytes > 0 || cluster().memory_bytes > 0, options_.planners);
+    const std::int64_t memory_bytes =
+        options_.memory_bytes > 0 ? options_.memory_bytes : cluster().memory_bytes;
+    say(result, ranks, memory_bytes > 0, options_.planners);
     std::vector<FoundRow> rows;
     for (FoundSetup& found : result.found) {
-      FoundRow& row = rows.emplace_back();
-      row.settings = settings_;
-      row.ranks = ranks;
-      row.place = static_cast<int>(rows.size());
-      row.tokens_per_s = static_cast<double>(found.tokens) / found.predicted_s;
+      db::PredictedSetup figures = figures_of(found);
+      figures.ranks = ranks;
+      figures.place = static_cast<int>(rows.size()) + 1;
       if (peak_flops_ > 0) {
-        row.peak_share = row.tokens_per_s * token_flops_ / (peak_flops_ * ranks);
+        figures.peak_share = figures.tokens_per_s * token_flops_ / (peak_flops_ * ranks);
       }
-      row.memory_bytes = options_.memory_bytes > 0 ? options_.memory_bytes : cluster().memory_bytes;
-      row.options = training_options(found, ranks);
-      row.found = std::move(found);
+      if (memory_bytes > 0) figures.memory_limit_bytes = memory_bytes;
+      rows.push_back({settings_, training_options(found, ranks), std::move(found.schedule),
+                      std::move(figures)});
     }
     return rows;
   }
@@ -243,10 +241,10 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
   std::vector<std::string> columns;
   for (const SweptKey& key : keys) columns.push_back(key.key);
   if (several_ranks) columns.insert(columns.end(), {"ranks", "scaling_share"});
-  columns.insert(columns.end(), std::begin(kFoundFigures), std::end(kFoundFigures));
+  for (const FoundColumn& column : kFoundColumns) columns.emplace_back(column.name);
   const bool shows_batch =
       shows_column(arguments, std::ranges::any_of(rows, [](const FoundRow& row) {
-                     return row.found.setup.batch_per == moe::BatchPer::tp_group;
+                     return row.figures.batch_per == name_of(moe::BatchPer::tp_group);
                    }));
   if (shows_batch) columns.emplace_back("batch_per");
   db::RowWriter writer(stdout, style_of(arguments), columns);
@@ -255,14 +253,12 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
     for (const std::string& setting : row.settings) cells.push_back(setting_cell(setting));
     if (several_ranks) {
       const FoundRow& first = *std::ranges::find(rows, row.settings, &FoundRow::settings);
-      cells.insert(cells.end(), {std::int64_t{row.ranks}, row.tokens_per_s / row.ranks /
-                                                              (first.tokens_per_s / first.ranks)});
+      const auto of_rank = [](Found of) { return of.tokens_per_s / of.ranks; };
+      cells.insert(cells.end(), {std::int64_t{row.figures.ranks},
+                                 of_rank(row.figures) / of_rank(first.figures)});
     }
-    const std::vector<db::Cell> figures = figures_of(row);
-    cells.insert(cells.end(), figures.begin(), figures.end());
-    if (shows_batch) {
-      cells.emplace_back(std::string(name_of(row.found.setup.batch_per)));
-    }
+    for (const FoundColumn& column : kFoundColumns) cells.push_back(column.cell(row.figures));
+    if (shows_batch) cells.emplace_back(row.figures.batch_per);
     writer.row(cells);
   }
   writer.finish();
@@ -272,7 +268,7 @@ void print(const std::vector<SweptKey>& keys, const std::vector<FoundRow>& rows,
 void give_best(const Arguments& arguments, const FoundRow& best) {
   const std::string& file = arguments.best_file;
   const bool is_named = !file.empty() && file != kStdout;
-  if (!file.empty()) db::write_output(file, moe::to_json(best.found.schedule) + '\n');
+  if (!file.empty()) db::write_output(file, moe::to_json(best.schedule) + '\n');
   spdlog::info("the best: moe-train {} --schedule {}", best.options,
                is_named ? db::shell_word(file) : "FILE, as -o FILE writes it");
 }
@@ -347,14 +343,15 @@ int search(const Arguments& arguments, int argc, char** argv) {
   check_routing(arguments.scenario.routing);
   std::optional<db::Connection> store = open_store(arguments);
   const bool several_ranks = arguments.ranks.find(',') != std::string::npos;
-  const FoundRows rows = find_rows(arguments, combinations(keys), several_ranks);
+  FoundRows rows = find_rows(arguments, combinations(keys), several_ranks);
   if (file != kStdout) print(keys, rows.printed, several_ranks, arguments);
-  give_best(arguments, *std::ranges::max_element(rows.printed, {}, &FoundRow::tokens_per_s));
+  const auto speed = [](const FoundRow& row) { return row.figures.tokens_per_s; };
+  give_best(arguments, *std::ranges::max_element(rows.printed, {}, speed));
   if (store) {
-    std::vector<std::vector<std::string>> swept;
-    for (const FoundRow& row : rows.all) swept.push_back(swept_settings(keys, row.settings));
-    const std::int64_t run =
-        store_search(*store, rows.all, swept, *rows.model, rows.cluster, argc, argv);
+    for (FoundRow& row : rows.all) {
+      row.figures.settings = fmt::format("{}", fmt::join(swept_settings(keys, row.settings), " "));
+    }
+    const std::int64_t run = store_search(*store, rows.all, *rows.model, rows.cluster, argc, argv);
     spdlog::info("search: {} setups are stored: moe-db setups --db {} --run {}", rows.all.size(),
                  arguments.scenario.database, run);
   }

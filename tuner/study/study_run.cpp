@@ -71,10 +71,8 @@ StudyEnd StudyRun::run() {
 StudyEnd StudyRun::plan(ProfilePart part) {
   const std::vector<ProfileSchedule> schedules = schedules_of_profile(part);
   const std::size_t runs = missing_profile_runs(schedules);
-  if (shares_profile()) {
-    take_shared_profile();
-  } else if (runs == 0 && part == ProfilePart::whole) {
-    profile();
+  if (shares_profile() || (runs == 0 && part == ProfilePart::whole)) {
+    take_profile();
   } else if (!take_costs_of_others()) {
     return without_predictions(runs, schedules.size());
   }
@@ -106,11 +104,7 @@ StudyEnd StudyRun::plan(ProfilePart part) {
 }
 
 void StudyRun::prepare() {
-  if (shares_profile()) {
-    take_shared_profile();
-  } else {
-    profile();
-  }
+  take_profile();
   predictions_.adopt_costs();
   predictions_.predict_all();
 }
@@ -290,16 +284,14 @@ bool StudyRun::shares_profile() const {
          runs != own_profile_runs(connection_, open_.study);
 }
 
-void StudyRun::take_shared_profile() {
-  profile_runs_ = db::profile_runs(open_.study).value();
+void StudyRun::take_profile() {
   const std::vector<std::int64_t> refined = last_refinement(open_.study);
-  planned_.take(profile_with(refined));
-}
-
-void StudyRun::profile() {
-  const Profile profile = profile_of(train_profile(false));
-  const std::vector<std::int64_t> refined = last_refinement(open_.study);
-  planned_.take(refined.empty() ? profile : profile_with(refined));
+  if (shares_profile()) {
+    profile_runs_ = db::profile_runs(open_.study).value();
+    return planned_.take(profile_with(refined));
+  }
+  const Profile own = profile_of(train_profile(false));
+  planned_.take(refined.empty() ? own : profile_with(refined));
 }
 
 Profile StudyRun::profile_with(const std::vector<std::int64_t>& trials) const {

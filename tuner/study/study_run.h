@@ -28,10 +28,9 @@ class StudyRun {
   explicit StudyRun(const StudyOptions& options);
 
   StudyEnd run();
-  /// What run() would train. Nothing is trained; what is written is lost with the connection.
-  StudyEnd plan() { return plan(ProfilePart::whole); }
   enum class ProfilePart : std::uint8_t { whole, brief, none };
-  StudyEnd plan(ProfilePart part);
+  /// What run() would train. Nothing is trained; what is written is lost with the connection.
+  StudyEnd plan(ProfilePart part = ProfilePart::whole);
 
   /// Profiles and predicts. One that goes on with the profile of several layouts takes that.
   void prepare();
@@ -85,11 +84,11 @@ class StudyRun {
   std::optional<double> planned_bytes(const std::vector<PlannedTraining>& plan,
                                       double predictions) const;
   StudyEnd without_predictions(std::size_t profile_runs, std::size_t schedules);
-  std::vector<ProfileSchedule> schedules_of_profile(ProfilePart part = ProfilePart::whole) const;
-  void profile();
+  std::vector<ProfileSchedule> schedules_of_profile(ProfilePart part) const;
   /// Whether it has runs of several layouts that share a profile.
   bool shares_profile() const;
-  void take_shared_profile();
+  /// Takes the costs of that, or of its own profile, of which what is missing is trained.
+  void take_profile();
   /// The costs of the profile and of these runs of trials.
   Profile profile_with(const std::vector<std::int64_t>& trials) const;
   bool begin_refinement();

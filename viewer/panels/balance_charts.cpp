@@ -81,7 +81,7 @@ constexpr float kAnyWidth_em = 1000;
 std::vector<BalanceColumn> shown_columns(const BalanceTable& table, float width_em) {
   using Row = const db::BalanceOverview&;
   std::vector<BalanceColumn> columns = {
-      {"max/mean kept", 1.7F, [](Row of) { return optional_text(of.max_over_mean, 3); }},
+      {"max/mean", 1.3F, [](Row of) { return optional_text(of.max_over_mean, 3); }},
       {"asked", 0.9F, [](Row of) { return optional_text(of.asked_max_over_mean, 3); },
        &db::BalanceOverview::asked_max_over_mean},
       {"ranks", 0.9F, [](Row of) { return optional_text(of.rank_max_over_mean, 3); }},

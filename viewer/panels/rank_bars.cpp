@@ -120,8 +120,8 @@ void draw_key(const Fonts& fonts, const Bars& bars, float x, float y) {
     entries.push_back({fmt::format("{} {:.2f}", name, max_over_mean(tokens)), color});
   };
   add("asked", bars.asked, kAskedTokens);
-  add("kept", bars.kept, kRankTokens);
-  add("placed", bars.placed, kPlacedTokens);
+  add(bars.placed.empty() ? "kept" : "before placement", bars.kept, kRankTokens);
+  add("after", bars.placed, kPlacedTokens);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float size = fonts.small->FontSize * 0.7F;
   for (const KeyEntry& entry : entries) {

@@ -1,3 +1,5 @@
+#include "viewer/panels/setups.h"
+
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -5,15 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "db/error.h"
-#include "db/load_views.h"
 #include "viewer/model/format.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/fixed_window.h"
@@ -32,25 +30,6 @@ constexpr std::size_t kMostMemoryBars = 24;
 constexpr std::array kSetupKeys = {
     KeyHelp{"click", "a row or a point: select the setup in table and charts"}};
 
-using Setups = std::vector<db::SetupOverview>;
-
-/// Setups of one search, number of ranks and settings.
-struct SetupGroup {
-  std::size_t first = 0, count = 0;
-};
-
-struct SetupPanel {
-  int catalog_changes = -1;  // of the session when `setups` were read
-  Setups setups;
-  std::vector<SetupGroup> groups;
-  std::size_t group = 0;
-  std::size_t selected = std::numeric_limits<std::size_t>::max();  // of `setups`
-};
-
-auto group_key(const db::SetupOverview& one) {
-  return std::tie(one.setup.run_id, one.setup.settings, one.setup.ranks);
-}
-
 void read_setups(SetupPanel& panel, Session& session) {
   if (panel.catalog_changes == session.catalog_changes) return;
   panel.catalog_changes = session.catalog_changes;
@@ -59,42 +38,30 @@ void read_setups(SetupPanel& panel, Session& session) {
   } catch (const db::Error& error) {
     session.problem = error.what();
   }
-  panel.groups.clear();
-  for (std::size_t i = 0; i < panel.setups.size(); ++i) {
-    if (i == 0 || group_key(panel.setups[i]) != group_key(panel.setups[i - 1])) {
-      panel.groups.push_back({i, 0});
-    }
-    ++panel.groups.back().count;
-  }
+  panel.groups = setup_groups(panel.setups);
   panel.group = std::min(panel.group, panel.groups.size() - (panel.groups.empty() ? 0 : 1));
 }
 
-std::string group_name(const db::SetupOverview& one) {
-  std::string name =
-      fmt::format("run {}: {}, {} ranks", one.setup.run_id, one.model, one.setup.ranks);
-  if (!one.cluster.empty()) name += " of " + one.cluster;
-  if (!one.setup.settings.empty()) name += ", " + one.setup.settings;
-  return name;
+void follow_selected_run(SetupPanel& panel, std::int64_t run) {
+  if (panel.of_run == run) return;
+  panel.of_run = run;
+  const auto found = std::ranges::find_if(
+      panel.groups, [&](SetupGroup group) { return group.front().setup.run_id == run; });
+  if (found == panel.groups.end()) return;
+  panel.group = static_cast<std::size_t>(found - panel.groups.begin());
+  panel.selected.reset();
 }
 
-std::string setup_name(const db::PredictedSetup& setup) {
-  std::string name = fmt::format("{}, {} micro-batch{}", setup.layout, setup.micro_batches,
-                                 setup.micro_batches == 1 ? "" : "es");
-  if (setup.shard_optimizer != 0) name += ", sharded optimizer";
-  if (setup.restored_blocks > 0) name += fmt::format(", {} blocks restored", setup.restored_blocks);
-  return name;
-}
+SetupGroup shown_group(const SetupPanel& panel) { return panel.groups[panel.group]; }
 
 void choose_group(SetupPanel& panel) {
-  const auto name = [&](std::size_t group) {
-    return group_name(panel.setups[panel.groups[group].first]);
-  };
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 32);
-  if (!ImGui::BeginCombo("##search", name(panel.group).c_str())) return;
+  if (!ImGui::BeginCombo("##search", group_name(shown_group(panel)).c_str())) return;
   for (std::size_t i = 0; i < panel.groups.size(); ++i) {
-    if (!ImGui::Selectable(fmt::format("{}##{}", name(i), i).c_str(), i == panel.group)) continue;
+    const std::string name = fmt::format("{}##{}", group_name(panel.groups[i]), i);
+    if (!ImGui::Selectable(name.c_str(), i == panel.group)) continue;
     panel.group = i;
-    panel.selected = std::numeric_limits<std::size_t>::max();
+    panel.selected.reset();
   }
   ImGui::EndCombo();
 }
@@ -115,7 +82,9 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
   text_cell(one.on_front ? "\u2022" : "");
   figure_cell(fmt::format("{}", setup.place));
   figure_cell(fmt::format("{}", setup.micro_batches));
-  figure_cell(setup.restored_blocks > 0 ? fmt::format("{}", setup.restored_blocks) : "");
+  const auto count_cell = [](int count) { figure_cell(count > 0 ? std::to_string(count) : ""); };
+  count_cell(setup.restored_blocks);
+  count_cell(setup.whole_blocks);
   figure_cell(duration_text(setup.predicted_s, 3));
   figure_cell(grouped(setup.tokens_per_s, 0));
   figure_cell(setup.peak_share ? percent_text(*setup.peak_share) : "");
@@ -125,11 +94,11 @@ bool draw_setup_row(const db::SetupOverview& one, bool selected) {
 }
 
 void draw_setup_table(SetupPanel& panel, float height) {
-  constexpr std::array kNames = {
-      "layout",        "order",    "planner", "optimizer", "bound by",      "front",       "place",
-      "micro-batches", "restored", "time",    "tokens/s",  "share of peak", "peak memory", "bound"};
-  constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F,
-                                   1.1F, 0.8F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
+  constexpr std::array kNames = {"layout", "order",    "planner",       "optimizer",   "bound by",
+                                 "front",  "place",    "micro-batches", "restored",    "whole",
+                                 "time",   "tokens/s", "share of peak", "peak memory", "bound"};
+  constexpr std::array kWeights = {2.0F, 1.2F, 1.1F, 0.9F, 1.8F, 0.5F, 0.6F, 1.1F,
+                                   0.8F, 0.6F, 0.9F, 1.0F, 1.1F, 1.1F, 0.9F};
   constexpr std::size_t kFirstSetupFigure = 6;
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
@@ -141,9 +110,9 @@ void draw_setup_table(SetupPanel& panel, float height) {
     ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
   }
   header_row(kNames, kFirstSetupFigure);
-  const SetupGroup group = panel.groups[panel.group];
-  for (std::size_t i = group.first; i < group.first + group.count; ++i) {
-    if (draw_setup_row(panel.setups[i], i == panel.selected)) panel.selected = i;
+  const SetupGroup group = shown_group(panel);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (draw_setup_row(group[i], i == panel.selected)) panel.selected = i;
   }
   end_table();
 }
@@ -154,9 +123,9 @@ ScatterChart setup_chart(const SetupPanel& panel) {
   chart.x_label = "predicted time of an iteration, ms";
   chart.y_label = "predicted peak of a rank, MiB";
   chart.line_name = "front";
-  const SetupGroup group = panel.groups[panel.group];
-  for (std::size_t i = group.first; i < group.first + group.count; ++i) {
-    const db::SetupOverview& one = panel.setups[i];
+  const SetupGroup group = shown_group(panel);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const db::SetupOverview& one = group[i];
     ScatterPoint point{one.setup.predicted_s / kSetupMilli,
                        static_cast<double>(one.setup.predicted_peak_bytes) / kSetupMebi};
     point.hollow = !one.on_front;
@@ -166,6 +135,7 @@ ScatterChart setup_chart(const SetupPanel& panel) {
     point.text =
         fmt::format("{}\n{}, {}", setup_name(one.setup), duration_text(one.setup.predicted_s, 3),
                     bytes_text(static_cast<double>(one.setup.predicted_peak_bytes)));
+    point.name = one.setup.layout;
     chart.points.push_back(std::move(point));
     // Steps: from the time of a setup on as little memory as its is possible.
     if (!one.on_front) continue;
@@ -173,7 +143,7 @@ ScatterChart setup_chart(const SetupPanel& panel) {
     if (!chart.line.empty()) chart.line.emplace_back(corner.x, chart.line.back().second);
     chart.line.emplace_back(corner.x, corner.y);
   }
-  const auto& limit = panel.setups[group.first].setup.memory_limit_bytes;
+  const auto& limit = group.front().setup.memory_limit_bytes;
   if (limit) {
     const double most = static_cast<double>(*limit) / kSetupMebi;
     const auto fullest = std::ranges::max_element(chart.points, {}, &ScatterPoint::y);
@@ -213,14 +183,14 @@ void draw_memory_bars(const SetupPanel& panel, const Fonts& fonts, Rect area) {
     draw_text(draw, font, x + line, y, 0, theme::kMuted, part.name);
     x += text_width(font, part.name) + line * 2.2F;
   }
-  const SetupGroup group = panel.groups[panel.group];
+  const SetupGroup group = shown_group(panel);
   const float top = area.min.y + line * 3.4F, pitch = line * 1.5F;
   const auto room = static_cast<std::size_t>(std::max(0.0F, (area.max.y - top) / pitch));
-  const std::size_t shown = std::min({group.count, room, kMostMemoryBars});
+  const std::size_t shown = std::min({group.size(), room, kMostMemoryBars});
   std::int64_t most = 1;
   float names = 0;
-  for (std::size_t i = group.first; i < group.first + shown; ++i) {
-    const db::PredictedSetup& setup = panel.setups[i].setup;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const db::PredictedSetup& setup = group[i].setup;
     most = std::max(most, setup.predicted_peak_bytes);
     names = std::max(names, text_width(font, setup.layout));
   }
@@ -228,10 +198,9 @@ void draw_memory_bars(const SetupPanel& panel, const Fonts& fonts, Rect area) {
   const float width = area.max.x - left - line * 5;
   if (width < line * 4) return;
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t at = group.first + i;
-    const db::PredictedSetup& setup = panel.setups[at].setup;
+    const db::PredictedSetup& setup = group[i].setup;
     const float y = top + pitch * (static_cast<float>(i) + 0.5F);
-    const Color color = at == panel.selected ? theme::kWarning : theme::kMuted;
+    const Color color = i == panel.selected ? theme::kWarning : theme::kMuted;
     draw_text(draw, font, left - line * 0.6F, y, 1, color,
               elided(font, setup.layout, left - line - area.min.x));
     float begin = left;
@@ -252,14 +221,13 @@ void draw_setup_charts(SetupPanel& panel, const Fonts& fonts, Rect area) {
   const auto pointed =
       draw_scatter(fonts, setup_chart(panel), {area.min, {area.min.x + width, area.max.y}});
   draw_memory_bars(panel, fonts, {{area.min.x + width + gap, area.min.y}, area.max});
-  if (pointed && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
-    panel.selected = panel.groups[panel.group].first + *pointed;
-  }
+  if (pointed && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) panel.selected = *pointed;
 }
 
 void draw_setups(PanelContext& context, Rect area) {
   auto& panel = context.states.of<SetupPanel>();
   read_setups(panel, context.session);
+  follow_selected_run(panel, context.session.selected_run);
   begin_fixed("setups", area);
   if (panel.groups.empty()) {
     ImGui::TextDisabled("No setups yet: moe-tune search --db FILE stores what it finds.");
@@ -269,9 +237,9 @@ void draw_setups(PanelContext& context, Rect area) {
   choose_group(panel);
   ImGui::SameLine();
   ImGui::TextDisabled("%zu setups that the search found, by predicted time",
-                      panel.groups[panel.group].count);
+                      shown_group(panel).size());
   const float row_px = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
-  const auto rows = static_cast<float>(panel.groups[panel.group].count);
+  const auto rows = static_cast<float>(shown_group(panel).size());
   const float room = ImGui::GetContentRegionAvail().y;
   draw_setup_table(panel, std::min(row_px * (rows + 1.5F), room * 0.5F));
   const ImVec2 corner = ImGui::GetCursorScreenPos(), left = ImGui::GetContentRegionAvail();

@@ -165,6 +165,9 @@ void draw_empty(const Session& session) {
   ImGui::Spacing();
   if (session.catalog.runs.empty()) {
     draw_no_runs();
+  } else if (const RunRow* run = find_run(session.catalog, session.selected_run);
+             session.stacked.empty() && run != nullptr && run->kind == "search") {
+    ImGui::TextDisabled("A search records no timeline: the panel Setups has what it found.");
   } else if (session.stacked.empty()) {
     ImGui::TextDisabled(
         "No timeline is picked. Tick one in the list on the left; moe-train and moe-tune record "

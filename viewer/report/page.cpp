@@ -15,7 +15,7 @@
 #include "viewer/model/trial_figures.h"
 #include "viewer/model/trial_list.h"
 #include "viewer/report/findings.h"
-#include "viewer/report/style.h"
+#include "viewer/report/html.h"
 
 namespace viewer {
 
@@ -34,16 +34,6 @@ std::string short_bytes(const std::optional<std::int64_t>& bytes) {
 
 bool was_measured(const TrialFacts& trial) {
   return trial.row->trial.status == "done" && trial.row->trial.measured_s.value_or(0) > 0;
-}
-
-std::string cell(const char* tag, const std::string& text) {
-  return fmt::format("<{0}>{1}</{0}>", tag, html_escaped(text));
-}
-
-// `warns`: of figures that say less than they seem to.
-std::string figure_card(const std::string& value, const std::string& name, bool warns = false) {
-  return fmt::format("<div{}><dd>{}</dd><dt>{}</dt></div>\n", warns ? " class=\"warns\"" : "",
-                     html_escaped(value), html_escaped(name));
 }
 
 std::string exposed_card(const Summary& summary) {
@@ -151,37 +141,26 @@ constexpr std::array kTrialColumns = {"schedule",  "status",     "paper",    "fi
                                       "its error", "predicted",  "measured", "bound",
                                       "speed-up",  "peak memory"};
 
-// A cell says its column too: on a phone a row is a block, without a head above it.
-std::string trial_table_row(const TrialFacts& facts, bool best) {
+HtmlRow trial_table_row(const TrialFacts& facts, bool best) {
   const db::Trial& trial = facts.row->trial;
   const std::string parameters = parameters_text(trial.parameters_json);
   std::string status = trial.status;
   std::replace(status.begin(), status.end(), '_', ' ');
   const auto bound = bound_of(*facts.row);
   const std::optional<double> speedup = facts.row->figures.speedup;
-  std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
-  const std::array<std::string, kTrialColumns.size() - 1> texts = {
-      status,
-      short_time(trial.paper_s),
-      short_time(first_prediction_of(trial)),
-      prediction_error_text(trial),
-      short_time(trial.predicted_s),
-      short_time(trial.measured_s),
-      bound ? short_time(bound->seconds) : "",
-      speedup ? fmt::format("{:.2f}x", *speedup) : "",
-      short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
-                                            : trial.predicted_peak_bytes)};
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    row +=
-        fmt::format("<td data-name=\"{}\">{}</td>", kTrialColumns[i + 1], html_escaped(texts[i]));
-  }
-  return fmt::format("<tr{}>{}</tr>\n", best ? " class=\"best\"" : "", row);
+  return {
+      {trial.planner + (parameters.empty() ? "" : ", " + parameters), status,
+       short_time(trial.paper_s), short_time(first_prediction_of(trial)),
+       prediction_error_text(trial), short_time(trial.predicted_s), short_time(trial.measured_s),
+       bound ? short_time(bound->seconds) : "", speedup ? fmt::format("{:.2f}x", *speedup) : "",
+       short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
+                                             : trial.predicted_peak_bytes)},
+      best};
 }
 
 std::string trial_table(const StudyFacts& facts) {
   if (facts.trials.empty()) return "";
-  std::string head, rows;
-  for (const char* name : kTrialColumns) head += cell("th", name);
+  std::vector<HtmlRow> rows;
   const auto is_planned = [](const TrialFacts& trial) {
     return trial.row->trial.status == "planned";
   };
@@ -192,7 +171,7 @@ std::string trial_table(const StudyFacts& facts) {
     if (is_planned(trial) && !lists_planned) {
       ++planned;
     } else {
-      rows += trial_table_row(trial, &trial == facts.best);
+      rows.push_back(trial_table_row(trial, &trial == facts.best));
     }
   }
   const std::string rest = planned == 0
@@ -201,10 +180,7 @@ std::string trial_table(const StudyFacts& facts) {
                                      "<p class=\"muted\">{} more {} predicted only: trials.csv has "
                                      "them.</p>\n",
                                      planned, planned == 1 ? "was" : "were");
-  return fmt::format(
-      "<h2>Schedules</h2>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
-      "<tbody>\n{}</tbody></table></div>\n{}",
-      head, rows, rest);
+  return "<h2>Schedules</h2>\n" + html_table(kTrialColumns, rows) + rest;
 }
 
 std::string words(const StudyFacts& facts) {
@@ -220,24 +196,8 @@ std::string words(const StudyFacts& facts) {
 
 std::string figures(const std::vector<Picture>& pictures) {
   std::string text = "<section class=\"pictures\">\n<h2>Pictures</h2>\n";
-  for (const Picture& picture : pictures) {
-    text += fmt::format(
-        "<figure><img src=\"data:image/png;base64,{}\" width=\"{}\" "
-        "height=\"{}\" alt=\"{}\"><figcaption>{} <a href=\"{}\">{}</a></figcaption>"
-        "</figure>\n",
-        base64(picture.png), picture.width, picture.height, html_escaped(picture.caption),
-        html_escaped(picture.caption), picture.file, picture.file);
-  }
+  for (const Picture& picture : pictures) text += html_figure(picture);
   return text + "</section>\n";
-}
-
-std::string table_links(const std::vector<CsvTable>& tables) {
-  std::string items;
-  for (const CsvTable& table : tables) {
-    items += fmt::format("<li><a href=\"{0}\">{0}</a>: {1}</li>\n", table.file,
-                         html_escaped(table.about));
-  }
-  return fmt::format("<h2>Tables</h2>\n<ul>\n{}</ul>\n", items);
 }
 
 // What was measured, and where.
@@ -257,70 +217,22 @@ std::string origin(const StudyFacts& facts) {
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const auto byte = i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U;
-      group = group << 8 | byte;
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 std::string report_page(const StudyFacts& facts, const std::vector<Picture>& pictures,
                         const std::vector<CsvTable>& tables, const std::string& database) {
-  const std::string name = html_escaped(facts.study.name);
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  page += fmt::format("<title>{}: moelab study</title>\n<style>", name);
-  page += kReportStyle;
-  page += "</style>\n</head>\n<body>\n<main>\n";
-  page += fmt::format(
+  std::string body = fmt::format(
       "<p class=\"over\">moelab study</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n"
       "<p class=\"muted\">{}</p>\n",
-      name, html_escaped(headline(facts)), html_escaped(origin(facts)));
-  page += key_figures(facts) + bars(facts) + words(facts) + trial_table(facts) + figures(pictures) +
+      html_escaped(facts.study.name), html_escaped(headline(facts)), html_escaped(origin(facts)));
+  body += key_figures(facts) + bars(facts) + words(facts) + trial_table(facts) + figures(pictures) +
           table_links(tables);
-  page += fmt::format(
+  body += fmt::format(
       "<footer>Written by moe-view from {}{}. Iterations are medians, bounds are for computation "
       "as slow as in the trial's repeats, speed-ups are those of trial_view; \u201cequal\u201d: as "
       "if both sides had computed equally fast. Errors are (predicted - measured) / measured of "
-      "the first prediction.</footer>\n</main>\n</body>\n</html>\n",
+      "the first prediction.</footer>\n",
       html_escaped(std::filesystem::path(database).filename().string()),
       facts.revision.empty() ? "" : html_escaped(", measured with revision " + facts.revision));
-  return page;
+  return html_page(facts.study.name + ": moelab study", body);
 }
 
 }  // namespace viewer

@@ -1,5 +1,7 @@
 #include "viewer/report/pictures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include "db/load_views.h"
 #include "db/timeline/read_timeline.h"
 #include "viewer/panels/panels.h"
+#include "viewer/panels/setups.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
@@ -102,6 +105,22 @@ std::vector<Picture> draw_panels(Session& session, Window& window) {
       pictures.back().file = "memory.png";
       pictures.back().caption = kMemoryCaption;
     }
+  }
+  return pictures;
+}
+
+std::vector<Picture> draw_setups(Session& session, Window& window, std::int64_t run) {
+  const std::vector<db::SetupOverview> setups = db::load_setup_overviews(session.connection);
+  const std::vector<SetupGroup> groups = setup_groups(setups);
+  std::vector<Picture> pictures;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].front().setup.run_id != run) continue;
+    PanelStates states;
+    auto& panel = states.of<SetupPanel>();
+    panel.group = i;
+    panel.of_run = session.selected_run;
+    pictures.push_back(draw_panel(*find_panel("setups"), states, session, window));
+    if (pictures.size() > 1) pictures.back().file = fmt::format("setups-{}.png", pictures.size());
   }
   return pictures;
 }

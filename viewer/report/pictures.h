@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ struct Picture {
 /// only where the database has any; after that
 /// of the timelines one with their memory, where it is known. Throws DisplayError.
 std::vector<Picture> draw_panels(Session& session, Window& window);
+
+/// A picture of each group (setup_groups) of what a run of kind search found. Throws DisplayError.
+std::vector<Picture> draw_setups(Session& session, Window& window, std::int64_t run);
 
 }  // namespace viewer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "db/error.h"
 #include "viewer/report/page.h"
 #include "viewer/report/pictures.h"
+#include "viewer/report/search_facts.h"
+#include "viewer/report/search_page.h"
 #include "viewer/report/study_facts.h"
 #include "viewer/report/tables.h"
 
@@ -74,17 +77,22 @@ class ReportFolder {
 
 void write_report(Session& session, const std::string& path) {
   ReportFolder folder(path);
-  const StudyFacts facts = gather_study(session);
-  const std::vector<CsvTable> tables = csv_tables(session.connection, facts);
+  const std::optional<SearchFacts> search = gather_search(session);
+  std::optional<StudyFacts> study;
+  if (!search) study = gather_study(session);
+  const std::vector<CsvTable> tables =
+      search ? search_tables(session.connection) : csv_tables(session.connection, *study);
   if (!session.problem.empty()) throw db::Error(db::ErrorKind::corrupt, session.problem);
   std::vector<Picture> pictures;
   {
     Window window("moe-view", 1, 1, false, kScale);
-    pictures = draw_panels(session, window);
+    pictures = search ? draw_setups(session, window, search->run.id) : draw_panels(session, window);
   }
   for (const CsvTable& table : tables) folder.write(table.file, table.text);
   for (const Picture& picture : pictures) folder.write(picture.file, picture.png);
-  folder.write(kPage, report_page(facts, pictures, tables, session.connection.path()));
+  const std::string& database = session.connection.path();
+  folder.write(kPage, search ? search_page(*search, pictures, tables, database)
+                             : report_page(*study, pictures, tables, database));
   folder.keep();
 }
 

@@ -28,7 +28,8 @@ db::Study find_reported_study(const Session& session) {
   const std::vector<db::Study> studies = db::load_studies(session.connection);
   if (studies.empty()) {
     throw db::Error(db::ErrorKind::not_found,
-                    fmt::format("{}: holds no study to report on; moe-tune study makes one",
+                    fmt::format("{}: holds no study to report on, nor a search; moe-tune study and "
+                                "moe-tune search --db make them",
                                 session.connection.path()));
   }
   const RunRow* run = find_run(session.catalog, session.selected_run);

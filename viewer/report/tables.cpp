@@ -1,8 +1,10 @@
 #include "viewer/report/tables.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <new>
 
@@ -34,9 +36,10 @@ std::string written(const std::function<void(std::FILE*)>& write) {
 
 constexpr db::Style kCsv{db::Format::csv, false};
 
-std::string of_query(const db::Connection& connection, const std::string& sql, std::int64_t id) {
+std::string of_query(const db::Connection& connection, const std::string& sql,
+                     const std::vector<db::Cell>& values = {}) {
   return written([&](std::FILE* stream) {
-    db::Query query(connection, sql, {db::Cell(id)});
+    db::Query query(connection, sql, values);
     db::write_query(stream, kCsv, query);
   });
 }
@@ -109,10 +112,10 @@ std::string exposed_rows(const StudyFacts& facts) {
 
 std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFacts& facts) {
   const auto query = [&](const char* sql, std::int64_t id) {
-    return of_query(connection, sql, id);
+    return of_query(connection, sql, {db::Cell(id)});
   };
   const std::int64_t study = facts.study.id;
-  return {
+  std::vector<CsvTable> tables = {
       {"trials.csv", "A row per schedule: the paper's, the predicted and the measured time.",
        query("SELECT * FROM trial_view WHERE study_id = ?1 "
              "ORDER BY measured_s IS NULL, measured_s, predicted_s",
@@ -141,14 +144,19 @@ std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFa
        "A row per iteration, MoE layer and rank of that training: tokens asked for, kept, and "
        "computed after placement, and the replicas that the rank held.",
        query("SELECT * FROM rank_load_view WHERE run = ?1 ORDER BY iteration, layer, rank",
-             facts.loads_run)},
+             facts.loads_run)}};
+  std::ranges::move(search_tables(connection), std::back_inserter(tables));
+  return tables;
+}
+
+std::vector<CsvTable> search_tables(const db::Connection& connection) {
+  return {
       {"setups.csv",
        "A row per layout, micro-batches and schedule that a search found, the newest search first; "
        "on_front: 1 where no other one is as fast and as lean.",
-       query("SELECT * FROM setup_view WHERE ?1 > 0 ORDER BY run DESC, settings, ranks, place",
-             study)},
+       of_query(connection, "SELECT * FROM setup_view ORDER BY run DESC, settings, ranks, place")},
       {"fits.csv", "A row per fitted line that costs are predicted from, newest first.",
-       query("SELECT * FROM fit_view WHERE ?1 > 0 ORDER BY started_at DESC, op", study)}};
+       of_query(connection, "SELECT * FROM fit_view ORDER BY started_at DESC, op")}};
 }
 
 }  // namespace viewer

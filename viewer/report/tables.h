@@ -15,8 +15,11 @@ struct CsvTable {
 };
 
 /// Trials and repeats of the study, the time of each rank and the exposed ops of the timelines that
-/// the report draws, losses, balance, setups of searches and fits. Columns are named as those of the database's views.
-/// Throws db::Error.
+/// the report draws, losses and balance, and then search_tables(). Columns are named as those of the
+/// database's views. Throws db::Error.
 std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFacts& facts);
+
+/// Setups of all searches, and fits. Throws db::Error.
+std::vector<CsvTable> search_tables(const db::Connection& connection);
 
 }  // namespace viewer

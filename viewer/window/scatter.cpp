@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "viewer/model/ticks.h"
 
@@ -147,6 +148,39 @@ void draw_point(ImDrawList& draw, const ScatterPoint& point, const Plane& plane,
   }
 }
 
+bool overlap(const Rect& a, const Rect& b) {
+  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
+}
+
+// Those of earlier points come first; each stands at the right of its point, or else at the left,
+// above the line that may go through it.
+void draw_names(ImDrawList& draw, const Fonts& fonts, const ScatterChart& chart,
+                const Plane& plane) {
+  const float half = fonts.small->FontSize / 2, gap = scaled_px(5), radius = scaled_px(4);
+  std::vector<Rect> taken;
+  const auto is_free = [&](const Rect& place) {
+    return place.min.x >= plane.inner.min.x && place.max.x <= plane.inner.max.x &&
+           std::none_of(taken.begin(), taken.end(),
+                        [&](const Rect& other) { return overlap(place, other); });
+  };
+  for (const ScatterPoint& point : chart.points) {
+    const ImVec2 at = plane.at(point.x, point.y);
+    taken.push_back({{at.x - radius, at.y - radius}, {at.x + radius, at.y + radius}});
+  }
+  for (const ScatterPoint& point : chart.points) {
+    if (point.name.empty()) continue;
+    const ImVec2 at = plane.at(point.x, point.y);
+    const float width = text_width(*fonts.small, point.name);
+    for (const float x : {at.x + gap, at.x - gap - width}) {
+      const Rect place{{x, at.y - 2 * half}, {x + width, at.y}};
+      if (!is_free(place)) continue;
+      draw_text(draw, *fonts.small, x, at.y - half, 0, theme::kMuted, point.name);
+      taken.push_back(place);
+      break;
+    }
+  }
+}
+
 std::optional<std::size_t> nearest_point(const ScatterChart& chart, const Plane& plane) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (!plane.inner.contains(mouse) || !ImGui::IsWindowHovered()) return std::nullopt;
@@ -211,6 +245,7 @@ std::optional<std::size_t> draw_scatter(const Fonts& fonts, const ScatterChart& 
     if (!plane.x.drawable(point.x) || !plane.y.drawable(point.y)) continue;
     draw_point(draw, point, plane, hovered == i);
   }
+  draw_names(draw, fonts, chart, plane);
   if (hovered) ImGui::SetTooltip("%s", chart.points[*hovered].text.c_str());
   return hovered;
 }

@@ -16,6 +16,7 @@ struct ScatterPoint {
   Color color = {};
   bool hollow = false;
   std::string text = {};  ///< the tooltip
+  std::string name = {};  ///< beside the point, where it covers no other point or name
 };
 
 /// Points in a plane, and lines that help to read them. Each axis may be logarithmic.

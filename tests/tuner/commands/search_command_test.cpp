@@ -254,6 +254,34 @@ TEST(SearchCommand, StoresWhatItFoundOfEveryNumberOfRanks) {
   EXPECT_TRUE(db::find_problems(db::open_reader(file), 1e9).empty());
 }
 
+TEST(SearchCommand, SaysHowManyBlocksAreRestoredWhole) {
+  const db::TemporaryDirectory directory;
+  const std::string file = directory.file("found.db"), best = directory.file("best.json");
+  const auto found = moe_tune({"search", "--model", "box-small", "--cluster", "box", "--planners",
+                               "none", "--layouts", "ep=4", "--memory-limit", "220M", "--db", file,
+                               "-o", best, "--format", "json"});
+  ASSERT_EQ(found.code, 0) << found.errors;
+  const auto row = nlohmann::json::parse(found.output).at(0);
+  int restored = 0, whole = 0;
+  const auto schedule = nlohmann::json::parse(std::ifstream(best));
+  for (const auto& decision : schedule.at("decisions")) {
+    if (decision.at("decision") != "restore_block") continue;
+    ++restored;
+    whole += decision.value("communication", "") == "repeat";
+  }
+  EXPECT_GT(whole, 0) << "as 220 MiB ask for";
+  EXPECT_LT(whole, restored);
+  EXPECT_EQ(row.at("restored_blocks"), restored);
+  EXPECT_EQ(row.at("whole_blocks"), whole);
+  const db::Connection connection = db::open_reader(file);
+  db::Query stored(connection,
+                   "SELECT restored_blocks, whole_blocks FROM setup_view WHERE place = 1");
+  const auto cells = stored.next();
+  ASSERT_TRUE(cells);
+  EXPECT_EQ((*cells)[0], db::Cell(std::int64_t{restored}));
+  EXPECT_EQ((*cells)[1], db::Cell(std::int64_t{whole}));
+}
+
 TEST(SearchCommand, ScalingIsOfTokensOfARankOverThoseOfTheFirstRow) {
   const auto found = search({"--planners", "none", "--ranks", "1,2,4", "--format", "json"});
   ASSERT_EQ(found.code, 0) << found.errors;

@@ -86,8 +86,8 @@ TEST_F(LoadsTest, BarsOfRanksSayWhatPlacementDid) {
             [](const db::ExpertPlace& a, const db::ExpertPlace& b) { return a.rank < b.rank; });
   app.states.of<LoadPanel>().layer = 0;
   EXPECT_TRUE(is_drawn("asked 2.67"));
-  EXPECT_TRUE(is_drawn("kept 2.50"));
-  EXPECT_TRUE(is_drawn("placed 1.45"));
+  EXPECT_TRUE(is_drawn("before placement 2.50"));
+  EXPECT_TRUE(is_drawn("after 1.45"));
   EXPECT_TRUE(is_drawn("expert 0 of rank 0, also on 1"));
   app.states.of<LoadPanel>().layer = 1;
   EXPECT_FALSE(is_drawn("Tokens of ranks")) << "nothing is stored of that layer";

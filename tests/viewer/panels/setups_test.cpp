@@ -48,8 +48,36 @@ TEST_F(SetupsTest, AreDrawnWithTheirMemoryAndTheFront) {
     EXPECT_THAT(drawn, Contains(text));
   }
   EXPECT_THAT(drawn, Not(Contains("ep=8"))) << "of another number of ranks";
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), "ep=4"), 3) << "in the table and both charts";
   EXPECT_EQ(std::count(drawn.begin(), drawn.end(), "\u2022"), 2) << "dp=2,ep=2 is beaten by ep=4";
   EXPECT_EQ(app.session.problem, "");
+}
+
+TEST_F(SetupsTest, AreThoseOfTheSearchThatIsSelected) {
+  const std::int64_t first = add_search(connection), second = add_search(connection);
+  const auto name = [](std::int64_t run) {
+    return "run " + std::to_string(run) + ": box-small, 4 ranks of box";
+  };
+  App app = open(first, "setups");
+  EXPECT_THAT(texts(app), Contains(name(first)));
+  select_run(app.session, second);
+  EXPECT_THAT(texts(app), Contains(name(second)));
+  select_run(app.session, ids.sequential_run);
+  EXPECT_THAT(texts(app), Contains(name(second))) << "no search";
+  select_run(app.session, first);
+  show_panel(app, "timeline");
+  EXPECT_THAT(texts(app), Contains(HasSubstr("the panel Setups has what it found")));
+}
+
+TEST_F(SetupsTest, SayHowManyBlocksAreRestoredAndHowManyOfThemWhole) {
+  std::vector<db::PredictedSetup> setups{setup(4, 1, "ep=4", 0.010, 400 << 20)};
+  setups[0].restored_blocks = 77;
+  setups[0].whole_blocks = 66;
+  db::insert(connection, setups);
+  App app = open();
+  show_panel(app, "setups");
+  const std::vector<std::string> drawn = texts(app);
+  for (const char* text : {"restored", "77", "whole", "66"}) EXPECT_THAT(drawn, Contains(text));
 }
 
 TEST_F(SetupsTest, OfWhichANumberIsWrongAreRefusedWithIt) {

@@ -170,18 +170,5 @@ TEST_F(ReportTest, TablesHaveTheRowsOfTheStudy) {
   }
 }
 
-TEST(Html, EscapesWhatMeansSomething) {
-  EXPECT_EQ(html_escaped("a < b & \"c\" > d"), "a &lt; b &amp; &quot;c&quot; &gt; d");
-}
-
-TEST(Base64, IsThatOfTheStandardsExamples) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foob"), "Zm9vYg==");
-  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
-}
-
 }  // namespace
 }  // namespace viewer::page_test

@@ -108,7 +108,7 @@ TEST_F(TableCopyTest, ANarrowTableOfBalanceIsCopiedWhole) {
   io.KeyCtrl = false;
   EXPECT_THAT(
       std::string(ImGui::GetClipboardText()),
-      StartsWith("layer,max/mean kept,ranks,std. dev.,locality,dropped,unused,tokens,max\n1,"));
+      StartsWith("layer,max/mean,ranks,std. dev.,locality,dropped,unused,tokens,max\n1,"));
 }
 
 TEST_F(TableCopyTest, SaysWhereThereIsNone) {
