@@ -15,7 +15,8 @@ double at_place(const std::vector<double>& seconds, std::size_t place) {
 
 }  // namespace
 
-LeastRecomputation::LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place) {
+LeastRecomputation::LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place,
+                                       std::vector<double> KeptActivations::*seconds) {
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     const std::vector<KeptActivations>& ways = kinds[kind]->kept;
     std::size_t at = 0;
@@ -26,7 +27,7 @@ LeastRecomputation::LeastRecomputation(std::span<const PieceCost* const> kinds, 
       for (std::size_t to = 0; to < ways.size(); ++to) {
         const Step step{
             kind, static_cast<double>(ways[at].bytes - ways[to].bytes),
-            std::max(0.0, at_place(ways[to].again_s, place) - at_place(ways[at].again_s, place))};
+            std::max(0.0, at_place(ways[to].*seconds, place) - at_place(ways[at].*seconds, place))};
         if (step.bytes <= 0) continue;
         if (next == ways.size() || step.bytes * best.seconds > best.bytes * step.seconds) {
           best = step;

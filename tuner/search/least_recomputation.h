@@ -13,8 +13,10 @@ namespace tuner {
 /// that restores whole blocks takes less. [ours]
 class LeastRecomputation {
  public:
-  /// `kinds`: pieces that differ; their times are those of the `place`.
-  LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place);
+  /// `kinds`: pieces that differ; their times are those of the `place`, of all that is repeated or of
+  /// computation alone.
+  LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place,
+                     std::vector<double> KeptActivations::*seconds = &KeptActivations::again_s);
 
   /// Seconds of one micro-batch, where the stage has `counts` [kind] pieces and so many bytes must go
   /// from forward to backward of each that is under way; infinite where no more can go.

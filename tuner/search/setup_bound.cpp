@@ -47,11 +47,12 @@ struct PiecesInTurn {
   std::vector<Piece> pieces;
   std::size_t kinds = 0;
   LeastRecomputation again;
-
 };
 
-/// Times are those of the place in the stages where all together take longest.
-PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model) {
+/// Times are those of the place in the stages where all together take longest. `again`: the times of
+/// what is computed again.
+PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model,
+                     std::vector<double> KeptActivations::*again = &KeptActivations::again_s) {
   const std::vector<const PieceCost*> all = pieces_in_turn(pieces, model);
   std::vector<double> sum;
   for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
@@ -72,7 +73,7 @@ PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model) {
                     .least_kept_bytes = piece->least_kept_bytes()});
     if (kind == kinds.end()) kinds.push_back(piece);
   }
-  return {std::move(turn), kinds.size(), LeastRecomputation(kinds, place)};
+  return {std::move(turn), kinds.size(), LeastRecomputation(kinds, place, again)};
 }
 
 /// A stage, as it takes one piece after the other.
@@ -216,7 +217,10 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
     case Passes::exchanges_hidden: {
       std::vector<double> moving_s = pass_s;
       sum_up(moving_s, computing_s, -1);
-      return std::max(largest(computing_s), largest(moving_s));
+      const PiecesInTurn computed = in_turn(pieces, model, &KeptActivations::again_computing_s);
+      return std::max({at_longest(computing_s, pass_s) + m * again_s(computed, setup, memory_bytes),
+                       largest(moving_s),
+                       (at_longest(pass_s, pass_s) + m * again_s(turn, setup, memory_bytes)) / 2});
     }
     case Passes::bubbles_filled:
       sum_up(once_s, pass_s);

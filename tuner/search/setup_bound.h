@@ -17,8 +17,8 @@ namespace tuner {
 ///   bubbles_filled       m passes of the mean stage
 ///   exchanges_hidden     m times computation or communication, the longer
 ///   undecided            m times the computation of the mean stage
-/// `bubbles_filled` with what comes once, and the first three with what must be computed again to
-/// keep to `memory_bytes` of a rank, which is no less than least_bytes(); 0: of no matter. [ours]
+/// `bubbles_filled` with what comes once, and the first four with what must be computed again to keep
+/// to `memory_bytes` of a rank, which is no less than least_bytes(); 0: of no matter. [ours]
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,
                Passes passes, std::int64_t memory_bytes = 0);
 

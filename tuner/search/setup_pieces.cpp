@@ -185,13 +185,17 @@ void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows
 }
 
 /// The seconds of ops of forward, by block and name; of two alike the shorter ones.
-using ForwardSeconds = std::map<std::pair<int, std::string>, std::vector<double>>;
+struct ForwardOp {
+  std::vector<double> seconds;
+  bool communicates = false;
+};
+using ForwardOps = std::map<std::pair<int, std::string>, ForwardOp>;
 
 /// Tells the times of forward, for those of its ops that backward repeats.
-ForwardSeconds add_costs(const moe::Program& program, const moe::Groups& groups,
-                         const moe::Routing& routing, const CostedCluster& costed,
-                         bool loads_are_even, const PiecesOfModel& pieces) {
-  ForwardSeconds forward;
+ForwardOps add_costs(const moe::Program& program, const moe::Groups& groups,
+                     const moe::Routing& routing, const CostedCluster& costed, bool loads_are_even,
+                     const PiecesOfModel& pieces) {
+  ForwardOps forward;
   const ProgramCosts costs = program_costs(program, groups, routing, costed.costs, costed.cluster,
                                            {.most_pairs = 16 * 16});
   const moe::Groups& ranks = costs.classes.groups;
@@ -214,20 +218,21 @@ ForwardSeconds add_costs(const moe::Program& program, const moe::Groups& groups,
       continue;
     }
     add(piece->pass_s, own);
-    if (costs.ops[i].activity != moe::Activity::communication) add(piece->computing_s, own);
+    const bool communicates = costs.ops[i].activity == moe::Activity::communication;
+    if (!communicates) add(piece->computing_s, own);
     if (op.phase != moe::Phase::forward) continue;
     add(piece->forward_s, own);
-    const auto [same, is_new] = forward.try_emplace({op.layer, op.name}, own);
-    if (!is_new) {
-      std::ranges::transform(own, same->second, same->second.begin(),
-                             [](double one, double other) { return std::min(one, other); });
-    }
+    const auto [same, is_new] =
+        forward.try_emplace({op.layer, op.name}, ForwardOp{own, communicates});
+    std::vector<double>& least = same->second.seconds;
+    std::ranges::transform(own, least, least.begin(),
+                           [](double one, double other) { return std::min(one, other); });
   }
   return forward;
 }
 
 /// The times of what each way to keep repeats. `ways`: the Programs, as the pieces have them.
-void add_repeated(const std::vector<moe::Program>& ways, const ForwardSeconds& forward,
+void add_repeated(const std::vector<moe::Program>& ways, const ForwardOps& forward,
                   const PiecesOfModel& pieces) {
   for (std::size_t way = 0; way < ways.size(); ++way) {
     for (const moe::Op& op : ways[way].ops) {
@@ -235,7 +240,10 @@ void add_repeated(const std::vector<moe::Program>& ways, const ForwardSeconds& f
       PieceCost* const piece = pieces.at(op.layer, op.stage);
       if (piece == nullptr) continue;
       const auto first = forward.find({op.layer, moe::name_of_repeated(op)});
-      if (first != forward.end()) add(piece->kept[way].again_s, first->second);
+      if (first == forward.end()) continue;
+      KeptActivations& kept = piece->kept[way];
+      add(kept.again_s, first->second.seconds);
+      if (!first->second.communicates) add(kept.again_computing_s, first->second.seconds);
     }
   }
 }
@@ -295,7 +303,7 @@ SetupCosts setup_costs(const moe::Model& model, const TrainingSetup& setup,
       if (least_bytes(least, model, setup, Passes::one_after_other) > limit) return;
     }
     const PiecesOfModel of_model(small.model, pieces);
-    const ForwardSeconds forward = add_costs(one, groups, routing, costed, even, of_model);
+    const ForwardOps forward = add_costs(one, groups, routing, costed, even, of_model);
     if (&pieces == &lightest) add_repeated(ways, forward, of_model);
   };
   add_times(program, costs.whole);
@@ -324,6 +332,7 @@ SetupPieces in_micro_batches(SetupPieces pieces, int from, int to, int experts) 
       const std::int64_t lost = kept.routed_row_bytes * experts;
       kept.bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(scaled) - lost);
       shorten(kept.again_s);
+      shorten(kept.again_computing_s);
     }
     shorten(piece.forward_s);
     shorten(piece.pass_s);

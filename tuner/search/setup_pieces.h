@@ -17,7 +17,9 @@ namespace tuner {
 struct KeptActivations {
   std::int64_t bytes = 0;             ///< the least that stays on any rank
   std::int64_t routed_row_bytes = 0;  ///< of a routed row, among them
-  std::vector<double> again_s{};      ///< what is repeated in backward; as PieceCost's times
+  // What is repeated in backward, as PieceCost's times:
+  std::vector<double> again_s{};            ///< with exchanges
+  std::vector<double> again_computing_s{};  ///< without communication
 };
 
 /// What a block, or what is outside the blocks of a stage, costs a rank. Times are by the place in
