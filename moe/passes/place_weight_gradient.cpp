@@ -79,7 +79,8 @@ TensorId gradient_named(const Program& program, const PlaceWeightGradient& placi
 }  // namespace
 
 bool makes_weight_gradients(const Program& program, const Op& op) {
-  if (op.phase != Phase::backward || op.writes.empty() || is_communication(op) || comes_once(op)) {
+  if (op.phase != Phase::backward || op.writes.empty() || is_communication(op) || comes_once(op) ||
+      brings_gradients_home(op)) {
     return false;
   }
   return std::all_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {

@@ -16,6 +16,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/repeated_op.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -25,6 +26,8 @@ constexpr std::array<std::string_view, 3> kRowsOfOthers{"home", "spread", "balan
 constexpr std::int64_t kMostSlots = 4096;
 constexpr std::array<std::string_view, 3> kLateRules{"ultraep", "moonep", "llep"};
 constexpr std::array<std::string_view, 2> kLateDomains{"all", "node"};
+constexpr std::array<std::string_view, 2> kSlotsOf{"each_layer", "all_layers"};
+constexpr std::array<std::string_view, 2> kBalancedBy{"optimum", "interior_point"};
 constexpr std::array<std::string_view, kExpertRoutes> kExpertRouteNames{"unicast", "ring"};
 
 std::string described(const ReplicateExperts& replicating) {
@@ -82,6 +85,8 @@ class Replicas {
 
   /// The tensor of replicas of a parameter, or of its gradient.
   TensorId of(TensorId own) { return beside(replica_of_, own, replica_slots_, "replicas"); }
+  /// That of a parameter's replicas that are sent again.
+  TensorId again(TensorId own) { return beside(again_of_, own, replica_slots_, "replicas.again"); }
   /// The tensor in which the gradients of replicas arrive at home.
   TensorId returned(TensorId gradient) {
     return beside(returned_of_, gradient, returned_, "returned");
@@ -104,40 +109,58 @@ class Replicas {
   Program& program_;
   int own_, replica_slots_, returned_;
   std::string suffix_;
-  std::map<TensorId, TensorId> replica_of_, returned_of_;
+  std::map<TensorId, TensorId> replica_of_, again_of_, returned_of_;
 };
 
 /// Parameters and gradients of the layer's experts, in the order in which its ops use them.
 struct ExpertTensors {
-  std::vector<TensorId> parameters, gradients;
+  std::vector<TensorId> parameters, sent_again, gradients;
 };
 
 void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
   if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) tensors.push_back(tensor);
 }
 
+/// The backward phase of the layer in a micro-batch, by places among the ops.
+struct BackwardPlaces {
+  std::optional<std::size_t> begin;
+  TensorId arriving = -1;  ///< a gradient of tokens with which it begins
+  std::size_t sent = 0;    ///< behind its exchanges of rows and the gradients of replicas
+  std::size_t end = 0;
+};
+
 /// The replicas of all micro-batches together, or where they are chosen after the gate, of one.
 struct Copies {
   int micro_batch = 0;
   Replicas replicas;
-  ExpertTensors tensors;
-  std::optional<std::size_t> first_routed;  ///< the first op that needs them
+  bool sends_again = false;  ///< before backward (SlotsOf::all_layers)
+  ExpertTensors tensors{};
+  std::optional<std::size_t> first_routed{};  ///< the first op that needs them
+  BackwardPlaces backward{};
+
+  /// The replicas of a parameter that the op reads.
+  TensorId read_by(const Op& op, TensorId parameter) {
+    if (!sends_again || op.phase == Phase::forward) return replicas.of(parameter);
+    add_once(tensors.sent_again, parameter);
+    return replicas.again(parameter);
+  }
 };
 
 /// Makes the op compute the replicas too. The weight gradient of replicas is an op of its own,
 /// which follows. `apart`: its sum is over one micro-batch.
 void add_replicas(Op& op, int replica_slots, bool apart, Copies& copies,
                   std::vector<Op>& afterwards) {
-  auto& [micro_batch, replicas, tensors, first_routed] = copies;
+  Replicas& replicas = copies.replicas;
+  ExpertTensors& tensors = copies.tensors;
   if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
     linear->replica_slots = replica_slots;
     for (std::size_t i = 1, own = op.reads.size(); i < own; ++i) {
       add_once(tensors.parameters, op.reads[i].tensor);
-      op.reads.push_back({replicas.of(op.reads[i].tensor)});
+      op.reads.push_back({copies.read_by(op, op.reads[i].tensor)});
     }
   } else if (auto* input = std::get_if<ExpertLinearInputGradient>(&op.kind)) {
     input->replica_slots = replica_slots;
-    op.reads.push_back({replicas.of(op.reads.at(1).tensor)});
+    op.reads.push_back({copies.read_by(op, op.reads.at(1).tensor)});
   } else if (const auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
     Op of_replicas = op;
     of_replicas.name += " of replicas";
@@ -168,23 +191,38 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 
 Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement,
            const LayerExperts& experts, Copies& copies) {
-  auto& [micro_batch, replicas, tensors, first_routed] = copies;
   Op op;
-  op.micro_batch = micro_batch;
+  op.micro_batch = copies.micro_batch;
   op.kind = SendExperts{{placement, experts.own, experts.all}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
-  op.reads = whole_uses(tensors.parameters);
-  for (const TensorId parameter : tensors.parameters) op.writes.push_back({replicas.of(parameter)});
+  op.reads = whole_uses(copies.tensors.parameters);
+  for (const Use& parameter : op.reads) {
+    op.writes.push_back({copies.replicas.of(parameter.tensor)});
+  }
   return op;
+}
+
+/// For backward. It waits for the gradient that arrives there, so that other layers' replicas have
+/// been used before.
+Op send_again_op(Op send, Copies& copies) {
+  send = repeated(std::move(send));
+  send.reads = whole_uses(copies.tensors.sent_again);
+  send.writes.clear();
+  for (const Use& parameter : send.reads) {
+    send.writes.push_back({copies.replicas.again(parameter.tensor)});
+  }
+  if (copies.backward.arriving >= 0) send.reads.push_back({copies.backward.arriving});
+  return send;
 }
 
 std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlacement& placement,
                            const LayerExperts& experts, Copies& copies) {
-  auto& [micro_batch, replicas, tensors, first_routed] = copies;
+  Replicas& replicas = copies.replicas;
+  const ExpertTensors& tensors = copies.tensors;
   Op home;
-  home.micro_batch = micro_batch;
+  home.micro_batch = copies.micro_batch;
   home.layer = replicating.layer;
   home.stage = experts.stage;
   home.phase = Phase::backward;
@@ -202,6 +240,47 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
   add.reads.insert(add.reads.end(), add.writes.begin(), add.writes.end());
   return {std::move(home), std::move(add)};
 }
+
+/// Finds the places of BackwardPlaces, op by op.
+class BackwardOfLayer {
+ public:
+  explicit BackwardOfLayer(const Program& program)
+      : program_(program), made_at_(program.tensors.size(), kNever) {}
+
+  /// `place`: of the op, which `followers` gradients of replicas will follow; `copies`: of its
+  /// micro-batch, nullptr for an op of another layer.
+  void look_at(const Op& op, std::size_t place, std::size_t followers, Copies* copies) {
+    if (op.phase != Phase::backward) return;
+    if (copies != nullptr && !std::holds_alternative<PassOn>(op.kind) && !comes_once(op)) {
+      BackwardPlaces& places = copies->backward;
+      if (!places.begin) places.begin = place;
+      for (const Use& use : op.reads) {
+        if (places.arriving < 0 && arrives(use.tensor, *copies)) places.arriving = use.tensor;
+      }
+      places.end = place + 1 + followers;
+      if (followers > 0 || exchanges_rows(op)) places.sent = places.end;
+    }
+    for (const Use& use : op.writes) {
+      if (is_known(use.tensor)) made_at_[use.tensor] = std::min(made_at_[use.tensor], place);
+    }
+  }
+
+ private:
+  static constexpr auto kNever = std::numeric_limits<std::size_t>::max();
+  bool is_known(TensorId tensor) const {
+    return static_cast<std::size_t>(tensor) < made_at_.size();
+  }
+  /// An op's stored operands have one type (OpFacts), here that of the parameters.
+  bool arrives(TensorId tensor, const Copies& copies) const {
+    const Tensor& t = program_.tensors[tensor];
+    return is_known(tensor) && t.role == Role::activation && t.rows_are == Rows::fixed &&
+           t.dtype == program_.tensors[copies.tensors.parameters.front()].dtype &&
+           made_at_[tensor] < *copies.backward.begin;
+  }
+
+  const Program& program_;
+  std::vector<std::size_t> made_at_;  ///< [tensor]: where backward first wrote it
+};
 
 /// Makes room for the rows that a rank can receive for its replicas. Without replicas a rank
 /// receives at most R rows for D experts, as many from each of P ranks. For G replicas it computes
@@ -266,28 +345,33 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   }
 
   const bool late = is_late(placement);
+  const bool shared = late && placement.late.slots_of == SlotsOf::all_layers;
   std::map<int, Copies> all;
   const auto copies_of = [&](const Op& op) -> Copies& {
     const int micro_batch = late ? op.micro_batch : 0;
     const auto found = all.find(micro_batch);
     if (found != all.end()) return found->second;
-    Replicas replicas(program, experts.own, slots.replica_slots,
-                      late ? experts.own : most_returned(slots),
-                      micro_batch > 0 ? fmt::format(".{}", micro_batch) : std::string());
-    return all.emplace(micro_batch, Copies{micro_batch, std::move(replicas), {}, {}}).first->second;
+    Replicas replicas(
+        program, experts.own, slots.replica_slots,
+        late ? std::min(experts.own, (members - 1) * slots.replica_slots) : most_returned(slots),
+        micro_batch > 0 ? fmt::format(".{}", micro_batch) : std::string());
+    return all.emplace(micro_batch, Copies{micro_batch, std::move(replicas), shared}).first->second;
   };
+  BackwardOfLayer backward(program);
   std::vector<Op> ops;
   std::optional<std::size_t> first_once;
   for (Op& op : std::exchange(program.ops, {})) {
     std::vector<Op> afterwards;
+    Copies* copies = nullptr;
     if (op.layer == replicating.layer) {
       const bool routed = uses_routed_rows(program, op);
       if (routed || !all.empty()) {
-        Copies& copies = copies_of(op);
-        if (!copies.first_routed && routed) copies.first_routed = ops.size();
-        add_replicas(op, slots.replica_slots, late, copies, afterwards);
+        copies = &copies_of(op);
+        if (!copies->first_routed && routed) copies->first_routed = ops.size();
+        add_replicas(op, slots.replica_slots, late, *copies, afterwards);
       }
     }
+    if (shared) backward.look_at(op, ops.size(), afterwards.size(), copies);
     if (!first_once && comes_once(op)) first_once = ops.size();
     ops.push_back(std::move(op));
     std::move(afterwards.begin(), afterwards.end(), std::back_inserter(ops));
@@ -295,11 +379,16 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   std::map<std::size_t, std::vector<Op>> added;  // before these ops
   for (auto& [micro_batch, copies] : all) {
     if (!copies.first_routed) continue;
-    if (!copies.tensors.gradients.empty()) {
-      std::vector<Op> home = return_ops(replicating, placement, experts, copies);
-      std::ranges::move(home, std::back_inserter(added[first_once.value_or(ops.size())]));
+    Op send = send_op(replicating, placement, experts, copies);
+    if (!copies.tensors.sent_again.empty()) {
+      added[*copies.backward.begin].push_back(send_again_op(send, copies));
     }
-    added[*copies.first_routed].push_back(send_op(replicating, placement, experts, copies));
+    added[*copies.first_routed].push_back(std::move(send));
+    if (copies.tensors.gradients.empty()) continue;
+    std::vector<Op> home = return_ops(replicating, placement, experts, copies);
+    const std::size_t at_the_end = first_once.value_or(ops.size());
+    added[shared ? copies.backward.sent : at_the_end].push_back(std::move(home[0]));
+    added[shared ? copies.backward.end : at_the_end].push_back(std::move(home[1]));
   }
   for (std::size_t i = 0; i <= ops.size(); ++i) {
     if (const auto here = added.find(i); here != added.end()) {
@@ -331,7 +420,14 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
     if (late.domain != LateDomain::all) {
       object["after_gate"]["domain"] = kLateDomains[static_cast<std::size_t>(late.domain)];
     }
+    if (late.slots_of != SlotsOf::each_layer) {
+      object["after_gate"]["slots_of"] = kSlotsOf[static_cast<std::size_t>(late.slots_of)];
+    }
     return;
+  }
+  if (replicating.placement.balanced_by != BalancedBy::optimum) {
+    object["balanced_by"] =
+        kBalancedBy[static_cast<std::size_t>(replicating.placement.balanced_by)];
   }
   // Without a route it is unicast: so the identity of stored schedules stays.
   if (replicating.placement.route != ExpertRoute::unicast) {
@@ -353,6 +449,10 @@ LateCopies read_late_copies(const InputObject& input) {
   if (input.has("domain")) {
     late.domain = static_cast<LateDomain>(input.member("domain", "among whom loads are evened")
                                               .one_of({kLateDomains.begin(), kLateDomains.end()}));
+  }
+  if (input.has("slots_of")) {
+    late.slots_of = static_cast<SlotsOf>(input.member("slots_of", "whose slots they are")
+                                             .one_of({kSlotsOf.begin(), kSlotsOf.end()}));
   }
   if (late.rule != LateRule::llep) return late;
   late.alpha = input.number_or("alpha", late.alpha, 1, 16, "a number from 1 to 16");
@@ -382,6 +482,11 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
                                       .one_of({kRowsOfOthers.begin(), kRowsOfOthers.end()}));
+  }
+  if (replicating.placement.rows_of_others == RowsOfOthers::balanced && input.has("balanced_by")) {
+    replicating.placement.balanced_by =
+        static_cast<BalancedBy>(input.member("balanced_by", "what shares rows out")
+                                    .one_of({kBalancedBy.begin(), kBalancedBy.end()}));
   }
   if (input.has("route")) {
     replicating.placement.route =

@@ -40,7 +40,11 @@ std::string subject(const ReplicateExperts& replicating);
 ///
 /// Where replicas are chosen after the gate (ExpertPlacement::late), there is one of each of these
 /// ops for every micro-batch, with replicas of its own, and they wait for its exchange of counts.
-/// Gradients come home on rings, so a home gets one for each of its experts.
+/// Gradients come home on rings, so a home gets one for each of its experts. Where all layers have
+/// the same slots (SlotsOf::all_layers), there is one more send_experts where the layer's backward
+/// phase begins; return_gradients comes behind its last exchange of rows, add_returned at its end.
+/// So replicas of one layer alone are in use at a time, and memory plans give the next layer's the
+/// same bytes. Gradients of micro-batches are then added in another order.
 ///
 /// Each row is computed as before; the gradient of a replicated expert is a sum over the same rows
 /// in another order. With a capacity, every rank sets aside memory for the rows that its replicas

@@ -143,6 +143,7 @@ class BlockRestoring {
   bool empty() const { return restored_.empty(); }
 
   void recompute() {
+    read_experts_sent_again();
     std::set<std::size_t> places;
     for (const TensorId tensor : restored_) repeat_writers(tensor, places);
     std::vector<Op> again;
@@ -229,6 +230,20 @@ class BlockRestoring {
         return i >= writers(tensor).back() && is_of(program_.ops[i], layer_, Phase::backward);
       });
       if (reader != readers(tensor).end()) first_reader_ = std::min(first_reader_, *reader);
+    }
+  }
+
+  /// Where experts are sent once more for backward (SlotsOf::all_layers), what is repeated reads
+  /// those.
+  void read_experts_sent_again() {
+    std::map<TensorId, TensorId> sent;  // [parameter]
+    for (const std::size_t place : own_) {
+      const Op& op = program_.ops[place];
+      if (!std::holds_alternative<SendExperts>(op.kind)) continue;
+      for (std::size_t i = 0; i < op.writes.size(); ++i) {
+        const auto [first, is_first] = sent.try_emplace(op.reads[i].tensor, op.writes[i].tensor);
+        if (!is_first && op.phase == Phase::backward) copies_[first->second] = op.writes[i].tensor;
+      }
     }
   }
 

@@ -105,7 +105,8 @@ bool brings_gradients_home(const Op& op) {
 }
 
 bool comes_once(const Op& op) {
-  return op.phase == Phase::update || reduces_gradients(op) || brings_gradients_home(op);
+  return op.phase == Phase::update || reduces_gradients(op) ||
+         (brings_gradients_home(op) && placed_by(op)->late.slots_of == SlotsOf::each_layer);
 }
 
 bool runs_in(const Op& op, int stage) {
@@ -157,16 +158,21 @@ bool balances_rows(const Op& op) {
   return sent != nullptr && shares_rows_out(sent->placement);
 }
 
-bool depends_on_counts(const Op& op) {
+const ExpertPlacement* placed_by(const Op& op) {
   return std::visit(
-      [](const auto& kind) {
+      [](const auto& kind) -> const ExpertPlacement* {
         if constexpr (std::is_base_of_v<PlacedExperts, std::decay_t<decltype(kind)>>) {
-          return is_late(kind.placement);
+          return &kind.placement;
         } else {
-          return false;
+          return nullptr;
         }
       },
       op.kind);
+}
+
+bool depends_on_counts(const Op& op) {
+  const ExpertPlacement* placement = placed_by(op);
+  return placement != nullptr && is_late(*placement);
 }
 
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }

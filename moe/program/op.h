@@ -195,6 +195,8 @@ bool exchanges_rows(const Op& op);
 /// True for the SendExperts of a layer in which several ranks share out the rows of an expert
 /// (RowsOfOthers::balanced).
 bool balances_rows(const Op& op);
+/// The placement by which the op moves or adds up replicas; nullptr for other ops.
+const ExpertPlacement* placed_by(const Op& op);
 /// True for an op that moves or adds up replicas that are chosen after the gate: like an op on
 /// routed rows it waits for the exchange of counts.
 bool depends_on_counts(const Op& op);
@@ -215,7 +217,8 @@ bool reduces_gradients(const Op& op);
 /// there.
 bool brings_gradients_home(const Op& op);
 /// True for an op that runs once in an iteration, after all micro-batches: it brings gradients of
-/// replicas home, reduces gradients or updates parameters.
+/// replicas home, unless layers share their slots (SlotsOf), reduces gradients or updates
+/// parameters.
 bool comes_once(const Op& op);
 /// True for an op that the ranks of this pipeline stage take part in.
 bool runs_in(const Op& op, int stage);

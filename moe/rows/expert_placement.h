@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -31,6 +32,12 @@ enum class RowsOfOthers {
   balanced,
 };
 
+/// The solver of the linear program of RowsOfOthers::balanced.
+enum class BalancedBy : std::uint8_t {
+  optimum,         ///< exact, in whole rows (balanced_quotas.h)
+  interior_point,  ///< LPLB's own five steps (interior_point_quotas.h)
+};
+
 /// The way of a replicated expert's parameters to its holders, and of their gradients home.
 enum class ExpertRoute {
   unicast,  ///< straight from the home to each holder, and back
@@ -56,6 +63,7 @@ struct ExpertPlacement {
   ExpertRoute route = ExpertRoute::unicast;
   /// Replicas that are chosen after the gate, in place of `replicas`; rows are balanced.
   LateCopies late = {};
+  BalancedBy balanced_by = BalancedBy::optimum;
   friend auto operator<=>(const ExpertPlacement&, const ExpertPlacement&) = default;
 };
 

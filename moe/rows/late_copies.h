@@ -29,12 +29,21 @@ enum class LateRule : std::uint8_t {
   llep,
 };
 
+/// Whose slots for replicas a member has.
+enum class SlotsOf : std::uint8_t {
+  each_layer,
+  /// All layers have the same, one after the other. So parameters are sent again before backward,
+  /// and gradients go home in the backward phase of their layer.  [UltraEP, code and docs]
+  all_layers,
+};
+
 struct LateCopies {
   LateRule rule = LateRule::ultraep;
   int slots = 0;                   ///< replicas that a member may hold; 0: none is chosen late
   double alpha = 1.1;              ///< of llep
   std::int64_t least_rows = 1024;  ///< of llep: fewer rows are not worth a product of their own
   LateDomain domain = LateDomain::all;
+  SlotsOf slots_of = SlotsOf::each_layer;
   friend auto operator<=>(const LateCopies&, const LateCopies&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "moe/rows/interior_point_quotas.h"
 #include "moe/rows/late_rules.h"
 
 namespace moe {
@@ -107,7 +108,9 @@ PlacedRows place_rows(const ExpertPlacement& placement, const LayerRouting& rout
     }
     return place_late(placement, total, nodes);
   }
-  placed.quotas = balanced_quotas(placed.slots, total);
+  placed.quotas = placement.balanced_by == BalancedBy::optimum
+                      ? balanced_quotas(placed.slots, total)
+                      : interior_point_quotas(placed.slots, total);
   return placed;
 }
 

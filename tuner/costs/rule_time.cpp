@@ -9,6 +9,7 @@
 namespace tuner {
 namespace {
 
+constexpr std::size_t kLateRules = 3;
 /// By bytes of counts: 4 ranks with 16 experts, 16 with 64, 64 with 256, and 256 with 256.
 constexpr std::array<double, 4> kRuleBytes{256, 4096, 65536, 262144};
 /// [rule][size]: seconds. [ours: planning_time --benchmark_filter=share_out, on one core of a virtual
@@ -18,13 +19,15 @@ constexpr std::array<std::array<double, 4>, kRules.size()> kRuleSeconds{{
     {2.9e-6, 1.4e-5, 7.8e-5, 6.9e-4},
     {2.6e-6, 1.6e-5, 1.3e-4, 1.3e-3},
     {4.6e-6, 3.1e-5, 2.1e-4, 1.4e-3},
+    {0, 0, 0, 0},
 }};
 
 }  // namespace
 
 std::string_view rule_of(const moe::ExpertPlacement& placement) {
   if (moe::is_late(placement)) return kRules[static_cast<std::size_t>(placement.late.rule)];
-  return moe::shares_rows_out(placement) && moe::has_replicas(placement) ? kRules.back() : "";
+  if (!moe::shares_rows_out(placement) || !moe::has_replicas(placement)) return "";
+  return kRules[kLateRules + static_cast<std::size_t>(placement.balanced_by)];
 }
 
 std::string_view rule_at(const std::map<int, moe::ExpertPlacement>& placements, const moe::Op& op) {

@@ -12,8 +12,10 @@
 namespace tuner {
 
 /// The rules by which every rank works out, from the counts of a layer, who computes which rows:
-/// those that choose replicas too, and the one that shares rows out among replicas.
-inline constexpr std::array<std::string_view, 4> kRules{"ultraep", "moonep", "llep", "balanced"};
+/// those that choose replicas too, by LateRule, and those that share rows out among replicas, by
+/// BalancedBy.
+inline constexpr std::array<std::string_view, 5> kRules{"ultraep", "moonep", "llep", "balanced",
+                                                        "interior_point"};
 
 /// The rule of a layer; "" where there is nothing to work out.
 std::string_view rule_of(const moe::ExpertPlacement& placement);

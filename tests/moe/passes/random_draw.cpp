@@ -130,10 +130,14 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
         if (model.exchange != ExchangedRows::padded && random() % 2 == 0) {
           placement.replicas.clear();
           placement.rows_of_others = RowsOfOthers::balanced;
-          const auto rule = static_cast<LateRule>(random() % 3);
+          const auto drawn = random();
+          const auto rule = static_cast<LateRule>(drawn % 3);
           const int slots = 1 + static_cast<int>(random() % 3);
           placement.late = {rule, std::min(slots, experts - experts / layout.expert), 1.1, 1};
           if (slots == 3) placement.late.domain = LateDomain::node;
+          placement.late.slots_of = static_cast<SlotsOf>(drawn / 3 % 2);
+        } else if (placement.rows_of_others == RowsOfOthers::balanced) {
+          placement.balanced_by = static_cast<BalancedBy>(placement.replicas.size() % 2);
         }
         schedule.decisions.push_back(ReplicateExperts{block, placement});
       }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/even_routing.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
@@ -20,9 +22,11 @@
 namespace moe::replicate_experts_test {
 namespace {
 
+using test::all_moe_model;
 using test::chunked;
 using test::chunked_by_routes;
 using test::largest_difference;
+using test::largest_state_difference;
 using test::Outcome;
 using test::small_model;
 using test::train_small;
@@ -136,6 +140,18 @@ TEST(ReplicateExperts, LossesAndGradientsAreThoseOfTheSequentialRun) {
         EXPECT_EQ(outcome.dropped, reference.dropped);
       }
     }
+  }
+}
+
+TEST(ReplicateExperts, RowsThatEitherSolverSharesOutGiveTheSequentialLossesAndGradients) {
+  const Model model = small_model(DType::f64);
+  const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
+  for (const BalancedBy solver : {BalancedBy::optimum, BalancedBy::interior_point}) {
+    ReplicateExperts balanced{1, placement_on(4, RowsOfOthers::balanced)};
+    balanced.placement.balanced_by = solver;
+    const Outcome outcome = train_small(model, {"balanced", {balanced}}, 4, 2);
+    EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-12);
+    EXPECT_LT(largest_difference(outcome, reference), 1e-12);
   }
 }
 
@@ -293,6 +309,131 @@ TEST(ReplicateExperts, ChosenAfterTheGateAddUpTheChunksThatAreThereAlready) {
   }
 }
 
+Schedule after_gate(const Model& model, LateRule rule, int slots, SlotsOf slots_of) {
+  Schedule schedule{"after gate", {}};
+  for (int block = 0; block < model.blocks; ++block) {
+    ExpertPlacement placement;
+    placement.rows_of_others = RowsOfOthers::balanced;
+    placement.late = {rule, slots, 1.1, 1, LateDomain::all, slots_of};
+    schedule.decisions.push_back(ReplicateExperts{block, placement});
+  }
+  return schedule;
+}
+
+TEST(ReplicateExperts, InSlotsOfAllLayersAreSentAgainForBackwardAndGoHomeInIt) {
+  const Model model = all_moe_model(DType::f32, 2);
+  const Program program = apply(build_iteration(model, make_groups(2, 2), 0),
+                                after_gate(model, LateRule::moonep, 1, SlotsOf::all_layers));
+  std::string text;
+  for (const Op& op : program.ops) {
+    const bool moves = moves_experts(op) || brings_gradients_home(op);
+    const bool routed = op.layer == 0 && (exchanges_rows(op) || op.name.ends_with("of replicas") ||
+                                          kind_name(op) == "expert_linear_input_gradient");
+    if (!moves && !routed) continue;
+    text += fmt::format("{} {}", op.layer, kind_name(op));
+    if (kind_name(op) == "send_experts") text += " " + names(program, op.reads);
+    text += "\n";
+  }
+  // What arrives in backward is sent along in no message: the transfer waits for it.
+  EXPECT_EQ(text,
+            R"(0 send_experts block0.up.weight, block0.up.bias, block0.down.weight, block0.down.bias
+0 all_to_all
+0 all_to_all
+1 send_experts up.weight, up.bias, down.weight, down.bias
+1 send_experts down.weight, up.weight, d_input.final_norm
+1 return_gradients
+1 add_returned
+0 send_experts block0.down.weight, block0.up.weight, d_input
+0 all_to_all
+0 expert_linear_input_gradient
+0 expert_linear_input_gradient
+0 all_to_all
+0 expert_linear_weight_gradient
+0 expert_linear_weight_gradient
+0 return_gradients
+0 add_returned
+)");
+}
+
+TEST(ReplicateExperts, InSlotsOfAllLayersGiveTheSameBits) {
+  const Model model = all_moe_model(DType::f32, 3);
+  for (const LateRule rule : {LateRule::ultraep, LateRule::moonep, LateRule::llep}) {
+    const Outcome apart = train_small(model, after_gate(model, rule, 2, SlotsOf::each_layer), 4, 2);
+    const Outcome shared =
+        train_small(model, after_gate(model, rule, 2, SlotsOf::all_layers), 4, 2);
+    EXPECT_EQ(shared.losses, apart.losses);
+    EXPECT_EQ(largest_difference(shared, apart), 0);
+    EXPECT_EQ(largest_state_difference(shared, apart), 0);
+    for (int rank = 0; rank < 4; ++rank) {
+      EXPECT_LT(shared.planned_peaks[rank], apart.planned_peaks[rank]);
+      EXPECT_LE(shared.touched_peaks[rank], shared.planned_peaks[rank]);
+    }
+  }
+}
+
+/// Names of tensors of replicas that ops of backward read, and do not make.
+std::set<std::string> replicas_read_in_backward(const Program& program) {
+  std::set<TensorId> made;
+  std::set<std::string> read;
+  for (const Op& op : program.ops) {
+    if (op.phase != Phase::backward) continue;
+    for (const Use& use : op.writes) made.insert(use.tensor);
+    for (const Use& use : op.reads) {
+      const Tensor& tensor = program.tensors[use.tensor];
+      if (tensor.role == Role::replica && !made.contains(use.tensor)) read.insert(tensor.name);
+    }
+  }
+  return read;
+}
+
+TEST(ReplicateExperts, InSlotsOfAllLayersAreWhatABlockThatIsComputedAgainReads) {
+  const Model model = all_moe_model(DType::f64, 2);
+  const Program whole = build_iteration(model, make_groups(2, 2), 0);
+  for (const SlotsOf slots_of : {SlotsOf::each_layer, SlotsOf::all_layers}) {
+    Schedule schedule = after_gate(model, LateRule::moonep, 1, slots_of);
+    const Outcome kept = train_small(model, schedule, 2, 2);
+    schedule.decisions.push_back(
+        RestoreBlock{0, RestoreDense::recompute, RestoreCommunication::repeat});
+    const std::set<std::string> read = replicas_read_in_backward(apply(whole, schedule));
+    EXPECT_EQ(read.contains("block0.experts.up.weight.replicas"), slots_of == SlotsOf::each_layer);
+    const Outcome again = train_small(model, schedule, 2, 2);
+    EXPECT_EQ(again.losses, kept.losses);
+    EXPECT_EQ(largest_difference(again, kept), 0);
+  }
+}
+
+/// With even loads nothing moves, so slots are all that takes memory beside what is at home.
+TEST(ReplicateExperts, InSlotsOfAllLayersTakeTheMemoryOfOneLayer) {
+  constexpr int kSlots = 4;
+  const Groups groups = make_groups(4, 4);
+  const auto slot_bytes = [&](int blocks, SlotsOf slots_of) {
+    Model model = all_moe_model(DType::f32, blocks);
+    model.d_hidden = 256;  // slots take more than activations
+    const auto peak = [&](const Schedule& schedule) {
+      const Program program = apply(build_iteration(model, groups, 0), schedule);
+      return planned_peak_bytes(program, bind(program, even_routing(program, groups), groups, 0));
+    };
+    return peak(after_gate(model, LateRule::moonep, kSlots, slots_of)) - peak({});
+  };
+  const std::int64_t of_one = slot_bytes(1, SlotsOf::each_layer);
+  EXPECT_GT(slot_bytes(6, SlotsOf::each_layer), 5 * of_one);
+  EXPECT_LT(slot_bytes(6, SlotsOf::all_layers), 2 * of_one);
+  EXPECT_LT(slot_bytes(12, SlotsOf::all_layers), 2 * of_one);
+}
+
+TEST(ReplicateExperts, ChosenAfterTheGateReturnNoMoreGradientsThanOtherRanksHaveSlots) {
+  const Model model = all_moe_model(DType::f32, 1);
+  for (const int slots : {1, 9}) {
+    const Program program = apply(build_iteration(model, make_groups(4, 4), 0),
+                                  after_gate(model, LateRule::moonep, slots, SlotsOf::each_layer));
+    const Op& add = *ops_of_kind(program, "add_returned").at(0);
+    for (std::size_t i = 0; i < add.writes.size(); ++i) {
+      EXPECT_EQ(program.tensors[add.reads[i].tensor].rows * 7,
+                program.tensors[add.writes[i].tensor].rows * (slots == 1 ? 3 : 7));
+    }
+  }
+}
+
 TEST(ReplicateExperts, RefusesWhatItCannotDo) {
   const Program program = build_iteration(small_model(DType::f32), make_groups(4, 4), 0);
   const auto refused = [](const Program& whole, const ReplicateExperts& replicating,
@@ -342,13 +483,21 @@ TEST(ReplicateExperts, ComesBackFromJson) {
             R"("rows_of_others":"home"})");
   const Schedule rings = replicated(4, RowsOfOthers::home, ExpertRoute::ring);
   EXPECT_EQ(schedule_from_json(to_json(rings)).decisions, rings.decisions);
+  ReplicateExperts balanced{1, {{{3, {0, 2}}}, RowsOfOthers::balanced}};
+  balanced.placement.balanced_by = BalancedBy::interior_point;
+  EXPECT_EQ(to_json(Decision{balanced}),
+            R"({"balanced_by":"interior_point","decision":"replicate_experts","layer":1,)"
+            R"("replicas":[{"expert":3,"holders":[0,2]}],"rows_of_others":"balanced"})");
+  const Schedule steps{"", {balanced}};
+  EXPECT_EQ(schedule_from_json(to_json(steps)).decisions, steps.decisions);
   EXPECT_EQ(changes_results(schedule), "");
 }
 
 TEST(ReplicateExperts, AfterTheGateComeBackFromJson) {
   for (const LateCopies& late :
        {LateCopies{LateRule::ultraep, 1}, LateCopies{LateRule::llep, 3, 1.25, 16},
-        LateCopies{LateRule::moonep, 2, 1.1, 1024, LateDomain::node}}) {
+        LateCopies{LateRule::moonep, 2, 1.1, 1024, LateDomain::node},
+        LateCopies{LateRule::ultraep, 1, 1.1, 1024, LateDomain::all, SlotsOf::all_layers}}) {
     ExpertPlacement placement;
     placement.rows_of_others = RowsOfOthers::balanced;
     placement.late = late;
@@ -373,6 +522,7 @@ TEST(ReplicateExperts, AfterTheGateRefuseKeysThatChangeNothing) {
   };
   refused(kUltraEp, R"(, "rows_of_others": "home")", "rows_of_others");
   refused(kUltraEp, R"(, "route": "unicast")", "route");
+  refused(kUltraEp, R"(, "balanced_by": "interior_point")", "balanced_by");
   refused(kUltraEp, R"(, "replicas": [])", "replicas");
   refused(R"("rule": "moonep", "alpha": 1.2)", "", "alpha");
   refused(R"("rule": "ultraep", "least_rows": 8)", "", "least_rows");

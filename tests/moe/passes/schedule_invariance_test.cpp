@@ -230,11 +230,13 @@ TEST(ScheduleInvariance, DrawsDecisionsThatBeginAndEndBetweenSteps) {
 TEST(ScheduleInvariance, DrawsReplicasChosenAfterTheGateByEachRuleWithOtherDecisions) {
   std::mt19937 random(6);
   std::map<LateRule, int> by_rule;
-  int in_nodes = 0, in_micro_batches = 0, in_chunks = 0, in_parts = 0;
+  int in_nodes = 0, in_micro_batches = 0, in_chunks = 0, in_parts = 0, shared = 0, approximate = 0;
   for (int i = 0; i < 500; ++i) {
     const Draw draw = random_draw(random);
     for (const auto& replicating : decisions_of<ReplicateExperts>(draw.schedule)) {
+      if (replicating.placement.balanced_by == BalancedBy::interior_point) ++approximate;
       if (!is_late(replicating.placement)) continue;
+      if (replicating.placement.late.slots_of == SlotsOf::all_layers) ++shared;
       ++by_rule[replicating.placement.late.rule];
       if (replicating.placement.late.domain == LateDomain::node) ++in_nodes;
       if (draw.model.micro_batches > 1) ++in_micro_batches;
@@ -248,6 +250,8 @@ TEST(ScheduleInvariance, DrawsReplicasChosenAfterTheGateByEachRuleWithOtherDecis
   EXPECT_GT(in_micro_batches, 3);
   EXPECT_GT(in_chunks, 3);
   EXPECT_GT(in_parts, 0);
+  EXPECT_GT(shared, 3);
+  EXPECT_GT(approximate, 0);
 }
 
 TEST(ScheduleInvariance, DrawsRanksThatHaveExpertsUnevenly) {

@@ -38,11 +38,13 @@ TEST(RowShares, SendEveryRowOnce) {
     }
     ExpertPlacement placement = test::random_placement(random, experts, layout.expert);
     placement.rows_of_others = RowsOfOthers::balanced;
+    placement.balanced_by = static_cast<BalancedBy>(drawn / 2 % 2);
     if (drawn % 2 == 0) {
       placement.replicas.clear();
       placement.late = {static_cast<LateRule>(drawn / 2 % 3), 1 + drawn % 3, 1.1, 1};
     }
     const auto between = rows_between_ranks(placement, routing, groups);
+    EXPECT_EQ(rows_between_ranks(placement, routing, groups), between);
     for (int rank = 0; rank < stage_ranks(groups); ++rank) {
       EXPECT_EQ(sum(between[rank]), sum(routing.tokens[rank]));
       const PlacedRows placed = place_rows(placement, routing, groups, rank);

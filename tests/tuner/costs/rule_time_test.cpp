@@ -47,6 +47,8 @@ TEST(RuleTime, IsThatOfTheNameOfTheRule) {
   EXPECT_EQ(rule_of(placement), "") << "nothing to share out";
   placement.replicas = {{0, {1}}};
   EXPECT_EQ(rule_of(placement), "balanced");
+  placement.balanced_by = moe::BalancedBy::interior_point;
+  EXPECT_EQ(rule_of(placement), "interior_point");
   placement = {};
   placement.late = {moe::LateRule::llep, 2};
   EXPECT_EQ(rule_of(placement), "llep");

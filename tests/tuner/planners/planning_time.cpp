@@ -91,8 +91,9 @@ BENCHMARK_CAPTURE(place_experts, overlapped, Transfers::overlapped)
 
 /// Rules after the gate: from the counts of a layer to the rows that every rank computes of every
 /// other, experts of popularity ~ 1 / place^skew; state.range: ranks, experts, 10 skew. The replicas
-/// of `balanced` are LPLB's on a ring.
-void share_out(benchmark::State& state, moe::LateCopies late) {
+/// of `balanced` and `interior_point` are LPLB's on a ring.
+void share_out(benchmark::State& state, moe::LateCopies late,
+               moe::BalancedBy solver = moe::BalancedBy::optimum) {
   const int ranks = static_cast<int>(state.range(0)), experts = static_cast<int>(state.range(1));
   const moe::Groups groups = moe::make_groups(ranks, ranks);
   struct Layer {
@@ -107,6 +108,7 @@ void share_out(benchmark::State& state, moe::LateCopies late) {
     layer.placement = {{}, moe::RowsOfOthers::balanced, {}, {}, late};
     if (late.slots == 0) {
       layer.placement = lplb_placement(grouped_rows(layer.routing, groups), ring_owners(ranks, 2));
+      layer.placement.balanced_by = solver;
     }
   }
   std::size_t next = 0;
@@ -127,6 +129,8 @@ BENCHMARK_CAPTURE(share_out, ultraep_2_slots, {moe::LateRule::ultraep, 2})->Appl
 BENCHMARK_CAPTURE(share_out, moonep, {moe::LateRule::moonep, 4})->Apply(rule_sizes);
 BENCHMARK_CAPTURE(share_out, llep, {moe::LateRule::llep, 4})->Apply(rule_sizes);
 BENCHMARK_CAPTURE(share_out, balanced, {})->Apply(rule_sizes);
+BENCHMARK_CAPTURE(share_out, interior_point, {}, moe::BalancedBy::interior_point)
+    ->Apply(rule_sizes);
 
 /// The plan alone of a rule that chooses replicas, for the same.
 void choose_replicas(benchmark::State& state, moe::LateCopies late) {

@@ -22,8 +22,9 @@ bool moves_any(const Situation& situation, moe::LateDomain domain) {
 }
 
 /// With no more slots than there are experts on other ranks.
-Candidate with_rule(const Situation& situation, const char* planner,
-                    const moe::LateCopies& copies) {
+Candidate with_rule(const Situation& situation, const PlannerOptions& options, const char* planner,
+                    moe::LateCopies copies) {
+  copies.slots_of = static_cast<moe::SlotsOf>(whole_value_of(options, kSharedSlots, 0));
   return {placed_schedule(situation, planner, [&](const PlacedLayer& layer) {
     moe::ExpertPlacement placement;
     placement.homes = layer.rows.homes;
@@ -53,7 +54,7 @@ std::vector<Candidate> ultraep_in(const Situation& situation, const PlannerOptio
   for (const int slots : tried) {
     moe::LateCopies copies{moe::LateRule::ultraep, slots};
     copies.domain = domain;
-    Candidate one = with_rule(situation, planner, copies);
+    Candidate one = with_rule(situation, options, planner, copies);
     if (!candidates.empty() && one.schedule == candidates.back().schedule) continue;
     candidates.push_back(std::move(one));
   }
@@ -74,7 +75,7 @@ std::vector<Candidate> feplb_candidates(const Situation& situation, const Planne
 std::vector<Candidate> moonep_candidates(const Situation& situation,
                                          const PlannerOptions& options) {
   const int slots = whole_value_of(options, kSlots, experts_of_a_rank(situation));
-  return {with_rule(situation, "moonep", {moe::LateRule::moonep, slots})};
+  return {with_rule(situation, options, "moonep", {moe::LateRule::moonep, slots})};
 }
 
 std::vector<Candidate> llep_candidates(const Situation& situation, const PlannerOptions& options) {
@@ -88,7 +89,7 @@ std::vector<Candidate> llep_candidates(const Situation& situation, const Planner
   std::vector<Candidate> candidates;
   for (const std::int64_t rows : tried) {
     copies.least_rows = rows;
-    candidates.push_back(with_rule(situation, "llep", copies));
+    candidates.push_back(with_rule(situation, options, "llep", copies));
   }
   return candidates;
 }

@@ -13,6 +13,9 @@ inline constexpr PlannerOption kSlots{
     "slots", 1, 64,
     "replicas that a rank may hold [ultraep and feplb try 1 and 2; moonep: as many as it has "
     "experts; llep: as many, and at least 4]"};
+inline constexpr PlannerOption kSharedSlots{
+    "shared", 0, 1,
+    "1: all layers have the same slots; parameters are sent again for backward [0]"};
 inline constexpr PlannerOption kAlpha{"alpha", 1, 4, "rows of a rank over the mean, at most [1.1]",
                                       false};
 inline constexpr PlannerOption kLeastRows{

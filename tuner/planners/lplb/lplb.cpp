@@ -66,11 +66,14 @@ moe::ExpertPlacement lplb_placement(const GroupedRows& rows, const ReplicaOwners
 std::vector<Candidate> lplb_candidates(const Situation& situation, const PlannerOptions& options) {
   const int most = whole_value_of(options, kReplicas, kUsualReplicas);
   const int members = situation.groups.layout.expert;
+  const auto solver = static_cast<moe::BalancedBy>(whole_value_of(options, kFiveSteps, 0));
   std::vector<Candidate> candidates;
   const auto add = [&](const ReplicaOwners& owners, std::string_view joined, int replicas) {
     candidates.push_back({placed_schedule(situation, "lplb",
                                           [&](const PlacedLayer& layer) {
-                                            return lplb_placement(layer.rows, owners);
+                                            auto placement = lplb_placement(layer.rows, owners);
+                                            placement.balanced_by = solver;
+                                            return placement;
                                           }),
                           fmt::format(R"({{"replicas": {}, "joined": "{}"}})", replicas, joined)});
   };

@@ -13,6 +13,9 @@ namespace tuner {
 inline constexpr PlannerOption kReplicas{"replicas", 1, 64,
                                          "experts of every rank that another rank has too [2]"};
 
+inline constexpr PlannerOption kFiveSteps{
+    "released", 0, 1, "1: rows shared out by LPLB's five steps of an interior-point method [0]"};
+
 /// [member][slot]: the member of whose experts the slot holds a replica.
 using ReplicaOwners = std::vector<std::vector<int>>;
 
@@ -31,8 +34,8 @@ moe::ExpertPlacement lplb_placement(const GroupedRows& rows, const ReplicaOwners
 /// One candidate for each way of joining ranks and each number of replicas up to the option. LPLB
 /// chooses replicas for the time to come, by the loads of the past, and shares rows out in every
 /// micro-batch. [ours] It is the exact optimum in whole rows, where LPLB takes five steps of an
-/// interior-point method; replicas are sent in every iteration, and the candidate is chosen by
-/// simulation.
+/// interior-point method, as with kFiveSteps; replicas are sent in every iteration, and the
+/// candidate is chosen by simulation.
 std::vector<Candidate> lplb_candidates(const Situation& situation, const PlannerOptions& options);
 
 }  // namespace tuner

@@ -1,6 +1,7 @@
 #!/bin/bash
 # kill_test.sh MOE-TRAIN [KILLS [MOST_MS [ARGUMENT...]]]: a training with these arguments that is killed again and again, at
 # any moment of its first MOST_MS, and started with --resume in a loop has the losses of one that nobody disturbs, line for line.
+# Where it ends before it is killed, it begins anew, until there were KILLS.
 moe_train=$1
 kills=${2:-50}
 most_ms=${3:-300}
@@ -29,7 +30,7 @@ while [ $killed -lt "$kills" ]; do
   child=$!
   sleep "$(awk -v ms=$((RANDOM % most_ms)) 'BEGIN { print ms / 1000 }')"
   if ! kill -KILL $child 2>/dev/null; then # it has ended by itself
-    wait $child && break
+    wait $child && rm -rf kept && continue
     grep -q 'meanwhile: begin again' err$killed && continue # ranks of a killed launcher were still ending
     echo "FAILED: after $killed kills it did not go on: $(cat err$killed)"
     exit 1
@@ -42,10 +43,6 @@ until "${train[@]}" "${on[@]}" >last.csv 2>err; do
   echo "FAILED: after $killed kills it did not go on: $(cat err)"
   exit 1
 done
-[ $killed -ge $((kills / 5)) ] || {
-  echo "FAILED: it ended after $killed kills: more iterations are needed"
-  exit 1
-}
 # What is printed twice, before and after a kill, is the same; all together it is the undisturbed run. Of ranks that a launcher
 # starts it may take printed rows with it; the others are those of the undisturbed run, and the last of all is there.
 rows part*.csv last.csv | sort -u | sort -n >joined

@@ -46,6 +46,19 @@ TEST(AfterGate, SaysWhatItChose) {
   }
 }
 
+TEST(AfterGate, LayersShareTheirSlotsWhereAskedTo) {
+  const SkewedSituation skewed;
+  for (const char* planner : {"ultraep:shared=1", "moonep:shared=1", "llep:shared=1"}) {
+    for (const Candidate& one : candidates(skewed, planner)) {
+      EXPECT_THAT(one.parameters_json, HasSubstr("\"shared\": 1"));
+      EXPECT_NO_THROW(moe::apply(skewed.program, one.schedule)) << planner;
+      for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(one.schedule)) {
+        EXPECT_EQ(decision.placement.late.slots_of, moe::SlotsOf::all_layers) << planner;
+      }
+    }
+  }
+}
+
 TEST(AfterGate, CandidatesOfAPlannerDiffer) {
   const SkewedSituation skewed;
   for (const char* planner : {"ultraep", "feplb", "moonep", "llep"}) {

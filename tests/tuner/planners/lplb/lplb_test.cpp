@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "moe/rows/balance.h"
@@ -56,10 +57,27 @@ TEST(Lplb, LowersTheLargestLoadOfEveryLayer) {
   for (const moe::Layout& layout :
        {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}}) {
     const SkewedSituation skewed(layout);
-    for (const Candidate& candidate : lplb_candidates(skewed.situation, {})) {
+    std::vector<Candidate> candidates = lplb_candidates(skewed.situation, {});
+    const PlannerRequest released = parse_planner("lplb:released=1");
+    std::ranges::copy(lplb_candidates(skewed.situation, released.options),
+                      std::back_inserter(candidates));
+    for (const Candidate& candidate : candidates) {
       for (const moe::LayerRouting& routing : skewed.routing.layers) {
         const moe::ExpertPlacement placement = placement_of(candidate.schedule, routing.layer);
         EXPECT_LT(fullest(routing, skewed.groups, placement), fullest(routing, skewed.groups, {}));
+      }
+    }
+  }
+}
+
+TEST(Lplb, SharesRowsOutByFiveStepsAsReleased) {
+  const SkewedSituation skewed;
+  for (const char* planner : {"lplb", "lplb:released=1"}) {
+    const PlannerRequest asked = parse_planner(planner);
+    for (const Candidate& one : lplb_candidates(skewed.situation, asked.options)) {
+      for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(one.schedule)) {
+        EXPECT_EQ(decision.placement.balanced_by == moe::BalancedBy::interior_point,
+                  !asked.options.asked.empty());
       }
     }
   }
