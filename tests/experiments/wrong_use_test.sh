@@ -49,6 +49,8 @@ refused "--models needs a value" "$root/experiments/layouts-in-the-box/run" --mo
 refused "--table: expected --out DIR" "$root/experiments/layouts-in-the-box/run" --table
 refused "no .csv of a case there" "$root/experiments/layouts-in-the-box/run" --out "$scratch" --table
 refused "no moe-train and moe-tune in $scratch" "$root/experiments/layouts-in-the-box/run" --bin "$scratch"
+refused "--top needs a value" "$root/experiments/found-layouts/run" --top --folding
+refused "no moe-tune in $scratch" "$root/experiments/found-layouts/run" --bin "$scratch"
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <random>
 #include <set>
@@ -77,41 +80,107 @@ DrawnCase drawn_case(unsigned seed) {
   return c;
 }
 
-Scenario scenario_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
+/// What brute force works out of a setup once, however much memory a rank has.
+struct SetupInWhole {
+  TrainingSetup setup;
+  Scenario scenario;
+  SetupCosts costs;
+  PlanMemory memory{};
+
+  Situation situation() {
+    Situation all = scenario.situation();
+    all.memory = &memory;
+    return all;
+  }
+};
+
+/// `limited`: its pieces have what they keep, and times though they may not fit.
+SetupInWhole in_whole(const DrawnCase& c, const TrainingSetup& setup, bool limited) {
   ScenarioOptions options = c.scenario;
   options.layout = moe::to_text(setup.layout);
-  return scenario_of(options, with_setup(c.model, setup), c.costs);
+  CostedCluster costed = c.costs.costed;
+  if (limited) costed.cluster.memory_bytes = std::int64_t{1} << 50;
+  return {setup, scenario_of(options, with_setup(c.model, setup), c.costs),
+          setup_costs(c.model, setup, costed, c.scenario.routing)};
 }
 
-/// The order's schedule in the setup, whatever memory it needs; none where it decides nothing of its
-/// own, or is not legal with shard_optimizer.
-std::optional<moe::Schedule> schedule_of(const Situation& situation, const Planner& order,
-                                         const moe::Schedule& planned, bool sharded) {
-  if (planned.decisions.empty() && order.passes != Passes::one_after_other) return std::nullopt;
-  return sharded ? with_sharded_optimizer(situation.program, planned) : planned;
+/// An order's schedule of a setup, with shard_optimizer or without, whatever memory it needs.
+struct OrderedSetup {
+  const Planner* order = nullptr;
+  moe::Schedule schedule;
+  bool sharded = false;
+  /// No block is restored: there is the same schedule with shard_optimizer.
+  bool keeps_all = false;
+};
+
+/// None of an order that decides nothing of its own.
+std::vector<OrderedSetup> ordered(const DrawnCase& c, SetupInWhole& setup) {
+  const Situation situation = setup.situation();
+  std::vector<OrderedSetup> all;
+  for (const Planner* const order : c.orders) {
+    const moe::Schedule planned = order->plan(situation, {});
+    if (planned.decisions.empty() && order->passes != Passes::one_after_other) continue;
+    const auto sharded = setup.costs.sharded.empty()
+                             ? std::nullopt
+                             : with_sharded_optimizer(situation.program, planned);
+    all.push_back({order, planned, false, sharded.has_value()});
+    if (sharded) all.push_back({order, *sharded, true, false});
+  }
+  return all;
 }
 
 /// The time of a schedule, restored where memory asks for it; none where it does not fit.
-std::optional<double> time_of(const Situation& situation, moe::Schedule schedule, bool sharded) {
-  if (auto lighter = lighter_schedule(situation, schedule)) {
-    const bool shares = !moe::decisions_of<moe::ShardOptimizer>(lighter->schedule).empty();
-    if (!lighter->fits || shares != sharded) return std::nullopt;
-    schedule = std::move(lighter->schedule);
+std::optional<double> time_of(const Situation& situation, const OrderedSetup& one) {
+  if (one.keeps_all && !fits_memory(situation, one.schedule)) return std::nullopt;
+  const auto lighter = lighter_schedule(situation, one.schedule);
+  if (lighter && !lighter->fits) return std::nullopt;
+  return simulated_s(situation, lighter ? lighter->schedule : one.schedule);
+}
+
+/// Of the schedule: 0 no block is restored, 1 without its exchanges, 2 a whole one.
+std::size_t most_restored(const moe::Schedule& schedule) {
+  std::size_t most = 0;
+  for (const auto& block : moe::decisions_of<moe::RestoreBlock>(schedule)) {
+    const bool repeats = block.communication == moe::RestoreCommunication::repeat;
+    most = std::max<std::size_t>(most, repeats ? 2 : 1);
   }
-  return simulated_s(situation, schedule);
+  return most;
+}
+
+enum class Limit { none, half, restoring, restoring_whole };
+
+/// The bytes of a rank that half of all schedules exceed; or the most for which each that fits has
+/// restored blocks, or whole ones. Never less than one of them needs.
+std::int64_t limit_of(const DrawnCase& c, std::vector<SetupInWhole>& setups, Limit limit) {
+  std::vector<std::int64_t> peaks;
+  std::array<std::int64_t, 3> least;  // by most_restored()
+  least.fill(std::numeric_limits<std::int64_t>::max());
+  for (SetupInWhole& setup : setups) {
+    const Situation situation = setup.situation();
+    for (const OrderedSetup& one : ordered(c, setup)) {
+      const auto look_at = [&](const moe::Schedule& schedule) {
+        if (!moe::is_legal(situation.program, schedule)) return false;
+        std::int64_t& bytes = least[most_restored(schedule)];
+        bytes = std::min(bytes, planned_peak_bytes(situation, schedule));
+        return false;
+      };
+      peaks.push_back(planned_peak_bytes(situation, one.schedule));
+      look_at(one.schedule);
+      // It asks of all that it may restore whether that is enough.
+      if (!one.keeps_all) lighter_schedule(situation.program, one.schedule, look_at, nullptr);
+    }
+  }
+  std::ranges::sort(peaks);
+  const std::int64_t bytes = limit == Limit::half        ? peaks[peaks.size() / 2]
+                             : limit == Limit::restoring ? least[0] - 1
+                                                         : std::min(least[0], least[1]) - 1;
+  return std::max(bytes, std::ranges::min(least));
 }
 
 struct Tried {
   TrainingSetup setup;
   double seconds = 0;
 };
-
-/// The pieces of the setup; where memory is limited, with what they keep though it may not fit.
-SetupCosts costs_of_setup(const DrawnCase& c, const TrainingSetup& setup) {
-  CostedCluster costed = c.costs.costed;
-  if (costed.cluster.memory_bytes > 0) costed.cluster.memory_bytes = std::int64_t{1} << 50;
-  return setup_costs(c.model, setup, costed, c.scenario.routing);
-}
 
 /// The bytes that a setup cannot do without are no more than a plan's, nor are those that the fewest
 /// micro-batches of its layout tell.
@@ -126,49 +195,44 @@ void check_least_bytes(const DrawnCase& c, const TrainingSetup& setup, Passes pa
   EXPECT_LE(least_bytes(scaled, c.model, setup, passes), least);
 }
 
-/// Each setup's time under its best order, ascending; checks the bounds on the way.
-std::vector<Tried> tried_one_by_one(const DrawnCase& c, const SetupSpace& space) {
+/// The setup's time under its best order; none where nothing fits. Checks the bounds on the way.
+/// `fewest`: the setup with the fewest micro-batches of the same layout.
+std::optional<double> best_of_orders(const DrawnCase& c, SetupInWhole& setup,
+                                     const SetupInWhole& fewest) {
+  const std::int64_t limit = c.costs.costed.cluster.memory_bytes;
+  const Situation situation = setup.situation();
+  std::optional<double> best;
+  for (const OrderedSetup& one : ordered(c, setup)) {
+    SCOPED_TRACE(std::string(one.order->name) + " " + moe::to_text(setup.setup.layout) + " " +
+                 std::to_string(setup.setup.micro_batches));
+    const auto pieces_of = [&](const SetupInWhole& of) -> const SetupPieces& {
+      return one.sharded ? of.costs.sharded.front() : of.costs.whole;
+    };
+    const Passes passes = one.order->passes;
+    if (const auto seconds = time_of(situation, one)) {
+      best = std::min(best.value_or(*seconds), *seconds);
+      const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
+      EXPECT_LE(rounding * bound_s(pieces_of(setup), c.model, setup.setup, passes, limit),
+                *seconds * (1 + 1e-9));
+    }
+    if (limit == 0) continue;
+    const moe::Schedule light =
+        one.keeps_all ? one.schedule : lightest_schedule(situation.program, one.schedule);
+    check_least_bytes(c, setup.setup, passes, pieces_of(setup), pieces_of(fewest),
+                      fewest.setup.micro_batches, planned_peak_bytes(situation, light));
+  }
+  return best;
+}
+
+/// Each setup's time under its best order, ascending.
+std::vector<Tried> tried_one_by_one(const DrawnCase& c, std::vector<SetupInWhole>& setups) {
   std::vector<Tried> all;
-  std::optional<SetupCosts> fewest;
-  TrainingSetup of_fewest;
-  for (const TrainingSetup& setup : space.setups) {
-    const Scenario scenario = scenario_of_setup(c, setup);
-    Situation situation = scenario.situation();
-    PlanMemory memory;
-    situation.memory = &memory;
-    const SetupCosts costs = costs_of_setup(c, setup);
-    if (!fewest || !(of_fewest.layout == setup.layout)) {  // the first of a layout
-      fewest = costs;
-      of_fewest = setup;
-    }
-    std::optional<double> best;
-    for (const Planner* const order : c.orders) {
-      const moe::Schedule planned = order->plan(situation, {});
-      for (const bool sharded : {false, true}) {
-        if (sharded && costs.sharded.empty()) continue;
-        const auto schedule = schedule_of(situation, *order, planned, sharded);
-        if (!schedule) continue;
-        const auto seconds = time_of(situation, *schedule, sharded);
-        if (seconds) best = std::min(best.value_or(*seconds), *seconds);
-        const SetupPieces& pieces = sharded ? costs.sharded.front() : costs.whole;
-        SCOPED_TRACE(std::string(order->name) + " " + moe::to_text(setup.layout) + " " +
-                     std::to_string(setup.micro_batches));
-        const std::int64_t limit = c.costs.costed.cluster.memory_bytes;
-        if (seconds) {
-          const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
-          EXPECT_LE(rounding * bound_s(pieces, c.model, setup, order->passes, limit),
-                    *seconds * (1 + 1e-9));
-        }
-        if (limit == 0) continue;
-        const bool keeps_all = !sharded && !costs.sharded.empty();
-        const moe::Schedule light =
-            keeps_all ? *schedule : lightest_schedule(situation.program, *schedule);
-        check_least_bytes(c, setup, order->passes, pieces,
-                          sharded ? fewest->sharded.front() : fewest->whole,
-                          of_fewest.micro_batches, planned_peak_bytes(situation, light));
-      }
-    }
-    if (best) all.push_back({setup, *best});
+  const SetupInWhole* fewest = nullptr;
+  for (SetupInWhole& setup : setups) {
+    setup.scenario.cluster.memory_bytes = c.costs.costed.cluster.memory_bytes;
+    if (fewest == nullptr || !(fewest->setup.layout == setup.setup.layout)) fewest = &setup;
+    const auto best = best_of_orders(c, setup, *fewest);
+    if (best) all.push_back({setup.setup, *best});
   }
   std::ranges::stable_sort(all, {}, &Tried::seconds);
   return all;
@@ -189,43 +253,49 @@ std::vector<double> expected_times(const std::vector<Tried>& all, std::size_t to
   return times;
 }
 
+/// Limits of all kinds in turn.
+Limit limit_of_seed(unsigned seed) {
+  constexpr std::array kLimits{Limit::none, Limit::half, Limit::restoring, Limit::restoring_whole};
+  return kLimits[seed % kLimits.size()];
+}
+
 TEST(SearchProperty, PruningLosesNothing) {
-  int simulated = 0, candidates = 0, limited = 0;
+  std::size_t simulated = 0, candidates = 0;
+  std::array<int, 3> cases{};  // by most_restored() of any row
   for (unsigned seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     DrawnCase c = drawn_case(seed);
-    const SetupSpace space = setups_of(c.model, c.ranks, {}, std::nullopt);
-    if (space.setups.empty()) continue;
+    const Limit limit = limit_of_seed(seed);
+    std::vector<SetupInWhole> setups;
+    for (const TrainingSetup& setup : setups_of(c.model, c.ranks, {}, std::nullopt).setups) {
+      setups.push_back(in_whole(c, setup, limit != Limit::none));
+    }
+    if (setups.empty()) continue;
+    std::int64_t& memory_bytes = c.costs.costed.cluster.memory_bytes;
+    if (limit != Limit::none) memory_bytes = limit_of(c, setups, limit);
+    const std::vector<Tried> all = tried_one_by_one(c, setups);
+    ASSERT_FALSE(all.empty());
     SearchOptions options;
     options.orders = c.orders;
     options.top = 4;
-    if (seed % 2 == 0) {  // a limit that about half of what was found does not keep
-      options.top = 8;
-      std::vector<std::int64_t> peaks;
-      for (const FoundSetup& one :
-           search_setups(c.scenario, c.model, c.costs, c.ranks, options).found) {
-        peaks.push_back(one.peak.all());
-      }
-      std::ranges::sort(peaks);
-      c.costs.costed.cluster.memory_bytes = peaks[peaks.size() / 2];
-      options.top = 4;
-      ++limited;
-    }
-    const std::vector<Tried> all = tried_one_by_one(c, space);
-    ASSERT_FALSE(all.empty());
     const SearchResult result = search_setups(c.scenario, c.model, c.costs, c.ranks, options);
     const std::vector<double> expected = expected_times(all, static_cast<std::size_t>(options.top));
     ASSERT_EQ(result.found.size(), expected.size());
+    std::size_t most = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_NEAR(result.found[i].predicted_s, expected[i], 1e-9 * expected[i]) << i;
-      if (c.costs.costed.cluster.memory_bytes > 0) {
-        EXPECT_LE(result.found[i].peak.all(), c.costs.costed.cluster.memory_bytes);
+      const FoundSetup& found = result.found[i];
+      EXPECT_NEAR(found.predicted_s, expected[i], 1e-9 * expected[i]) << i;
+      if (memory_bytes > 0) {
+        EXPECT_LE(found.peak.all(), memory_bytes);
       }
+      most = std::max(most, most_restored(found.schedule));
     }
-    simulated += static_cast<int>(result.simulated);
-    candidates += static_cast<int>(result.candidates);
+    ++cases[most];
+    simulated += result.simulated;
+    candidates += result.candidates;
   }
-  EXPECT_GT(limited, 20);
+  EXPECT_GT(cases[1], 8);
+  EXPECT_GT(cases[2], 8);
   // It prunes at all: less than half of the candidates were simulated.
   EXPECT_LT(2 * simulated, candidates);
 }
