@@ -40,6 +40,6 @@ expect "it was of 128 nodes" grep -q 'cluster.nodes=128' "$scratch/asked"
 
 run --folding
 expect "the folding" equal "$status" 0
-expect "all layouts" line "\"all\",$figures"
-expect "experts as attention" line "\"tp=2,esp=2\",$figures"
+expect "all layouts" line "\"pp=8\",$figures"
+expect "experts as attention" line "\"pp=8,tp=2,esp=2\",$figures"
 exit $((failures > 0))
