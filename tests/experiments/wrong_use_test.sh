@@ -53,6 +53,8 @@ refused "--bin needs a value" "$root/experiments/pipeline-orders/run" --bin --qu
 refused "no moe-tune in $scratch" "$root/experiments/pipeline-orders/run" --bin "$scratch"
 refused "--bin needs a value" "$root/experiments/search-time/run" --bin
 refused "no moe-tune in $scratch" "$root/experiments/search-time/run" --bin "$scratch"
+refused "--top needs a value" "$root/experiments/found-layouts/run" --top --folding
+refused "no moe-tune in $scratch" "$root/experiments/found-layouts/run" --bin "$scratch"
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
 refused "--out needs a value" "$root/experiments/reproduce" all --out --list
 refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin
