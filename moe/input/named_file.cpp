@@ -32,10 +32,10 @@ std::filesystem::path named_file(const std::string& name_or_path,
   }
   // The reader refuses a pipe or a device, and says which it is.
   const std::filesystem::path path = name_or_path;
-  const bool fits = std::filesystem::is_directory(path, ignored)
-                        ? !of_folder.empty() &&
-                              std::filesystem::is_regular_file(path / of_folder, ignored)
-                        : std::filesystem::exists(path, ignored);
+  const bool fits =
+      std::filesystem::is_directory(path, ignored)
+          ? !of_folder.empty() && std::filesystem::is_regular_file(path / of_folder, ignored)
+          : std::filesystem::exists(path, ignored);
   if (fits) return path;
 
   std::vector<std::string> names;

@@ -116,9 +116,9 @@ std::vector<int> first_ranks(int count) {
 /// rank of all cards of its node: the same network may be written as one card.
 Link link_of_fits(const Cluster& cluster, Occupation link) {
   if (link == Occupation::intra_node) return cluster.intra_node;
-  return {cluster.inter_node.bandwidth_bytes_per_s * cluster.cards_per_node /
-              cluster.ranks_per_node,
-          cluster.inter_node.latency_s};
+  return {
+      cluster.inter_node.bandwidth_bytes_per_s * cluster.cards_per_node / cluster.ranks_per_node,
+      cluster.inter_node.latency_s};
 }
 
 /// Where a link is not that of a file below, the fits of this file follow. Those that stand above
@@ -149,9 +149,8 @@ void follow_links(const CostedCluster& file, const CostModel& as_in_file, Costed
 /// is another one, too.
 void keep_measured(const CostModel& file, CostModel& costs) {
   if (costs.measured != file.measured) return;
-  std::erase_if(costs.measured, [&](const std::string& key) {
-    return !(costs.fits.at(key) == file.fits.at(key));
-  });
+  std::erase_if(costs.measured,
+                [&](const std::string& key) { return !(costs.fits.at(key) == file.fits.at(key)); });
 }
 
 const moe::FindBase& base_clusters() {
@@ -163,8 +162,7 @@ const moe::FindBase& base_clusters() {
 CostedCluster read_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings,
                            const std::vector<CostedCluster>& below) {
-  const moe::InputDocument document =
-      moe::read_toml_on_base(path, base_clusters(), settings, 1);
+  const moe::InputDocument document = moe::read_toml_on_base(path, base_clusters(), settings, 1);
   const moe::InputObject root = document.object();
   root.has("base");  // followed already
   CostedCluster result;

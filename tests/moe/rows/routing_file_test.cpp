@@ -64,7 +64,8 @@ TEST(RoutingFile, CountsNeedNotBeWholeNumbers) {
   EXPECT_EQ(means.routing.layers.at(1).tokens.at(0).at(0), 500'000'000'000) << "as in the file";
   EXPECT_THAT(refusal_of("[[1.5, -2]]"), HasSubstr("expected a count from 0 to 1e12, got -2"));
   EXPECT_THAT(refusal_of(R"({"layers": [{"layer": 1, "tokens": [[1.0, 2]]}]})"),
-              HasSubstr("expected an integer")) << "copies are exact";
+              HasSubstr("expected an integer"))
+      << "copies are exact";
 }
 
 TEST(RoutingFile, OfCountsIsNoRoutingOfCopies) {

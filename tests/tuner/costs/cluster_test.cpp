@@ -405,7 +405,8 @@ TEST(Cluster, FitsFollowHowManyRanksShareTheCardsOfANode) {
   const auto beta_s = [&](const std::string& op, const std::vector<std::string>& settings) {
     return load_cluster(file.path, settings).costs.fits.at(op + "/inter_node").beta_s_per_unit;
   };
-  const std::string ranks = "cluster.ranks_per_node=4", cards = "cluster.inter_node.cards_per_node=";
+  const std::string ranks = "cluster.ranks_per_node=4",
+                    cards = "cluster.inter_node.cards_per_node=";
   EXPECT_DOUBLE_EQ(beta_s("all_to_all", {ranks, cards + "4"}), 8e-11) << "a card each, as before";
   EXPECT_DOUBLE_EQ(beta_s("all_reduce", {ranks, cards + "4"}), beta_s("all_reduce", {}))
       << "the table is still one of 2 nodes of 8";
@@ -454,8 +455,9 @@ TEST(Cluster, FitsOfAFileStandAboveThoseOfItsBase) {
 }
 
 TEST(Cluster, BasesAreShippedClustersToo) {
-  const auto dgx = load("base = \"dgx-h100\"\nranks_per_node = 4\n[inter_node]\n"
-                        "cards_per_node = 4\n");
+  const auto dgx = load(
+      "base = \"dgx-h100\"\nranks_per_node = 4\n[inter_node]\n"
+      "cards_per_node = 4\n");
   EXPECT_EQ(dgx.cluster.nodes, 8);
   EXPECT_EQ(dgx.cluster.cards_per_node, 4);
   EXPECT_THAT(error_of("base = \"dgx-h1000\"\n"),
