@@ -19,7 +19,7 @@ struct FastestLayouts {
   int layouts = 0;                ///< that the model takes
 };
 /// The `count` fastest layouts of `ranks` ranks by search (search/search.h), with the model's
-/// micro-batches unless it takes no layout with them, under the orders of micro-batches that the
+/// micro-batches unless it takes no layout with them or is a config.json, which has none, under the orders of micro-batches that the
 /// requests plan, else sequential. `memory_bytes`: of a rank; 0: what the cluster says. Throws
 /// moe::Refusal where there is none.
 FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model& model,

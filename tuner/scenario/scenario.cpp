@@ -134,6 +134,21 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
   if (nodes.size() == 1) say("cluster.inter_node", "all ranks are on one node");
 }
 
+/// Says that the file of a GPU has no time of fused attention, which most trainers have.
+void remark_on_attention(const ScenarioOptions& options, Scenario& scenario) {
+  constexpr std::string_view kFused = "attention_bf16";
+  if (is_measured_cluster(options.cluster) || scenario.cluster.device != "cuda" ||
+      scenario.model.dtype != moe::DType::bf16) {
+    return;
+  }
+  const auto fit = scenario.costs.fits.lower_bound(kFused);
+  if (fit != scenario.costs.fits.end() && fit->first.starts_with(kFused)) return;
+  scenario.remarks.push_back(
+      fmt::format("cluster {} has no fit.{}: attention costs the many products and passes over "
+                  "memory that moelab computes it in; one fused kernel takes far less",
+                  scenario.cluster.name, kFused));
+}
+
 }  // namespace
 
 moe::Model load_named_model(const ScenarioOptions& options,
@@ -193,6 +208,7 @@ Scenario scenario_of(const ScenarioOptions& options, moe::Model model, MeasuredC
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
   remark_on_unused_links(options, scenario);
+  remark_on_attention(options, scenario);
   const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
   if (const int ranks = scenario.groups.ranks;
       !slowdowns.empty() && slowdowns_of_ranks(scenario.costs, ranks).empty()) {

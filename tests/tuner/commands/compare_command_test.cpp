@@ -16,6 +16,7 @@ namespace {
 using test::moe_tune;
 using test::with;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CompareCommand, PredictsEveryPlanner) {
   const auto compared =
@@ -148,6 +149,43 @@ TEST(CompareCommand, ASweepOfWhichNothingIsLegalEndsWithTheFirstReason) {
   EXPECT_THAT(unknown.errors, HasSubstr("--set moe.exprt=4: moe.exprt"));
 }
 
+/// Of 2 blocks, 8 sequences and rows that are much wider than experts.
+std::string wide_config(const db::TemporaryDirectory& directory) {
+  const std::string config = directory.file("config.json");
+  std::ofstream(config) << R"({"model_type": "mixtral", "vocab_size": 64, "hidden_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "num_experts_per_tok": 2, "intermediate_size": 8, "num_local_experts": 4})";
+  return config;
+}
+
+TEST(CompareCommand, ChoosesMicroBatchesOfAConfigThatHasNone) {
+  const db::TemporaryDirectory directory;
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare",
+                                   "--model",
+                                   wide_config(directory),
+                                   "--cluster",
+                                   "box",
+                                   "--ranks",
+                                   "2",
+                                   "--planners",
+                                   "sequential",
+                                   "--set",
+                                   "training.precision=f32",
+                                   "--set",
+                                   "cluster.memory=8M"};
+    words.insert(words.end(), more.begin(), more.end());
+    return moe_tune(words);
+  };
+  const auto chosen = compared({});
+  ASSERT_EQ(chosen.code, 0) << chosen.errors;
+  EXPECT_THAT(chosen.errors, HasSubstr(" --set training.micro_batches="));
+  EXPECT_THAT(chosen.errors, Not(HasSubstr("restored")));
+  const auto asked = compared({"--set", "training.micro_batches=1"});
+  EXPECT_THAT(asked.errors, Not(HasSubstr(" --set training.micro_batches=")));
+}
+
 TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {
   const db::TemporaryDirectory directory;
   const std::string config = directory.file("config.json");
@@ -158,6 +196,7 @@ TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {
                                   "--planners", "sequential", "--set", "training.precision=f32"});
   ASSERT_EQ(compared.code, 0) << compared.errors;
   EXPECT_THAT(compared.errors, HasSubstr("layouts the fastest by search"));
+  EXPECT_THAT(compared.errors, Not(HasSubstr("restored")));
   const std::string said = "says nothing of a training";
   const auto first = compared.errors.find(said);
   ASSERT_NE(first, std::string::npos) << compared.errors;

@@ -409,7 +409,7 @@ TEST_F(RoutingSpecTest, CountsThatNoTokensCouldHaveAreRefused) {
               HasSubstr("layer 1: expert 0 has 9 of 12 counts: expected at most one in 2, since a "
                         "token chooses 2 different experts"));
   EXPECT_THAT(error_of(RoutingFile("[[1,1,1,1,1,1,1,-1], [1,1,1,1,1,1,1,1]]").path),
-              HasSubstr("expected an integer from 0"));
+              HasSubstr("expected a count from 0 to 1e12, got -1"));
 }
 
 TEST_F(RoutingSpecTest, TheGateOfEachModelAsksForTheCopiesThatFilesAreCheckedAgainst) {
