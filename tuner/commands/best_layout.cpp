@@ -4,9 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "db/console/format_rows.h"
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
 #include "moe/model/published/read_config.h"
 #include "tuner/commands/printing.h"
@@ -60,13 +62,13 @@ FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model&
 
 std::string fastest_in_words(const FastestLayouts& fastest, const moe::Model& model) {
   const FoundSetup& best = fastest.found.front();
-  const auto restored = moe::decisions_of<moe::RestoreBlock>(best.schedule).size();
-  return fmt::format("{}: of {} layouts the fastest by search ({}{}: {})",
-                     options_of(model, best.setup), fastest.layouts, best.order,
-                     restored == 0 ? ""
-                                   : fmt::format(", {} blocks restored in backward for want of "
-                                                 "memory",
-                                                 restored),
+  std::string how = best.order;
+  if (!moe::decisions_of<moe::ShardOptimizer>(best.schedule).empty()) how += ", shard_optimizer";
+  if (const auto restored = std::ssize(moe::decisions_of<moe::RestoreBlock>(best.schedule))) {
+    how += fmt::format(", {} restored in backward", db::counted(restored, "block"));
+  }
+  return fmt::format("{}: of {} layouts the fastest by search ({}: {})",
+                     options_of(model, best.setup), fastest.layouts, how,
                      db::format_cell("predicted_s", best.predicted_s));
 }
 

@@ -27,7 +27,8 @@ FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model&
                                const std::vector<PlannerRequest>& requests, int count,
                                std::int64_t memory_bytes = 0);
 
-/// "--layout dp=2,ep=2: of 8 layouts the fastest by search (sequential: 3.2 ms)": the first of them.
+/// "--layout dp=2,ep=2: of 8 layouts the fastest by search (sequential, shard_optimizer, 2 blocks
+/// restored in backward: 3.2 ms)": the first of them, and by which decisions it fits and is so fast.
 std::string fastest_in_words(const FastestLayouts& fastest, const moe::Model& model);
 
 /// Loads what the command line names. Where no layout is asked for it is the fastest one, with the

@@ -181,8 +181,8 @@ TEST(CompareCommand, ChoosesMicroBatchesOfAConfigThatHasNone) {
   const auto chosen = compared({});
   ASSERT_EQ(chosen.code, 0) << chosen.errors;
   EXPECT_THAT(chosen.errors, HasSubstr(" --set training.micro_batches="));
-  EXPECT_THAT(chosen.errors, Not(HasSubstr("restored")));
-  const auto asked = compared({"--set", "training.micro_batches=1"});
+  const auto asked = compared({"--set", "training.micro_batches=8"});
+  EXPECT_THAT(asked.errors, HasSubstr("restored in backward: ")) << "or it would not fit";
   EXPECT_THAT(asked.errors, Not(HasSubstr(" --set training.micro_batches=")));
 }
 
@@ -196,7 +196,6 @@ TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {
                                   "--planners", "sequential", "--set", "training.precision=f32"});
   ASSERT_EQ(compared.code, 0) << compared.errors;
   EXPECT_THAT(compared.errors, HasSubstr("layouts the fastest by search"));
-  EXPECT_THAT(compared.errors, Not(HasSubstr("restored")));
   const std::string said = "says nothing of a training";
   const auto first = compared.errors.find(said);
   ASSERT_NE(first, std::string::npos) << compared.errors;
