@@ -44,8 +44,9 @@ std::filesystem::path named_file(const std::string& name_or_path,
   }
   std::sort(names.begin(), names.end());
   throw InputError(fmt::format(
-      "{}: no such file, and {} has {}", db::shortened(name_or_path, 200), there.string(),
-      names.empty() ? "no TOML files" : fmt::format("only {}", fmt::join(names, ", "))));
+      "{}: no such file, and {} has {}{}", db::shortened(name_or_path, 200), there.string(),
+      names.empty() ? "no TOML files" : fmt::format("only {}", fmt::join(names, ", ")),
+      of_folder.empty() ? "" : fmt::format("; a {}, or a folder with one, will do", of_folder)));
 }
 
 FindBase bases_in(const std::filesystem::path& directory) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/input/named_file.h"
 #include "moe/input/setting.h"
 #include "moe/input/value.h"
 #include "moe/model/iteration.h"
@@ -170,7 +171,7 @@ MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model&
   const std::vector<std::string> settings = settings_of(options, true);
   if (!is_measured_cluster(options.cluster)) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
-    return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
+    return {load_cluster(moe::named_file(options.cluster, clusters), settings), {}};
   }
   check_is_of_measured(settings);
   const AskedNodes nodes = asked_nodes(settings);
