@@ -27,8 +27,8 @@ void declare_model(CLI::App& app, TrainArguments& a) {
   const char* const group = "Model";
   app.add_option(
          "--model", a.model,
-         "the model: a name in experiments/models, or a TOML file with the keys that --list keys "
-         "prints")
+         "the model: a name in experiments/models, a TOML file with the keys that --list keys "
+         "prints, or a config.json of the library transformers")
       ->required()
       ->type_name("NAME|FILE")
       ->group(group);

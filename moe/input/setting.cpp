@@ -41,7 +41,7 @@ Setting parse_setting(std::string_view text) {
     if (dot == std::string_view::npos) break;
     key.remove_prefix(dot + 1);
   }
-  if (setting.path == std::vector<std::string>{"base"}) {
+  if (setting.path.back() == "base" && setting.path.size() <= 2) {
     refuse(text, "base stands in a file alone: name another file");
   }
   return setting;

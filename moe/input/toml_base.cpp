@@ -73,16 +73,6 @@ InputNode read_with_bases(const std::filesystem::path& path, const FindBase& fin
 
 }  // namespace
 
-InputDocument read_toml_with(const std::filesystem::path& path,
-                             const std::vector<std::string>& settings) {
-  std::vector<std::string> texts{path.string()};
-  for (const std::string& text : settings) texts.push_back("--set " + text);
-  InputNode root = parse_toml_node(read_file(path), path.string());
-  int source = 1;
-  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++, 1);
-  return InputDocument(std::move(texts), InputDocument::Kind::toml, std::move(root));
-}
-
 InputDocument toml_below_settings(InputNode root, const std::string& name,
                                   const std::vector<std::string>& settings) {
   std::vector<std::string> texts;
@@ -95,12 +85,12 @@ InputDocument toml_below_settings(InputNode root, const std::string& name,
 }
 
 InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
-                                const std::vector<std::string>& settings) {
+                                const std::vector<std::string>& settings, std::size_t outside) {
   std::vector<std::string> files;
   for (const std::string& text : settings) files.push_back("--set " + text);
   InputNode root = read_with_bases(path, find, files);
   int source = 0;
-  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++);
+  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++, outside);
   return InputDocument(std::move(files), InputDocument::Kind::toml, std::move(root));
 }
 

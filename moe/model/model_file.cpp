@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/input/named_file.h"
 #include "moe/input/toml.h"
 #include "moe/input/toml_base.h"
 #include "moe/input/value.h"
@@ -21,7 +22,6 @@
 #include "moe/model/published/read_config.h"
 #include "moe/model/read_key.h"
 #include "moe/model/rotary_keys.h"
-#include "moe/source_tree.h"
 
 namespace moe {
 namespace {
@@ -126,20 +126,6 @@ void check_sizes(const InputObject& root, const Model& model) {
   if (const auto refusal = size_refusal(model, model.global_batch)) root.refuse("model", *refusal);
 }
 
-/// True for "glm-4.5"; false for paths and for files with their ending.
-bool is_name(const std::string& text) {
-  return text.find('/') == std::string::npos && !text.ends_with(".toml");
-}
-
-/// A name means a file beside `file`, or a shipped one.
-std::filesystem::path find_base(const std::string& base, const std::filesystem::path& file) {
-  std::error_code ignored;
-  const bool named = is_name(base);
-  const std::filesystem::path beside = file.parent_path() / (named ? base + ".toml" : base);
-  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
-  return find_input(named ? base : beside.string(), "experiments/models");
-}
-
 /// Lines of a text that nobody wrote.
 void forget_lines(InputNode& node) {
   node.line = 0;
@@ -182,7 +168,8 @@ Model read_model(const InputDocument& document, const std::string& name) {
 
 Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings) {
   if (is_config(path)) return load_model(read_config(path).model, path.string(), settings);
-  return read_model(read_toml_on_base(path, find_base, settings), path.stem().string());
+  return read_model(read_toml_on_base(path, bases_in("experiments/models"), settings),
+                    path.stem().string());
 }
 
 Model load_model(const Model& below, const std::string& name,
@@ -194,27 +181,7 @@ Model load_model(const Model& below, const std::string& name,
 
 std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory) {
-  const std::filesystem::path there =
-      directory.is_relative() ? source_tree() / directory : directory;
-  std::error_code ignored;
-  if (is_name(name_or_path) &&
-      std::filesystem::is_regular_file(there / (name_or_path + ".toml"), ignored)) {
-    return there / (name_or_path + ".toml");
-  }
-  // The reader refuses a pipe or a device, and says which it is.
-  if (std::filesystem::exists(name_or_path, ignored) &&
-      (!std::filesystem::is_directory(name_or_path, ignored) || is_config(name_or_path))) {
-    return name_or_path;
-  }
-
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(there, ignored)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  throw InputError(fmt::format(
-      "{}: no such file, and {} has {}", db::shortened(name_or_path, 200), there.string(),
-      names.empty() ? "no TOML files" : fmt::format("only {}", fmt::join(names, ", "))));
+  return named_file(name_or_path, directory, kConfigFile);
 }
 
 }  // namespace moe

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,34 +23,64 @@ using RowsOfRanks = std::vector<std::vector<std::int64_t>>;
 constexpr int kMostLayer = 9999;  // far more than models have blocks
 constexpr int kMostMicroBatch = 9999;
 constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
-constexpr std::int64_t kMostCount = 1'000'000'000'000;       // a file of them adds up to 2^63
+constexpr double kMostCount = 1e12;                          // a file of them adds up to 2^63
 
-/// A row: a count per expert, of which there are as many as in the first row.
-std::vector<std::int64_t> read_row(const InputValue& row, const RowsOfRanks& before,
-                                   std::int64_t most) {
-  std::vector<std::int64_t> counts = row.integers(0, most);
-  const std::size_t experts = before.empty() ? counts.size() : before.front().size();
-  if (counts.empty() || counts.size() != experts) {
-    row.fail(fmt::format("as many experts as in the first row, {}, at least 1", experts));
-  }
-  return counts;
+/// Throws unless the row has as many experts as those before it.
+void expect_experts(const InputValue& row, std::size_t experts, std::size_t first) {
+  if (experts > 0 && experts == first) return;
+  row.fail(fmt::format("as many experts as in the first row, {}, at least 1", first));
 }
 
-/// [rank][expert], of any total.
-RowsOfRanks read_rows(const InputObject& layer, std::string_view key, std::int64_t most) {
-  RowsOfRanks rows;
-  for (const InputValue& row : layer.list(key, "a list per rank, of a count per expert")) {
-    rows.push_back(read_row(row, rows, most));
+/// [rank][expert], as they stand in a file of counts of any total.
+using Counts = std::vector<std::vector<double>>;
+
+Counts read_counts(const std::vector<InputValue>& ranks) {
+  Counts rows;
+  for (const InputValue& rank : ranks) {
+    std::vector<double>& row = rows.emplace_back();
+    for (const InputValue& count : rank.list("a list of counts, one for each expert")) {
+      row.push_back(count.number(0, kMostCount, "a count from 0 to 1e12"));
+    }
+    expect_experts(rank, row.size(), rows.front().size());
   }
+  return rows;
+}
+
+/// Gives the layers of a file their counts. Where some are no whole numbers, as means of several
+/// steps are not, all are multiplied alike.
+void take_counts(const std::vector<Counts>& of_layers, RoutingFile& file) {
+  double most = 0;  // of a layer
+  for (const Counts& rows : of_layers) {
+    double total = 0;
+    for (const auto& row : rows) {
+      total += std::accumulate(row.begin(), row.end(), 0.0);
+      file.whole = file.whole && std::ranges::all_of(
+                                     row, [](double count) { return count == std::floor(count); });
+    }
+    most = std::max(most, total);
+  }
+  const double factor = file.whole ? 1 : kMostCount / most;
+  for (std::size_t i = 0; i < of_layers.size(); ++i) {
+    for (const auto& row : of_layers[i]) {
+      std::vector<std::int64_t>& counts = file.routing.layers[i].tokens.emplace_back();
+      for (const double count : row) counts.push_back(std::llround(count * factor));
+    }
+  }
+}
+
+std::vector<InputValue> rows_of(const InputObject& layer, std::string_view key) {
+  std::vector<InputValue> rows = layer.list(key, "a list per rank, of a count per expert");
   if (rows.empty()) layer.refuse(key, "expected at least one rank, got none");
   return rows;
 }
 
 /// [rank][expert], in copies.
 RowsOfRanks read_copies(const InputObject& layer, std::string_view key) {
-  RowsOfRanks rows = read_rows(layer, key, kMostCopies);
+  RowsOfRanks rows;
   std::int64_t copies = 0;  // at most 2^20 of at most 2^32 each
-  for (const auto& row : rows) {
+  for (const InputValue& rank : rows_of(layer, key)) {
+    const auto& row = rows.emplace_back(rank.integers(0, kMostCopies));
+    expect_experts(rank, row.size(), rows.front().size());
     copies += std::accumulate(row.begin(), row.end(), std::int64_t{0});
     if (copies > kMostCopies) {
       layer.refuse(key, fmt::format("expected at most {} copies in a layer", kMostCopies));
@@ -77,34 +108,37 @@ RowsOfRanks read_asked(const InputObject& layer, const RowsOfRanks& kept) {
   return asked;
 }
 
-LayerRouting read_layer(const InputObject& object, bool any_total) {
+/// `counts`: of the layers of any total; their layers take them later.
+LayerRouting read_layer(const InputObject& object, bool any_total, std::vector<Counts>& counts) {
   LayerRouting layer;
   layer.layer = static_cast<int>(object.integer("layer", 0, kMostLayer));
   if (object.has("micro_batch")) {
     layer.micro_batch = static_cast<int>(object.integer("micro_batch", 0, kMostMicroBatch));
   }
   if (any_total) {
-    layer.tokens = read_rows(object, "counts", kMostCount);
+    counts.push_back(read_counts(rows_of(object, "counts")));
+    layer.experts = static_cast<int>(counts.back().front().size());
   } else {
     layer.tokens = read_copies(object, "tokens");
     if (object.has("asked")) layer.asked = read_asked(object, layer.tokens);
+    layer.experts = static_cast<int>(layer.tokens.front().size());
   }
-  layer.experts = static_cast<int>(layer.tokens.front().size());
   return layer;
 }
 
 /// A list per MoE layer, of a count per expert.
 RoutingFile read_layers_by_place(const InputDocument& document) {
   RoutingFile file{.any_total = true, .by_place = true};
-  RowsOfRanks rows;
+  std::vector<Counts> counts;
   for (const InputValue& row : document.root().list("a list per MoE layer")) {
-    rows.push_back(read_row(row, rows, kMostCount));
+    counts.push_back(read_counts({row}));
     LayerRouting& layer = file.routing.layers.emplace_back();
-    layer.layer = static_cast<int>(file.routing.layers.size()) - 1;
-    layer.experts = static_cast<int>(rows.back().size());
-    layer.tokens = {rows.back()};
+    layer.layer = static_cast<int>(counts.size()) - 1;
+    layer.experts = static_cast<int>(counts.back().front().size());
+    expect_experts(row, counts.back().front().size(), counts.front().front().size());
   }
-  if (rows.empty()) document.root().fail("a list per MoE layer, of a count per expert");
+  if (counts.empty()) document.root().fail("a list per MoE layer, of a count per expert");
+  take_counts(counts, file);
   return file;
 }
 
@@ -120,6 +154,7 @@ RoutingFile read_named_layers(const InputDocument& document) {
         static_cast<int>(object.integer("capacity_groups", 0, std::numeric_limits<int>::max()));
   }
   std::set<RoutedLayer> layers;
+  std::vector<Counts> counts;
   std::map<int, std::pair<std::size_t, int>> sizes;  // [layer]: its ranks and experts
   for (const InputValue& entry : object.list("layers", "a list of layers")) {
     const InputObject of_layer = entry.object();
@@ -128,11 +163,11 @@ RoutingFile read_named_layers(const InputDocument& document) {
     if (any_total != file.any_total) {
       of_layer.refuse("counts", "expected \"counts\" in all layers, or \"tokens\" in all");
     }
-    LayerRouting layer = read_layer(of_layer, any_total);
+    LayerRouting layer = read_layer(of_layer, any_total, counts);
     if (!layers.insert({layer.layer, layer.micro_batch}).second) {
       of_layer.refuse("layer", "this layer is there twice");
     }
-    const std::pair size(layer.tokens.size(), layer.experts);
+    const std::pair size(any_total ? counts.back().size() : layer.tokens.size(), layer.experts);
     const auto& first = sizes.emplace(layer.layer, size).first->second;
     if (size != first) {
       of_layer.refuse(any_total ? "counts" : "tokens",
@@ -142,6 +177,7 @@ RoutingFile read_named_layers(const InputDocument& document) {
     }
     file.routing.layers.push_back(std::move(layer));
   }
+  take_counts(counts, file);
   if (file.any_total && object.has("choices")) {
     file.choices = static_cast<int>(object.integer("choices", 1, std::numeric_limits<int>::max()));
   }

@@ -18,6 +18,9 @@ struct RoutingFile {
   /// The counts have any total: what counts is which share of a layer's copies an expert has. One
   /// row of a layer is that of all ranks.
   bool any_total = false;
+  /// All counts were whole numbers. Else they are so many times as large here that the largest layer
+  /// has 1e12.
+  bool whole = true;
   /// How many different experts a token of the counts chose; 0: it is not said.
   int choices = 0;
   /// The layers are the MoE layers in their order, numbered from 0.

@@ -4,12 +4,16 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "db/console/format_rows.h"
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
+#include "moe/model/published/read_config.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/joint/joint.h"
+#include "tuner/scenario/sweep.h"
 
 namespace tuner {
 namespace {
@@ -38,9 +42,12 @@ FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model&
   search.orders = orders_of(requests);
   search.top = count == 1 ? 1 : 2 * count;  // half of them are the fastest
   search.memory_bytes = memory_bytes;
-  search.micro_batches = {model.micro_batches};
-  if (setups_of(model, ranks, *search.layouts, search.micro_batches).setups.empty()) {
-    search.micro_batches.reset();
+  // A config.json says nothing of micro-batches.
+  if (!moe::is_config(options.model) || is_set(options.settings, "training.micro_batches")) {
+    search.micro_batches = {model.micro_batches};
+    if (setups_of(model, ranks, *search.layouts, search.micro_batches).setups.empty()) {
+      search.micro_batches.reset();
+    }
   }
   SearchResult result = search_setups(options, model, costs, ranks, search);
   FastestLayouts fastest{{}, result.layouts};
@@ -57,8 +64,13 @@ FastestLayouts fastest_layouts(const ScenarioOptions& options, const moe::Model&
 
 std::string fastest_in_words(const FastestLayouts& fastest, const moe::Model& model) {
   const FoundSetup& best = fastest.found.front();
+  std::string how = best.order;
+  if (!moe::decisions_of<moe::ShardOptimizer>(best.schedule).empty()) how += ", shard_optimizer";
+  if (const auto restored = std::ssize(moe::decisions_of<moe::RestoreBlock>(best.schedule))) {
+    how += fmt::format(", {} restored in backward", db::counted(restored, "block"));
+  }
   return fmt::format("{}: of {} layouts the fastest by search ({}: {})",
-                     options_of(model, best.setup), fastest.layouts, best.order,
+                     options_of(model, best.setup), fastest.layouts, how,
                      db::format_cell("predicted_s", best.predicted_s));
 }
 

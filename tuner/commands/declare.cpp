@@ -15,7 +15,8 @@ namespace options = db::options;
 void add_model(CLI::App& command, Arguments& arguments) {
   command
       .add_option("--model", arguments.scenario.model,
-                  "the model: a name in experiments/models, or a TOML file")
+                  "the model: a name in experiments/models, a TOML file, or a config.json of the "
+                  "library transformers")
       ->required()
       ->type_name("NAME|FILE")
       ->group("Scenario");

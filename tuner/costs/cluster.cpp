@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string_view>
 
 #include "moe/errors.h"
 #include "moe/input/json.h"
+#include "moe/input/named_file.h"
 #include "moe/input/toml_base.h"
 #include "tuner/costs/cluster_fits.h"
 #include "tuner/costs/measured_cards.h"
@@ -19,6 +22,9 @@ constexpr double kSeconds = 10;
 constexpr double kFewest = 1e-3;      ///< processors
 constexpr double kLeastSpeed = 1e-3;  ///< of an op beside others
 constexpr std::int64_t kMostNodes = 1'000'000;
+/// With what settings begin that change fits, or links and nodes that fits follow.
+constexpr std::array<std::string_view, 4> kKeysOfFits{
+    "cluster.fit.", "cluster.inter_node.", "cluster.intra_node.", "cluster.ranks_per_node="};
 
 Link read_link(const moe::InputObject& table) {
   Link link;
@@ -107,16 +113,16 @@ std::vector<int> first_ranks(int count) {
 }
 
 /// The link that fits between nodes, or inside them, are of. Between nodes that is the share of a
-/// rank of all cards of its node, times the ranks: the same network may be written as one card.
+/// rank of all cards of its node: the same network may be written as one card.
 Link link_of_fits(const Cluster& cluster, Occupation link) {
   if (link == Occupation::intra_node) return cluster.intra_node;
-  return {cluster.inter_node.bandwidth_bytes_per_s * cluster.cards_per_node,
-          cluster.inter_node.latency_s};
+  return {
+      cluster.inter_node.bandwidth_bytes_per_s * cluster.cards_per_node / cluster.ranks_per_node,
+      cluster.inter_node.latency_s};
 }
 
-/// Where settings change a link of the file, the file's fits of that link follow. Those that
-/// settings change stay as they ask. `as_in_file`: the fits with settings, counted by the cards of
-/// the file.
+/// Where a link is not that of a file below, the fits of this file follow. Those that stand above
+/// it stay as they are. `as_in_file`: the fits that count, as nodes of the file count bytes.
 void follow_links(const CostedCluster& file, const CostModel& as_in_file, CostedCluster& changed) {
   for (auto& [key, fit] : changed.costs.fits) {
     const auto before = file.costs.fits.find(key);
@@ -139,11 +145,26 @@ void follow_links(const CostedCluster& file, const CostModel& as_in_file, Costed
   }
 }
 
-/// `file`: without the settings, where these change links; else null.
+/// Fits that a file measured and that are others now are no longer called measured, unless the list
+/// is another one, too.
+void keep_measured(const CostModel& file, CostModel& costs) {
+  if (costs.measured != file.measured) return;
+  std::erase_if(costs.measured,
+                [&](const std::string& key) { return !(costs.fits.at(key) == file.fits.at(key)); });
+}
+
+const moe::FindBase& base_clusters() {
+  static const moe::FindBase find = moe::bases_in("experiments/clusters");
+  return find;
+}
+
+/// `below`: what the settings and the file stand on, the nearest first.
 CostedCluster read_cluster(const std::filesystem::path& path,
-                           const std::vector<std::string>& settings, const CostedCluster* file) {
-  const moe::InputDocument document = moe::read_toml_with(path, settings);
+                           const std::vector<std::string>& settings,
+                           const std::vector<CostedCluster>& below) {
+  const moe::InputDocument document = moe::read_toml_on_base(path, base_clusters(), settings, 1);
   const moe::InputObject root = document.object();
+  root.has("base");  // followed already
   CostedCluster result;
   Cluster& cluster = result.cluster;
   const auto name = root.optional_member("name");
@@ -184,12 +205,10 @@ CostedCluster read_cluster(const std::filesystem::path& path,
     }
     const moe::InputObject fits = root.object("fit", "tables of fits");
     read_fits(fits, links, cluster, costs);
-    if (file != nullptr) {
-      Cluster counted = cluster;
-      counted.cards_per_node = file->cluster.cards_per_node;
+    for (const CostedCluster& file : below) {
       CostModel as_in_file;
-      read_fits(fits, links, counted, as_in_file);
-      follow_links(*file, as_in_file, result);
+      read_fits(fits, links, file.cluster, as_in_file);
+      follow_links(file, as_in_file, result);
     }
     check_rates(fits, cluster, costs);
   }
@@ -200,6 +219,7 @@ CostedCluster read_cluster(const std::filesystem::path& path,
       }
       costs.measured.insert(key.text());
     }
+    if (!below.empty()) keep_measured(below.front().costs, costs);
   }
   if (root.has("interference")) {
     read_speeds(root.object("interference", "a table of factors"), kLeastSpeed, 1,
@@ -209,16 +229,32 @@ CostedCluster read_cluster(const std::filesystem::path& path,
   return result;
 }
 
+std::vector<CostedCluster> with_bases(const std::filesystem::path& path);
+
+/// The clusters that a file builds on, the nearest first.
+std::vector<CostedCluster> bases_of(const std::filesystem::path& path) {
+  const moe::InputDocument document = moe::read_toml_on_base(path, base_clusters());
+  const auto base = document.object().optional_member("base");
+  if (!base) return {};
+  return with_bases(base_clusters()(base->text(), path));
+}
+
+/// The same, and that of the file before them.
+std::vector<CostedCluster> with_bases(const std::filesystem::path& path) {
+  std::vector<CostedCluster> files = bases_of(path);
+  files.insert(files.begin(), read_cluster(path, {}, files));
+  return files;
+}
+
 }  // namespace
 
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings) {
-  const bool changes_links = std::ranges::any_of(settings, [](const std::string& setting) {
-    return setting.starts_with("cluster.inter_node.") || setting.starts_with("cluster.intra_node.");
+  const bool changes_fits = std::ranges::any_of(settings, [](const std::string& setting) {
+    return std::ranges::any_of(kKeysOfFits,
+                               [&](std::string_view key) { return setting.starts_with(key); });
   });
-  if (!changes_links) return read_cluster(path, settings, nullptr);
-  const CostedCluster file = read_cluster(path, {}, nullptr);
-  return read_cluster(path, settings, &file);
+  return read_cluster(path, settings, changes_fits ? with_bases(path) : bases_of(path));
 }
 
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,

@@ -122,9 +122,11 @@ struct CostedCluster {
 ///     computation_beside_communication = 0.9
 ///     inter_node_beside_all = 0.7
 ///
-/// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for a key that is unknown,
-/// missing or out of range. `settings`, texts such as "cluster.nodes=8", stand above the file. Where
-/// they change a link of the file, its fits of that link follow (over_changed_link).
+/// `base = "dgx-a100"` at the top takes every key that the file lacks from another file
+/// (moe/input/toml_base.h). `settings`, texts such as "cluster.nodes=8", stand above the file. Where
+/// a file or settings change a link of what is below, or how many ranks share the cards of a node,
+/// the fits of that link that stand below follow (over_changed_link). Throws moe::InputError
+/// "FILE:LINE: key: expected ..., got ..." for a key that is unknown, missing or out of range.
 CostedCluster load_cluster(const std::filesystem::path& path,
                            const std::vector<std::string>& settings = {});
 

@@ -142,12 +142,25 @@ LinearFit read_points(const moe::InputValue& list, std::string_view unit, double
   return fit_points(std::move(points), std::string(unit));
 }
 
+/// The points of a fit; none where a line stands above them. A file may have one, its base the other.
+std::optional<moe::InputValue> nearer_points(const moe::InputObject& table) {
+  auto points = table.optional_member("points");
+  if (!points) return std::nullopt;
+  for (const char* key : {"alpha_s", "beta_s_per_flop", "beta_s_per_byte"}) {
+    const auto of_line = table.optional_member(key);
+    if (!of_line || of_line->is_below(*points)) continue;
+    if (points->is_below(*of_line)) return std::nullopt;
+    of_line->refuse("stands beside points: expected a line or points");
+  }
+  return points;
+}
+
 /// `link`: "" of computation.
 LinearFit read_line_or_points(const moe::InputObject& table, const std::string& op,
                               const FitSubject& subject, std::string_view link,
                               const Cluster& cluster) {
   const double units_of_one = subject.communicates ? bytes_of_one(table, op, link, cluster) : 1;
-  if (const auto points = table.optional_member("points")) {
+  if (const auto points = nearer_points(table)) {
     return read_points(*points, subject.unit, units_of_one);
   }
   LinearFit fit;

@@ -240,8 +240,9 @@ moe::Routing scaled_counts(const moe::RoutingFile& file, const std::vector<Gated
   }
   say(
       fmt::format("{}: counts of {} layers are scaled to the copies that tokens ask for: of layer "
-                  "{} from {} to {} of each of {} ranks{}",
-                  path, numbers.size(), first.layer, total, layers.front().copies, ranks,
+                  "{} {}to {} of each of {} ranks{}",
+                  path, numbers.size(), first.layer,
+                  file.whole ? fmt::format("from {} ", total) : "", layers.front().copies, ranks,
                   first.tokens.size() == static_cast<std::size_t>(ranks) ? ""
                   : first.tokens.size() == 1
                       ? ", alike"

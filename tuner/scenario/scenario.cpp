@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/input/named_file.h"
 #include "moe/input/setting.h"
 #include "moe/input/value.h"
 #include "moe/model/iteration.h"
@@ -134,6 +135,21 @@ void remark_on_unused_links(const ScenarioOptions& options, Scenario& scenario) 
   if (nodes.size() == 1) say("cluster.inter_node", "all ranks are on one node");
 }
 
+/// Says that the file of a GPU has no time of fused attention, which most trainers have.
+void remark_on_attention(const ScenarioOptions& options, Scenario& scenario) {
+  constexpr std::string_view kFused = "attention_bf16";
+  if (is_measured_cluster(options.cluster) || scenario.cluster.device != "cuda" ||
+      scenario.model.dtype != moe::DType::bf16) {
+    return;
+  }
+  const auto fit = scenario.costs.fits.lower_bound(kFused);
+  if (fit != scenario.costs.fits.end() && fit->first.starts_with(kFused)) return;
+  scenario.remarks.push_back(
+      fmt::format("cluster {} has no fit.{}: attention costs the many products and passes over "
+                  "memory that moelab computes it in; one fused kernel takes far less",
+                  scenario.cluster.name, kFused));
+}
+
 }  // namespace
 
 moe::Model load_named_model(const ScenarioOptions& options,
@@ -155,7 +171,7 @@ MeasuredCosts load_named_costs(const ScenarioOptions& options, const moe::Model&
   const std::vector<std::string> settings = settings_of(options, true);
   if (!is_measured_cluster(options.cluster)) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
-    return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
+    return {load_cluster(moe::named_file(options.cluster, clusters), settings), {}};
   }
   check_is_of_measured(settings);
   const AskedNodes nodes = asked_nodes(settings);
@@ -193,6 +209,7 @@ Scenario scenario_of(const ScenarioOptions& options, moe::Model model, MeasuredC
   scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
   remark_on_unused_links(options, scenario);
+  remark_on_attention(options, scenario);
   const std::vector<Slowdowns>& slowdowns = scenario.costs.slowdowns;
   if (const int ranks = scenario.groups.ranks;
       !slowdowns.empty() && slowdowns_of_ranks(scenario.costs, ranks).empty()) {

@@ -340,7 +340,8 @@ TEST_F(ModelFile, IsFoundByNameOrAsItStands) {
   EXPECT_EQ(find_input("x", directory_), path);
   EXPECT_EQ(find_input(path.string(), "/nowhere"), path);
   EXPECT_THAT(message([&] { find_input("y", directory_); }),
-              testing::AllOf(HasSubstr("y: no such file"), HasSubstr("has only x")));
+              testing::AllOf(HasSubstr("y: no such file"), HasSubstr("has only x"),
+                             HasSubstr("a config.json, or a folder with one, will do")));
 }
 
 TEST_F(ModelFile, ShipsModelsThatLoad) {

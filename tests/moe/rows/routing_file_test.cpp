@@ -49,6 +49,25 @@ TEST(RoutingFile, CountsOfAnyTotalAreAListForEachLayerOrNamed) {
   EXPECT_THAT(refusal_of("[[1, 2], [1]]"), HasSubstr("as many experts as in the first row, 2"));
 }
 
+TEST(RoutingFile, CountsNeedNotBeWholeNumbers) {
+  const RoutingFile floats = routing_file_from_json("[[1.0, 2.0], [0, 3e2]]", "r.json");
+  EXPECT_TRUE(floats.whole);
+  EXPECT_EQ(floats.routing.layers.at(1).tokens.at(0).at(1), 300);
+  const RoutingFile means = routing_file_from_json(
+      R"({"layers": [{"layer": 1, "counts": [[0.25, 0.5], [0.25, 1]]},
+                     {"layer": 1, "micro_batch": 1, "counts": [[1, 0], [0, 0]]}]})",
+      "r.json");
+  EXPECT_FALSE(means.whole);
+  EXPECT_EQ(means.routing.layers.at(0).tokens,
+            (std::vector<std::vector<std::int64_t>>{{125'000'000'000, 250'000'000'000},
+                                                    {125'000'000'000, 500'000'000'000}}));
+  EXPECT_EQ(means.routing.layers.at(1).tokens.at(0).at(0), 500'000'000'000) << "as in the file";
+  EXPECT_THAT(refusal_of("[[1.5, -2]]"), HasSubstr("expected a count from 0 to 1e12, got -2"));
+  EXPECT_THAT(refusal_of(R"({"layers": [{"layer": 1, "tokens": [[1.0, 2]]}]})"),
+              HasSubstr("expected an integer"))
+      << "copies are exact";
+}
+
 TEST(RoutingFile, OfCountsIsNoRoutingOfCopies) {
   for (const char* counts : {"[[1, 2]]", R"({"layers": [{"layer": 7, "counts": [[1, 2]]}]})"}) {
     EXPECT_THROW(routing_from_json(counts), InputError) << counts;

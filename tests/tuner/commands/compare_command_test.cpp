@@ -16,6 +16,7 @@ namespace {
 using test::moe_tune;
 using test::with;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CompareCommand, PredictsEveryPlanner) {
   const auto compared =
@@ -146,6 +147,43 @@ TEST(CompareCommand, ASweepOfWhichNothingIsLegalEndsWithTheFirstReason) {
   const auto unknown = moe_tune(with({"simulate"}, {"--planner", "tutel", "--set", "moe.exprt=4"}));
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("--set moe.exprt=4: moe.exprt"));
+}
+
+/// Of 2 blocks, 8 sequences and rows that are much wider than experts.
+std::string wide_config(const db::TemporaryDirectory& directory) {
+  const std::string config = directory.file("config.json");
+  std::ofstream(config) << R"({"model_type": "mixtral", "vocab_size": 64, "hidden_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "num_experts_per_tok": 2, "intermediate_size": 8, "num_local_experts": 4})";
+  return config;
+}
+
+TEST(CompareCommand, ChoosesMicroBatchesOfAConfigThatHasNone) {
+  const db::TemporaryDirectory directory;
+  const auto compared = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare",
+                                   "--model",
+                                   wide_config(directory),
+                                   "--cluster",
+                                   "box",
+                                   "--ranks",
+                                   "2",
+                                   "--planners",
+                                   "sequential",
+                                   "--set",
+                                   "training.precision=f32",
+                                   "--set",
+                                   "cluster.memory=8M"};
+    words.insert(words.end(), more.begin(), more.end());
+    return moe_tune(words);
+  };
+  const auto chosen = compared({});
+  ASSERT_EQ(chosen.code, 0) << chosen.errors;
+  EXPECT_THAT(chosen.errors, HasSubstr(" --set training.micro_batches="));
+  const auto asked = compared({"--set", "training.micro_batches=8"});
+  EXPECT_THAT(asked.errors, HasSubstr("restored in backward: ")) << "or it would not fit";
+  EXPECT_THAT(asked.errors, Not(HasSubstr(" --set training.micro_batches=")));
 }
 
 TEST(CompareCommand, SaysOnceWhatItAssumesOfAModelWithoutALayout) {

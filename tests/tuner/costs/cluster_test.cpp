@@ -39,8 +39,11 @@ computation_beside_communication = 0.9
 )";
 
 struct File {
-  std::string path = ::testing::TempDir() + "/cluster_test.toml" + std::to_string(getpid());
-  explicit File(const std::string& text) { std::ofstream(path) << text; }
+  std::string path;
+  explicit File(const std::string& text, const std::string& name = "cluster_test")
+      : path(::testing::TempDir() + name + std::to_string(getpid()) + ".toml") {
+    std::ofstream(path) << text;
+  }
   ~File() { std::remove(path.c_str()); }
 };
 
@@ -384,6 +387,81 @@ TEST(Cluster, FitsFollowTheNetworkOfANodeHoweverItIsWritten) {
   EXPECT_DOUBLE_EQ(beta_s("all_reduce", {cards, rate, shared}), 8e-10) << "one ring";
   const double one_card = beta_s("all_gather", {});
   EXPECT_NEAR(beta_s("all_gather", {cards, rate}) * 0.9375 / 8, one_card * 0.5, 1e-18);
+}
+
+/// Two nodes of 8 ranks with a card each.
+const char* const kOwnCards =
+    "device = \"cuda\"\nnodes = 2\nranks_per_node = 8\nmeasured = [\"gemm\", "
+    "\"all_to_all/inter_node\"]\n[inter_node]\nbandwidth_gbit_per_s = 400\ncards_per_node = 8\n"
+    "[intra_node]\nbandwidth_gbit_per_s = 3600\n"
+    "[fit.gemm]\npoints = [[1e6, 1e-5], [1e9, 1e-3]]\n"
+    "[fit.memory]\nalpha_s = 0\nbeta_s_per_byte = 1e-12\n"
+    "[fit.all_to_all]\nlink = \"inter_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 8e-11\n"
+    "[fit.all_reduce]\nlink = \"inter_node\"\nalpha_s = 1e-5\nbeta_s_per_byte = 8e-11\n"
+    "bytes = \"bus\"\nranks = 16\n";
+
+TEST(Cluster, FitsFollowHowManyRanksShareTheCardsOfANode) {
+  const File file(kOwnCards);
+  const auto beta_s = [&](const std::string& op, const std::vector<std::string>& settings) {
+    return load_cluster(file.path, settings).costs.fits.at(op + "/inter_node").beta_s_per_unit;
+  };
+  const std::string ranks = "cluster.ranks_per_node=4",
+                    cards = "cluster.inter_node.cards_per_node=";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {ranks, cards + "4"}), 8e-11) << "a card each, as before";
+  EXPECT_DOUBLE_EQ(beta_s("all_reduce", {ranks, cards + "4"}), beta_s("all_reduce", {}))
+      << "the table is still one of 2 nodes of 8";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {ranks}), 4e-11) << "two cards each";
+  EXPECT_DOUBLE_EQ(beta_s("all_to_all", {ranks, cards + "1"}), 32e-11) << "four to a card";
+}
+
+TEST(Cluster, AFileMayBuildOnAnother) {
+  const File below(kOwnCards, "cluster_below");
+  const auto above = [&](const std::string& text, const std::vector<std::string>& settings = {}) {
+    return load_cluster(File("base = \"" + below.path + "\"\n" + text).path, settings);
+  };
+  const auto [same, costs] = above("");
+  EXPECT_EQ(same.name, std::filesystem::path(File("").path).stem());
+  EXPECT_EQ(same.nodes, 2);
+  EXPECT_EQ(costs.fits, load_cluster(below.path).costs.fits);
+  EXPECT_EQ(costs.measured, load_cluster(below.path).costs.measured);
+  const auto slower = above("memory = \"40G\"\n[inter_node]\nbandwidth_gbit_per_s = 200\n");
+  EXPECT_EQ(slower.cluster.memory_bytes, std::int64_t{40} << 30);
+  EXPECT_EQ(slower.cluster.cards_per_node, 8);
+  EXPECT_DOUBLE_EQ(slower.costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 16e-11);
+  EXPECT_THAT(slower.costs.measured, ElementsAre("gemm")) << "nobody measured the slower network";
+  const auto both = above("[inter_node]\nbandwidth_gbit_per_s = 200\n",
+                          {"cluster.inter_node.bandwidth_gbit_per_s=100"});
+  EXPECT_DOUBLE_EQ(both.costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 32e-11);
+}
+
+TEST(Cluster, FitsOfAFileStandAboveThoseOfItsBase) {
+  const File below(kOwnCards, "cluster_below");
+  const std::string base = "base = \"" + below.path + "\"\n",
+                    line = "[fit.gemm]\nalpha_s = 0\nbeta_s_per_flop = 2e-12\n",
+                    slower = "[inter_node]\nbandwidth_gbit_per_s = 200\n",
+                    own = "[fit.all_to_all]\nbeta_s_per_byte = 9e-11\n";
+  const CostModel costs = load(base + slower + line + own).costs;
+  EXPECT_DOUBLE_EQ(seconds_of(costs.fits.at("gemm"), 1, 1e9), 2e-3) << "a line in place of points";
+  EXPECT_DOUBLE_EQ(costs.fits.at("all_to_all/inter_node").beta_s_per_unit, 9e-11);
+  EXPECT_THAT(costs.measured, IsEmpty());
+  const File file(base + slower + own);
+  EXPECT_DOUBLE_EQ(load_cluster(file.path, {"cluster.inter_node.bandwidth_gbit_per_s=100"})
+                       .costs.fits.at("all_to_all/inter_node")
+                       .beta_s_per_unit,
+                   18e-11)
+      << "a setting is above the file, whose own fit is of its own network";
+  EXPECT_THAT(error_of(base + line + "points = [[1e6, 1e-5], [1e9, 1e-3]]\n"),
+              HasSubstr("stands beside points"));
+}
+
+TEST(Cluster, BasesAreShippedClustersToo) {
+  const auto dgx = load(
+      "base = \"dgx-h100\"\nranks_per_node = 4\n[inter_node]\n"
+      "cards_per_node = 4\n");
+  EXPECT_EQ(dgx.cluster.nodes, 8);
+  EXPECT_EQ(dgx.cluster.cards_per_node, 4);
+  EXPECT_THAT(error_of("base = \"dgx-h1000\"\n"),
+              AllOf(HasSubstr(":1: base: "), HasSubstr("dgx-h1000"), HasSubstr("dgx-h100,")));
 }
 
 TEST(Cluster, SurvivesJson) {

@@ -345,6 +345,13 @@ TEST_F(RoutingSpecTest, CountsOfAnyTotalAreScaledToTheCopiesOfTokensAndThatIsSai
   ASSERT_EQ(said.size(), 1u);
   EXPECT_THAT(said.front(), HasSubstr("counts of 2 layers are scaled to the copies that tokens ask "
                                       "for: of layer 1 from 16 to 512 of each of 2 ranks, alike"));
+  const RoutingFile shares("[[0.375, 0.125, 0, 0, 0, 0.25, 0.25, 0], [1, 1, 1, 1, 1, 1, 1, 1]]");
+  const auto same = make_routings(shares.path, program, groups, 1, [&](const std::string& text) {
+                      said.push_back(text);
+                    }).front();
+  EXPECT_EQ(same.layers[0].tokens, routing.layers[0].tokens);
+  EXPECT_THAT(said.back(), HasSubstr("of layer 1 to 512 of each of 2 ranks, alike"));
+  said.clear();
 
   // By rank, and of numbered layers.
   const RoutingFile by_rank(
@@ -402,7 +409,7 @@ TEST_F(RoutingSpecTest, CountsThatNoTokensCouldHaveAreRefused) {
               HasSubstr("layer 1: expert 0 has 9 of 12 counts: expected at most one in 2, since a "
                         "token chooses 2 different experts"));
   EXPECT_THAT(error_of(RoutingFile("[[1,1,1,1,1,1,1,-1], [1,1,1,1,1,1,1,1]]").path),
-              HasSubstr("expected an integer from 0"));
+              HasSubstr("expected a count from 0 to 1e12, got -1"));
 }
 
 TEST_F(RoutingSpecTest, TheGateOfEachModelAsksForTheCopiesThatFilesAreCheckedAgainst) {

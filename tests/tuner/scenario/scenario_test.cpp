@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+
 #include "db/store.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
@@ -44,6 +47,26 @@ TEST(Scenario, TakesAllRanksOfTheClusterAsOneExpertGroupUnlessTold) {
   some.layout = "dp=2,ep=1";
   EXPECT_EQ(load_scenario(some).groups.ranks, 2);
   EXPECT_EQ(load_scenario(some).groups.layout.expert, 1);
+}
+
+TEST(Scenario, SaysThatAGpuHasNoTimeOfFusedAttention) {
+  const auto said = [](const std::string& cluster, const std::string& precision) {
+    ScenarioOptions options = of(cluster, 2);
+    options.settings = {"training.precision=" + precision};
+    const auto remarks = load_scenario(options).remarks;
+    return std::ranges::count_if(remarks, [](const std::string& remark) {
+      return remark.find("has no fit.attention_bf16") != std::string::npos;
+    });
+  };
+  const std::string path = ::testing::TempDir() + "no_attention.toml";
+  std::ofstream(path) << "device = \"cuda\"\nnodes = 1\nranks_per_node = 2\n[intra_node]\n"
+                         "bandwidth_gbit_per_s = 100\n[fit.gemm]\nalpha_s = 1e-6\n"
+                         "beta_s_per_flop = 1e-14\n[fit.gemm_bf16]\nalpha_s = 1e-6\n"
+                         "beta_s_per_flop = 1e-15\n[fit.memory]\nalpha_s = 1e-6\n"
+                         "beta_s_per_byte = 1e-12\n";
+  EXPECT_EQ(said(path, "bf16"), 1);
+  EXPECT_EQ(said(path, "f32"), 0) << "which has no fused kernel elsewhere either";
+  EXPECT_EQ(said("dgx-h100", "bf16"), 0);
 }
 
 TEST(Scenario, RoutesWhatItsModelRoutes) {
