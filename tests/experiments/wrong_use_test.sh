@@ -29,6 +29,8 @@ refused "--cards 2: a divisor of --ranks-per-node 1" "$root/experiments/cluster-
 refused "--cards 2: not with --paced" "$root/experiments/cluster-in-a-box" --paced --ranks-per-node 2 --cards 2 -- true
 refused "--ssh: expected neither --paced, --intra-gbps nor --cards" \
   "$root/experiments/cluster-in-a-box" --ssh --ranks-per-node 2 --cards 2 -- true
+refused "--own-share: expected neither --paced nor --share-cores" "$root/experiments/cluster-in-a-box" --own-share --paced -- true
+refused "--own-share: expected neither --paced nor --share-cores" "$root/experiments/cluster-in-a-box" --own-share --share-cores -- true
 refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gbps
 refused "--out needs a value" "$root/experiments/quickstart" --out --quick
 refused "--preset needs a value" "$root/tests/run" --preset --label
