@@ -4,7 +4,7 @@
 # round n. Prints for each rule:
 # its first run,first,last,rule,before,after,share,measured_s,least_s,most_s,speedup,least_speedup,most_speedup.
 #
-# measured_s: of each iteration the median of its rounds, of these the median. least_s, most_s: medians of single rounds.
+# measured_s: of each iteration the median of rounds, of these the median. least_s, most_s: medians of single rounds.
 # The speed-up of a round is the median, over iterations, of sequential's seconds in that round over the rule's, so what
 # slows both counts little. speedup is the geometric mean of rounds, with its 95% interval by Student's t of logarithms.
 function median(list, count,    i, j, value) {
