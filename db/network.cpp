@@ -76,9 +76,8 @@ bool are_other_networks(const std::string& first, const std::string& second, std
 
 std::string this_network() {
   std::map<std::string, std::string> environment;
-  for (const char* name :
-       {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_CARDS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED",
-        "MOELAB_BOX_CORE_SHARE"}) {
+  for (const char* name : {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_CARDS", "MOELAB_BOX_INTRA_GBPS",
+                           "MOELAB_BOX_PACED", "MOELAB_BOX_CORE_SHARE"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   return box_network(environment).value_or(card_network("/sys"));

@@ -61,6 +61,6 @@ END {
     measured = median(all, n_all)
     median(single, n_single)
     printf "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", begin, first[begin], last[begin], rule, before[begin], after[begin],
-           n_shares > 0 ? median(shares, n_shares) : "", measured, single[1], single[n_single], exp(sum), interval
+           (n_shares > 0 ? median(shares, n_shares) : ""), measured, single[1], single[n_single], exp(sum), interval
   }
 }

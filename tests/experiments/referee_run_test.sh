@@ -2,6 +2,7 @@
 # experiments/referee/run with programs that only answer: columns stand in their order, whichever ended first; loads given by hand
 # are left out where they do not fit, which is said; loads that fit nowhere, and a program that fails, end the script. In the box
 # rules take turns.
+# shellcheck disable=SC2016
 set -euo pipefail
 # shellcheck source=tests/experiments/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
