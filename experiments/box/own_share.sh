@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154
 
 # A node may compute for its share of each period. The kernel takes no quota below a millisecond.
-readonly share_period_us=5000
+readonly share_period_us=10000
 readonly least_quota_us=1000
 
 # How many nodes share a core, where they outnumber cores; else 1.
