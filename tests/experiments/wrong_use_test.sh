@@ -45,6 +45,7 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--routing-files needs a value" "$root/experiments/referee/run" --routing-files --quick
 refused "--routing-files $scratch: no .json file there" \
   "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
+refused "--rounds 0: 1 to 99 expected" "$root/experiments/referee/run" --bin "$scratch/programs" --rounds 0
 refused "leave nothing to do" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --without-box --only-box
 refused "no simulated.csv there, and no box.db" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
 refused "--models needs a value" "$root/experiments/layouts-in-the-box/run" --models --quick
