@@ -76,8 +76,8 @@ bool are_other_networks(const std::string& first, const std::string& second, std
 
 std::string this_network() {
   std::map<std::string, std::string> environment;
-  for (const char* name :
-       {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_CARDS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED"}) {
+  for (const char* name : {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_CARDS", "MOELAB_BOX_INTRA_GBPS",
+                           "MOELAB_BOX_PACED", "MOELAB_BOX_CORE_SHARE"}) {
     if (const char* value = std::getenv(name)) environment[name] = value;
   }
   return box_network(environment).value_or(card_network("/sys"));
@@ -94,6 +94,10 @@ std::optional<std::string> box_network(const std::map<std::string, std::string>&
   const auto intra = environment.find("MOELAB_BOX_INTRA_GBPS");
   if (intra != environment.end() && !intra->second.empty()) {
     network += ", inside " + rate_text(intra->second);
+  }
+  const auto share = environment.find("MOELAB_BOX_CORE_SHARE");
+  if (share != environment.end() && !share->second.empty()) {
+    network += fmt::format(", {:g} cores a node", std::strtod(share->second.c_str(), nullptr));
   }
   return network;
 }

@@ -25,8 +25,9 @@ bool are_other_networks(const std::string& first, const std::string& second, std
 
 /// "box 0.5 Gbit/s" where these variables are those of cluster-in-a-box. Its nodes may have several
 /// cards: "box 2 x 0.5 Gbit/s". Its ranks may have links of their own inside a node: "box 0.5
-/// Gbit/s, inside 4 Gbit/s". Its senders may keep the rate themselves: "paced box 0.5 Gbit/s". None
-/// outside of a box.
+/// Gbit/s, inside 4 Gbit/s". A node may have its own share of a core, in which it computes and
+/// moves bytes: "box 0.5 Gbit/s, 0.5 cores a node". Its senders may keep the rate themselves: "paced
+/// box 0.5 Gbit/s". None outside of a box.
 std::optional<std::string> box_network(const std::map<std::string, std::string>& environment);
 
 /// "paced, one GPU: 200 Gbit/s, inside 400 Gbit/s, copies by 8 blocks": that of a cluster in one GPU

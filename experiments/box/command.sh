@@ -10,6 +10,7 @@ readonly handed_on='HUP INT QUIT TERM USR1 USR2'
 command_init() {
   local by_default=$1 code=0
   shift
+  enter_group 0
   number_processes
   # The number for the processes outside, before /proc shows those of this node alone.
   (

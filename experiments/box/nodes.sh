@@ -2,7 +2,8 @@
 # Sourced by cluster-in-a-box: the nodes, whose first processes start commands in them, and their files.
 # shellcheck disable=SC2034,SC2154
 
-# Ends the nodes, and with them the processes that COMMAND left, once this process is gone.
+# Ends the nodes, and with them the processes that COMMAND left, once this process is gone, and then
+# removes their control groups.
 start_janitor() {
   local hosts=$1
   # shellcheck disable=SC2016
@@ -14,7 +15,14 @@ start_janitor() {
         for pid in $(ip netns pids "host$host"); do kill -"$signal" "$pid"; done
       done
       sleep 0.5
-    done' janitor $$ "$hosts" </dev/null >/dev/null 2>&1 &
+    done
+    [[ -e /run/box/groups ]] || exit 0
+    while read -r group; do
+      for ((tries = 0; tries < 50; tries++)); do
+        if [[ ! -d $group ]] || rmdir "$group"; then break; fi
+        sleep 0.1
+      done
+    done < /run/box/groups' janitor $$ "$hosts" </dev/null >/dev/null 2>&1 &
 }
 
 # The files of a node other than node0: /tmp and /dev/shm are its own, except in folders that all nodes
@@ -47,6 +55,7 @@ number_processes() {
 # send to its door, as sshd would, and waits for the processes whose parents have ended.
 node_init() {
   local node=$1 call
+  enter_group "$node"
   own_files
   mount -t proc proc /proc
   number_processes

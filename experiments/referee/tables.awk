@@ -1,5 +1,5 @@
 #!/usr/bin/awk -f
-# The tables of experiments/referee: awk -f tables.awk simulated.csv [box.csv]
+# The tables of experiments/referee: awk [-v network="that of the box"] -f tables.awk simulated.csv [box.csv]
 BEGIN { FS = "," }
 FNR == 1 { file = $1 == "rule" ? "box" : "simulated"; next }
 file == "simulated" {
@@ -17,10 +17,12 @@ file == "simulated" {
 }
 file == "box" {
   if (!boxed++) {
-    print "\n### Trained on 4 ranks in the box\n"
-    print "| rule | fullest rank over mean, before | after | share of force-balanced throughput | iteration (ms) | speed-up | simulated (ms) | error |"
-    print "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    sequential = $5
+    printf "\n### Trained on 4 ranks in the box%s\n\n", network == "" ? "" : " (" network ")"
+    print "| rule | fullest rank over mean, before | after | share of force-balanced throughput | iteration (ms) | of single rounds | speed-up | told apart from sequential | simulated (ms) | error |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
   }
-  printf "| %s | %.2f | %.2f | %.3f | %.0f | %.2f | %.0f | %+.1f%% |\n", $1, $2, $3, $4, 1e3 * $5, sequential / $5, 1e3 * $6, 100 * ($6 / $5 - 1)
+  interval = $9 == "" ? "" : sprintf(" (%.2f to %.2f)", $9, $10)
+  apart = $1 == "sequential" ? "" : $9 == "" ? "one round" : $9 > 1 ? "faster" : $10 < 1 ? "slower" : "no"
+  printf "| %s | %.2f | %.2f | %.3f | %.0f | %.0f to %.0f | %.2f%s | %s | %.0f | %+.1f%% |\n", $1, $2, $3, $4, 1e3 * $5, 1e3 * $6, 1e3 * $7,
+         $8, $1 == "sequential" ? "" : interval, apart, 1e3 * $11, 100 * ($11 / $5 - 1)
 }

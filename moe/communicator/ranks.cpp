@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,6 +25,14 @@ std::string machine_name() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return boot.empty() ? node_name() : boot;
+}
+
+/// Ranks where this is equal compute on the same cores if these have equal numbers. A node that
+/// never computes with the share of another (cluster-in-a-box --own-share) is as apart from it as
+/// computers are.
+std::string cores_name(const std::string& hostname) {
+  const bool own_share = std::getenv("MOELAB_BOX_CORE_SHARE") != nullptr;
+  return own_share ? machine_name() + " " + hostname : machine_name();
 }
 
 /// Numbers names in the order of their first rank.
@@ -104,15 +113,15 @@ std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s,
   const std::array<double, 3> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
   std::vector<double> all(mine.size() * world.size);
   world.all_gather(mine.data(), all.data(), mine.size(), DType::f64, call);
-  const std::vector<std::string> hostnames =
-      gather_texts(world, node.empty() ? node_name() : node, call);
+  const std::string hostname = node.empty() ? node_name() : node;
+  const std::vector<std::string> hostnames = gather_texts(world, hostname, call);
   const std::vector<int> nodes = number(hostnames);
   const std::vector<int> machines = number(gather_texts(world, machine_name(), call));
   std::vector<UsableCores> usable;
   for (const std::string& text : gather_texts(world, to_text(usable_cores()), call)) {
     usable.push_back(cores_from_text(text));
   }
-  const CoreSets sets = core_sets(usable, machines);
+  const CoreSets sets = core_sets(usable, number(gather_texts(world, cores_name(hostname), call)));
 
   std::vector<RankInfo> ranks;
   for (int rank = 0; rank < world.size; ++rank) {

@@ -13,8 +13,9 @@ struct RankInfo {
   std::string hostname;  ///< the name of its node (node_name.h)
   int node = 0;          ///< ranks whose nodes have equal names are on one node
   int machine = 0;       ///< nodes under one kernel (a cluster in a box) are one machine
-  int core_set = 0;      ///< ranks with cores in common have the same number
-  int cores = 1;         ///< how many the ranks of its core set can use at a time
+  int core_set = 0;  ///< ranks with cores in common have the same number, but for nodes of a box
+                     ///< that have a share each
+  int cores = 1;     ///< how many the ranks of its core set can use at a time
   std::int64_t pid = 0;
   ClockOffset clock;  ///< may be unknown (clock_offset.h)
 };

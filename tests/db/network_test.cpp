@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "tests/db/temporary_directory.h"
@@ -20,6 +21,22 @@ TEST(Network, OfABoxIsTheRateOfItsCards) {
   EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_CARDS", "1"}}),
             "box 0.3 Gbit/s");
   EXPECT_FALSE(box_network({}));
+}
+
+TEST(Network, OfABoxWhoseNodesHaveTheirOwnShareIsAnother) {
+  const std::map<std::string, std::string> whole{{"MOELAB_BOX_NIC_GBPS", "0.75"}};
+  std::map<std::string, std::string> shared = whole;
+  shared["MOELAB_BOX_CORE_SHARE"] = "0.50";
+  EXPECT_EQ(box_network(shared), "box 0.75 Gbit/s, 0.5 cores a node");
+  EXPECT_TRUE(are_other_networks(*box_network(shared), *box_network(whole), 4));
+  EXPECT_TRUE(is_box_network(*box_network(shared)));
+  EXPECT_EQ(cards_per_node(*box_network(shared)), 1);
+  setenv("MOELAB_BOX_NIC_GBPS", "0.75", 1);
+  setenv("MOELAB_BOX_CORE_SHARE", "0.5", 1);
+  EXPECT_EQ(this_network(), "box 0.75 Gbit/s, 0.5 cores a node");
+  unsetenv("MOELAB_BOX_CORE_SHARE");
+  EXPECT_EQ(this_network(), "box 0.75 Gbit/s");
+  unsetenv("MOELAB_BOX_NIC_GBPS");
 }
 
 TEST(Network, OfABoxTellsTheCardsOfANode) {

@@ -240,6 +240,65 @@ for option in --nic-gbps --intra-gbps; do
   done
 done
 
+# Two nodes on one core, each with half of it.
+core=$(awk '/^Cpus_allowed_list/ { split($2, part, /[-,]/); print part[1] }' /proc/self/status)
+halves=(taskset -c "$core" "${box[@]}" --nodes 2 --own-share)
+# Thousandths of a core that a loop without an end had in a second and a half.
+busy='begin=${EPOCHREALTIME/[.,]/}
+  while ((${EPOCHREALTIME/[.,]/} - begin < 1500000)); do :; done
+  read -r -a field < /proc/$$/stat
+  echo $((1000 * (field[13] + field[14]) * 1000000 / $(getconf CLK_TCK) / (${EPOCHREALTIME/[.,]/} - begin)))'
+# True once no control group is left whose name is in the file; waits up to 5 s.
+groups_gone() {
+  local group left
+  for _ in {1..50}; do
+    left=no
+    while read -r group; do [[ ! -d $group ]] || left=yes; done < "$1"
+    if [[ $left == no ]]; then return 0; fi
+    sleep 0.1
+  done
+  return 1
+}
+status=0
+"${halves[@]}" --probe 2> "$scratch/errors" || status=$?
+if [[ $status == 3 ]]; then
+  echo "not tested, shares of a core: $(< "$scratch/errors")"
+else
+  expect "the probe answers yes to shares of a core" equal "$status" 0
+  told_share='echo ${MOELAB_BOX_CORE_SHARE-none}'
+  expect "programs are told of the share" equal "$("${halves[@]}" -- sh -c "$told_share")" 0.5
+  expect "but not where a node has a core" equal "$("${box[@]}" --nodes 1 --own-share -- sh -c "$told_share" 2> "$scratch/errors")" none
+  expect "where the option changes nothing, which is said" grep -q 'own-share changes nothing: each of 1 nodes' "$scratch/errors"
+  rate=$("${halves[@]}" -- bash -c "$busy")
+  echo "a loop on node0, alone on a core: $rate thousandths of it"
+  expect "a node gets no more than its share while the other waits" test "$rate" -gt 0 -a "$rate" -lt 600
+  if command -v mpirun > /dev/null; then
+    rates=$("${halves[@]}" -- mpirun -np 2 bash -c "[[ \$OMPI_COMM_WORLD_RANK == 1 ]] || exit 0; $busy" 2> "$scratch/errors")
+    echo "a loop on node1, alone on a core: $rates thousandths of it"
+    expect "a node other than node0 too" test "${rates:-0}" -gt 0 -a "${rates:-1000}" -lt 600
+  fi
+  for signal in none KILL; do
+    "${halves[@]}" -- sh -c "cat /run/box/groups > $scratch/groups.new; mv $scratch/groups.new $scratch/groups; sleep 2" &
+    pid=$!
+    for _ in {1..100}; do
+      if [[ -e $scratch/groups ]]; then break; fi
+      sleep 0.1
+    done
+    expect "each node has a control group" test "$(xargs ls -d < "$scratch/groups" | wc -l)" = 2
+    [[ $signal == none ]] || kill -"$signal" "$pid"
+    wait "$pid" 2> /dev/null || true
+    expect "control groups go with the box, signal $signal" groups_gone "$scratch/groups"
+    rm "$scratch/groups"
+  done
+fi
+# A machine without control groups, as many containers are.
+if unshare --mount mount -t tmpfs tmpfs /sys/fs/cgroup 2> /dev/null; then
+  status=0
+  said=$(unshare --mount sh -c 'mount -t tmpfs -o ro tmpfs /sys/fs/cgroup && exec "$@"' sh "${halves[@]}" --probe 2>&1) || status=$?
+  expect "no share of a core is exit code 3" equal "$status" 3
+  expect "with a word" grep -q 'own-share: this machine lets no node have its own share of a core: .*No such file' <<< "$said"
+fi
+
 start 'exit 0'
 wait "$pid" || true
 expect "nothing is left after the command ended" gone "$scratch/namespace"

@@ -29,6 +29,8 @@ refused "--cards 2: a divisor of --ranks-per-node 1" "$root/experiments/cluster-
 refused "--cards 2: not with --paced" "$root/experiments/cluster-in-a-box" --paced --ranks-per-node 2 --cards 2 -- true
 refused "--ssh: expected neither --paced, --intra-gbps nor --cards" \
   "$root/experiments/cluster-in-a-box" --ssh --ranks-per-node 2 --cards 2 -- true
+refused "--own-share: expected neither --paced nor --share-cores" "$root/experiments/cluster-in-a-box" --own-share --paced -- true
+refused "--own-share: expected neither --paced nor --share-cores" "$root/experiments/cluster-in-a-box" --own-share --share-cores -- true
 refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gbps
 refused "--out needs a value" "$root/experiments/quickstart" --out --quick
 refused "--preset needs a value" "$root/tests/run" --preset --label
@@ -43,6 +45,7 @@ refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --ro
 refused "--routing-files needs a value" "$root/experiments/referee/run" --routing-files --quick
 refused "--routing-files $scratch: no .json file there" \
   "$root/experiments/referee/run" --bin "$scratch/programs" --routing-files "$scratch"
+refused "--rounds 0: 1 to 99 expected" "$root/experiments/referee/run" --bin "$scratch/programs" --rounds 0
 refused "leave nothing to do" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --without-box --only-box
 refused "no simulated.csv there, and no box.db" "$root/experiments/referee/run" --bin "$scratch/programs" --out "$scratch" --table
 refused "--models needs a value" "$root/experiments/layouts-in-the-box/run" --models --quick

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 #include "moe/communicator/cores.h"
 
@@ -25,6 +27,23 @@ TEST(Ranks, SurveyIsTheSameOnEveryRank) {
     EXPECT_THAT(nodes_of(ranks), testing::ElementsAre(0, 0, 0));
     EXPECT_EQ(ranks_on_machine(ranks, world.rank), 3);
   });
+}
+
+TEST(Ranks, OfNodesWithTheirOwnShareHaveNoCoresInCommon) {
+  const auto sets_on_two_nodes = [](const std::vector<int>& expected) {
+    run_local_ranks(3, [&](Communicator& world) {
+      const std::vector<RankInfo> ranks =
+          survey_ranks(world, kDefaultTimeLimit_s, world.rank < 2 ? "node0" : "node1");
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        EXPECT_EQ(ranks[rank].core_set, expected[rank]);
+        EXPECT_EQ(ranks[rank].machine, 0);
+      }
+    });
+  };
+  sets_on_two_nodes({0, 0, 0});
+  setenv("MOELAB_BOX_CORE_SHARE", "0.5", 1);
+  sets_on_two_nodes({0, 0, 1});
+  unsetenv("MOELAB_BOX_CORE_SHARE");
 }
 
 TEST(Ranks, TextsOfAnyLengthArriveInRankOrder) {
