@@ -81,17 +81,22 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   found.was_planned = !fewer && ops <= kMostPlannedOps && searched.known[one.setup].any_s <= best_s;
   if (found.was_planned) take_fastest_plan(planners, situation, found);
   LowerBound bound = bound_of(situation, found.schedule);
-  const auto peak_in = [&](const Scenario& scene, const Situation& its) {
-    return peak_parts(moe::apply(scene.program, found.schedule), scene.groups, routings_of(its));
+  const auto parts_in = [&](const Scenario& scene, const Situation& its) {
+    return stage_parts(moe::apply(scene.program, found.schedule), scene.groups, routings_of(its));
   };
-  found.peak = peak_in(scenario, situation);
+  std::vector<PeakParts> stages = parts_in(scenario, situation);
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
     const Situation of_few = remembered_situation(searched, one.setup, few, silent);
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
-    found.peak = peak_of_all(found.setup, *fewer, peak_in(few, of_few), found.peak);
+    const std::vector<PeakParts> of_fewer = parts_in(few, of_few);
+    std::ranges::transform(of_fewer, stages, stages.begin(),
+                           [&](const PeakParts& less, const PeakParts& more) {
+                             return peak_of_all(found.setup, *fewer, less, more);
+                           });
   }
+  found.peak = of_fullest(stages);
   found.lower_bound_s = bound.seconds();
   found.bounded_by = bound.where;
   found.tokens = searched.model.global_batch * searched.model.sequence_length;

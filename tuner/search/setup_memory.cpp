@@ -1,11 +1,8 @@
 #include "tuner/search/setup_memory.h"
 
-#include <vector>
+#include <algorithm>
 
 #include "moe/memory/memory_plan.h"
-#include "moe/program/row_handling.h"
-#include "moe/program/stage_program.h"
-#include "moe/program/start_rule.h"
 #include "moe/rows/binding.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -27,27 +24,19 @@ PeakParts parts_of(const moe::Program& stage, const moe::MemoryPlan& plan) {
 
 }  // namespace
 
-PeakParts peak_parts(const moe::Program& scheduled, const moe::Groups& groups,
-                     std::span<const moe::Routing> routings) {
-  const std::vector<moe::StageProgram> stages = moe::stage_programs(scheduled);
-  PeakParts most;
-  for (int stage = 0; stage < static_cast<int>(stages.size()); ++stage) {
-    const moe::Program& program = stages[static_cast<std::size_t>(stage)].program;
-    moe::MemoryPlan plan(program, moe::start_rule(program));
-    for (const moe::Routing& routing : routings) {
-      const moe::AllRoutedRows routed(scheduled, routing);
-      const std::vector<int> ranks = ranks_of_most_memory(scheduled, groups, routed.layers());
-      for (const int rank : first_of_alike(ranks, groups, routed.layers())) {
-        if (moe::stage_of(groups, rank) != stage) continue;
-        plan.restart();
-        plan.advance({});
-        if (!plan.is_complete()) plan.advance(routed.bind(groups, rank));
-        const PeakParts parts = parts_of(program, plan);
-        if (parts.all() > most.all()) most = parts;
-      }
-    }
-  }
+std::vector<PeakParts> stage_parts(const moe::Program& scheduled, const moe::Groups& groups,
+                                   std::span<const moe::Routing> routings) {
+  std::vector<PeakParts> most(static_cast<std::size_t>(scheduled.stages));
+  plan_memory(scheduled, groups, routings,
+              [&](int stage, const moe::Program& program, const moe::MemoryPlan& plan) {
+                const PeakParts parts = parts_of(program, plan);
+                if (parts.all() > most[stage].all()) most[stage] = parts;
+              });
   return most;
+}
+
+PeakParts of_fullest(const std::vector<PeakParts>& stages) {
+  return *std::ranges::max_element(stages, {}, &PeakParts::all);
 }
 
 }  // namespace tuner

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "moe/program/program.h"
 #include "moe/rows/groups.h"
@@ -21,9 +22,12 @@ struct PeakParts {
   std::int64_t all() const { return parameters + gradients + optimizer + activations + buffers; }
 };
 
-/// Of the scheduled Program's rank, and of the routing, that need most: all() is what
-/// planned_peaks() says of the device. Throws as planned_peaks.
-PeakParts peak_parts(const moe::Program& scheduled, const moe::Groups& groups,
-                     std::span<const moe::Routing> routings);
+/// [stage]: of the rank of the scheduled Program, and of the routing, that need most. Throws as
+/// planned_peaks.
+std::vector<PeakParts> stage_parts(const moe::Program& scheduled, const moe::Groups& groups,
+                                   std::span<const moe::Routing> routings);
+
+/// Of the stage that needs most: all() is what planned_peaks() says of the device.
+PeakParts of_fullest(const std::vector<PeakParts>& stages);
 
 }  // namespace tuner

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <vector>
 
 #include "tests/tuner/search/small_setups.h"
 #include "tuner/planners/planners.h"
@@ -18,7 +19,7 @@ namespace {
 struct InOrder {
   double simulated_s = 0;
   LowerBound bound;
-  PeakParts peak;
+  std::vector<PeakParts> stages;
 };
 InOrder in_order(std::string_view order, const TrainingSetup& setup, int count, int planned) {
   moe::Model model = test::small_setup_model(6, 2 * setup.micro_batches);
@@ -36,7 +37,7 @@ InOrder in_order(std::string_view order, const TrainingSetup& setup, int count, 
   const moe::Program program = moe::apply(scenario.program, schedule);
   return {simulated_s(situation, schedule),
           lower_bound(program, scenario.groups, scenario.routing, scenario.costs, scenario.cluster),
-          peak_parts(program, scenario.groups, routings_of(situation))};
+          stage_parts(program, scenario.groups, routings_of(situation))};
 }
 
 TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
@@ -54,9 +55,12 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
     EXPECT_LE(bound.seconds(), all.bound.seconds() * (1 + 1e-9));
     EXPECT_GE(bound.seconds(), 0.95 * all.bound.seconds());
     EXPECT_EQ(bound.where, all.bound.where);
-    const PeakParts peak = peak_of_all(setup, *fewer, few.peak, more.peak);
-    EXPECT_NEAR(static_cast<double>(peak.all()), static_cast<double>(all.peak.all()),
-                0.02 * static_cast<double>(all.peak.all()));
+    for (std::size_t stage = 0; stage < all.stages.size(); ++stage) {
+      SCOPED_TRACE(stage);
+      const auto planned = static_cast<double>(all.stages[stage].all());
+      const PeakParts peak = peak_of_all(setup, *fewer, few.stages[stage], more.stages[stage]);
+      EXPECT_NEAR(static_cast<double>(peak.all()), planned, 0.02 * planned);
+    }
   }
 }
 

@@ -149,10 +149,15 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
     const auto add_fullest = [&](const std::vector<std::int64_t>& rows) {
       ranks.insert(static_cast<int>(std::ranges::max_element(rows) - rows.begin()));
     };
+    std::vector<std::int64_t> rows;  // of a layer; the next has the same, mostly
+    const moe::RoutedRows* before = nullptr;
     for (const moe::RoutedRows& layer : layers) {
-      const auto rows = moe::rank_tokens(*layer.counts, groups, layer.handling->placement);
+      if (before == nullptr || !have_same_rows(layer, *before)) {
+        rows = moe::rank_tokens(*layer.counts, groups, layer.handling->placement);
+        add_fullest(rows);
+      }
+      before = &layer;
       for (std::size_t rank = 0; rank < rows.size(); ++rank) in_all[rank] += rows[rank];
-      add_fullest(rows);
     }
     add_fullest(in_all);
   }
@@ -204,15 +209,14 @@ PeakBytes largest(const StagePeaks& stages) {
 
 }  // namespace
 
-StagePeaks stage_peaks(const moe::Program& scheduled, const moe::Groups& groups,
-                       std::span<const moe::Routing> routings) {
+void plan_memory(const moe::Program& scheduled, const moe::Groups& groups,
+                 std::span<const moe::Routing> routings, const VisitPlan& visit) {
   const std::vector<moe::StageProgram> stages = moe::stage_programs(scheduled);
   std::vector<std::unique_ptr<moe::MemoryPlan>> plans;
   for (const moe::StageProgram& stage : stages) {
     plans.push_back(
         std::make_unique<moe::MemoryPlan>(stage.program, moe::start_rule(stage.program)));
   }
-  StagePeaks peaks(stages.size(), PeakBytes{});
   for (const moe::Routing& routing : routings) {
     const moe::AllRoutedRows routed(scheduled, routing);
     const std::vector<int> ranks = ranks_of_most_memory(scheduled, groups, routed.layers());
@@ -220,19 +224,29 @@ StagePeaks stage_peaks(const moe::Program& scheduled, const moe::Groups& groups,
     int bound = -1;
     for (const int rank : first_of_alike(ranks, groups, routed.layers())) {
       const int stage = moe::stage_of(groups, rank);
+      const moe::Program& program = stages[stage].program;
       moe::MemoryPlan& plan = *plans[stage];
       plan.restart();
       plan.advance({});
       if (!plan.is_complete()) {
-        if (std::exchange(bound, stage) != stage) of_stage.emplace(stages[stage].program, routing);
+        if (std::exchange(bound, stage) != stage) of_stage.emplace(program, routing);
         plan.advance(of_stage->bind(groups, rank));
       }
-      for (std::size_t pool = 0; pool < moe::kPoolCount; ++pool) {
-        std::int64_t& peak = peaks[stage][pool];
-        peak = std::max(peak, plan.peak_bytes(static_cast<moe::Pool>(pool)));
-      }
+      visit(stage, program, plan);
     }
   }
+}
+
+StagePeaks stage_peaks(const moe::Program& scheduled, const moe::Groups& groups,
+                       std::span<const moe::Routing> routings) {
+  StagePeaks peaks(static_cast<std::size_t>(scheduled.stages), PeakBytes{});
+  plan_memory(scheduled, groups, routings,
+              [&](int stage, const moe::Program&, const moe::MemoryPlan& plan) {
+                for (std::size_t pool = 0; pool < moe::kPoolCount; ++pool) {
+                  std::int64_t& peak = peaks[stage][pool];
+                  peak = std::max(peak, plan.peak_bytes(static_cast<moe::Pool>(pool)));
+                }
+              });
   return peaks;
 }
 

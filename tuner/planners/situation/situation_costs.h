@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "moe/memory/memory_plan.h"
 #include "moe/program/row_handling.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/plan_memory.h"
@@ -68,6 +70,13 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
 std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
                                 const std::vector<moe::RoutedRows>& layers,
                                 const std::vector<int>& like = {});
+
+/// Plans the memory of the ranks that may need most in an iteration of the scheduled Program, under
+/// each of the routings, and visits the plans, with the stage and its Program. Throws as
+/// moe::planned_peak_bytes.
+using VisitPlan = std::function<void(int stage, const moe::Program&, const moe::MemoryPlan&)>;
+void plan_memory(const moe::Program& scheduled, const moe::Groups& groups,
+                 std::span<const moe::Routing> routings, const VisitPlan& visit);
 
 /// The planned peaks of the stages' ranks in an iteration of the scheduled Program, under any of the
 /// routings. Throws as moe::planned_peak_bytes.
