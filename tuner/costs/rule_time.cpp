@@ -19,7 +19,7 @@ constexpr std::array<std::array<double, 4>, kRules.size()> kRuleSeconds{{
     {2.9e-6, 1.4e-5, 7.8e-5, 6.9e-4},
     {2.6e-6, 1.6e-5, 1.3e-4, 1.3e-3},
     {4.6e-6, 3.1e-5, 2.1e-4, 1.4e-3},
-    {0, 0, 0, 0},
+    {9.1e-6, 7.2e-5, 5.4e-4, 7.5e-3},
 }};
 
 }  // namespace
