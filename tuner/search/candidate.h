@@ -30,6 +30,8 @@ struct SearchCandidate {
   double least_s = 0;  ///< no schedule of the candidate takes less; once known, its time
   moe::Schedule schedule{};
   std::string out{};  ///< why it is left out
+  /// Where its states or its micro-batches under way exceed the memory of a rank: what they need.
+  std::int64_t needed_bytes = 0;
 };
 
 /// What was planned and simulated of a setup, for all its candidates.

@@ -42,11 +42,14 @@ void bound_by(const SearchedSetups& searched, const SetupPieces& pieces, double 
   const TrainingSetup& setup = searched.space.setups[one.setup];
   const std::int64_t limit = searched.memory_bytes();
   const Passes passes = one.order->passes;
-  if (limit > 0 && state_bytes(pieces, searched.model, setup) > limit) {
-    one.out = kStates;
-  } else if (limit > 0 && least_bytes(pieces, searched.model, setup, passes) > limit) {
-    one.out = kUnderWay;
-  } else {
+  const auto exceeds = [&](std::int64_t bytes, const char* why) {
+    if (limit == 0 || bytes <= limit) return false;
+    one.out = why;
+    one.needed_bytes = bytes;
+    return true;
+  };
+  if (!exceeds(state_bytes(pieces, searched.model, setup), kStates) &&
+      !exceeds(least_bytes(pieces, searched.model, setup, passes), kUnderWay)) {
     const double bound = bound_s(pieces, searched.model, setup, passes, limit);
     one.least_s = std::max(one.least_s, rounding * fastest(searched) * bound);
   }

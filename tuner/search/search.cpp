@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "db/console/progress.h"
 #include "moe/errors.h"
 #include "tuner/search/candidate_bounds.h"
@@ -119,8 +121,20 @@ class BestFirst {
   std::set<Kind> kinds_;
 };
 
+/// "; a rank has 80.0 GiB, and ep=64,pp=4 needs the least, at least 93.1 GiB": where that is known of
+/// all candidates.
+std::string least_needed(const SearchedSetups& searched,
+                         const std::vector<SearchCandidate>& candidates) {
+  const auto least = std::ranges::min_element(candidates, {}, &SearchCandidate::needed_bytes);
+  if (least == candidates.end() || least->needed_bytes == 0) return "";
+  const TrainingSetup& setup = searched.space.setups[least->setup];
+  return fmt::format("; a rank has {}, and {} with {} micro-batches needs the least, at least {}",
+                     db::format_cell("memory_bytes", searched.memory_bytes()), moe::short_text(setup.layout),
+                     setup.micro_batches, db::format_cell("needed_bytes", least->needed_bytes));
+}
+
 [[noreturn]] void refuse_nothing_left(const std::string& model, int ranks,
-                                      const SearchResult& result) {
+                                      const SearchResult& result, const std::string& needed) {
   std::vector<std::string> reasons;
   for (const Reasons* const some : {&result.refused, &result.pruned}) {
     for (const auto& [reason, count] : *some) {
@@ -130,7 +144,7 @@ class BestFirst {
   throw moe::Refusal(fmt::format("search: model {} on {} ranks", model, ranks),
                      reasons.empty()
                          ? "no layout is within --layouts"
-                         : fmt::format("no setup is left: {}", fmt::join(reasons, "; ")),
+                         : fmt::format("no setup is left: {}{}", fmt::join(reasons, "; "), needed),
                      "");
 }
 
@@ -160,7 +174,7 @@ SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& mo
     if (!one.out.empty()) ++result.pruned[one.out];
     if (one.known == Known::time) ++result.simulated;
   }
-  if (taken.empty()) refuse_nothing_left(model.name, ranks, result);
+  if (taken.empty()) refuse_nothing_left(model.name, ranks, result, least_needed(searched, candidates));
   PlannedSetups planned = plan_found(searched, options.planners, taken);
   result.found = std::move(planned.found);
   result.remarks = std::move(planned.remarks);
