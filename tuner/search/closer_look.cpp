@@ -171,11 +171,14 @@ class CloserLook {
       return true;
     }
     const auto fits = [&](const Candidate& cut) {
-      const auto sharded = with_sharded_optimizer(situation.program, cut.schedule);
-      const moe::Schedule least = sharded && !one_.sharded
-                                      ? cut.schedule
-                                      : lightest_schedule(situation.program, cut.schedule);
-      return fits_memory(situation, least);
+      const bool comes_sharded =
+          !one_.sharded && with_sharded_optimizer(situation.program, cut.schedule);
+      if (comes_sharded) return fits_memory(situation, cut.schedule);
+      // Whole blocks seldom need more than their dense layers.
+      const auto lighter = lighter_schedules(situation.program, cut.schedule);
+      return std::any_of(lighter.rbegin(), lighter.rend(), [&](const moe::Schedule& schedule) {
+        return fits_memory(situation, schedule);
+      });
     };
     return std::ranges::any_of(one_.order->candidates(situation, {}), fits);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -36,7 +37,10 @@ struct PieceCost {
   std::vector<KeptActivations> kept;
 
   /// The least that stays.
-  std::int64_t least_kept_bytes() const { return kept.empty() ? 0 : kept.back().bytes; }
+  std::int64_t least_kept_bytes() const {
+    const auto least = std::ranges::min_element(kept, {}, &KeptActivations::bytes);
+    return least == kept.end() ? 0 : least->bytes;
+  }
 };
 
 /// Blocks that cost alike: with experts or not, the window of their attention, their rotary base.
