@@ -38,7 +38,9 @@ TEST(Setting, RefusesWhatSetsNothing) {
   for (const char* text : {"moe.experts", "moe.experts=", "=3", "moe.=3", ".experts=3"}) {
     EXPECT_THAT(error_of([&] { parse_setting(text); }), StartsWith("--set ")) << text;
   }
-  EXPECT_THAT(error_of([] { parse_setting("base=tiny"); }), HasSubstr("stands in a file alone"));
+  for (const char* text : {"base=tiny", "cluster.base=box"}) {
+    EXPECT_THAT(error_of([&] { parse_setting(text); }), HasSubstr("stands in a file alone"));
+  }
   EXPECT_THAT(error_of([] {
                 parse_settings({"a.b=1", "a.b=2"});
               }),
