@@ -129,8 +129,9 @@ std::string least_needed(const SearchedSetups& searched,
   if (least == candidates.end() || least->needed_bytes == 0) return "";
   const TrainingSetup& setup = searched.space.setups[least->setup];
   return fmt::format("; a rank has {}, and {} with {} micro-batches needs the least, at least {}",
-                     db::format_cell("memory_bytes", searched.memory_bytes()), moe::short_text(setup.layout),
-                     setup.micro_batches, db::format_cell("needed_bytes", least->needed_bytes));
+                     db::format_cell("memory_bytes", searched.memory_bytes()),
+                     moe::short_text(setup.layout), setup.micro_batches,
+                     db::format_cell("needed_bytes", least->needed_bytes));
 }
 
 [[noreturn]] void refuse_nothing_left(const std::string& model, int ranks,
@@ -174,7 +175,8 @@ SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& mo
     if (!one.out.empty()) ++result.pruned[one.out];
     if (one.known == Known::time) ++result.simulated;
   }
-  if (taken.empty()) refuse_nothing_left(model.name, ranks, result, least_needed(searched, candidates));
+  if (taken.empty())
+    refuse_nothing_left(model.name, ranks, result, least_needed(searched, candidates));
   PlannedSetups planned = plan_found(searched, options.planners, taken);
   result.found = std::move(planned.found);
   result.remarks = std::move(planned.remarks);

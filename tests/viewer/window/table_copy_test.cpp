@@ -106,9 +106,8 @@ TEST_F(TableCopyTest, ANarrowTableOfBalanceIsCopiedWhole) {
   io.KeyCtrl = true;
   headless.press('C', draw);
   io.KeyCtrl = false;
-  EXPECT_THAT(
-      std::string(ImGui::GetClipboardText()),
-      StartsWith("layer,max/mean,ranks,std. dev.,locality,dropped,unused,tokens,max\n1,"));
+  EXPECT_THAT(std::string(ImGui::GetClipboardText()),
+              StartsWith("layer,max/mean,ranks,std. dev.,locality,dropped,unused,tokens,max\n1,"));
 }
 
 TEST_F(TableCopyTest, SaysWhereThereIsNone) {
