@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::string_view kBestLayouts = "best:";
 constexpr int kMostLayouts = 500;
+constexpr std::string_view kAllLayouts = "all";
 
 void set_key(StudyOptions& study, const std::string& key, std::string_view value) {
   std::vector<std::string>& settings = study.job.settings;
@@ -97,8 +98,8 @@ FastestLayouts fastest_of_study(const Arguments& arguments, const StudyOptions& 
         "--layout",
         cluster.name, cluster.nodes * cluster.ranks_per_node, study.job.ranks));
   }
-  const auto layouts =
-      count == kMostLayouts ? std::optional(LayoutRange{}) : parse_layout_range("usual");
+  std::optional<LayoutRange> layouts;
+  if (arguments.study_layouts == kAllLayouts) layouts.emplace();
   return fastest_layouts(scenario, study.model, costs, study.job.ranks, study.planners, count,
                          study.job.memory_limit_bytes, layouts);
 }
@@ -134,7 +135,7 @@ bool lacks_costs(const Arguments& arguments, const db::Error& error) {
 
 /// How many layouts "best:3" or "all" asks for; none of a list.
 std::optional<int> count_of(std::string_view text) {
-  if (text == "all") return kMostLayouts;
+  if (text == kAllLayouts) return kMostLayouts;
   if (!text.starts_with("best")) return std::nullopt;
   const std::string_view number =
       text.starts_with(kBestLayouts) ? text.substr(kBestLayouts.size()) : std::string_view();

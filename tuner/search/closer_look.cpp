@@ -99,7 +99,7 @@ class CloserLook {
       if (one_.least_s > next_s) return;
     }
     if (!fits_memory(situation, one_.schedule, &program)) {
-      if (!restore(situation)) return;
+      if (!take(restored(situation))) return;
       program = moe::apply(scenario.program, one_.schedule);
       costs = judged_costs(situation, program);
       seconds.reset();
@@ -195,9 +195,6 @@ class CloserLook {
     }
     return one_.out.empty();
   }
-
-  /// Restores blocks so that the candidate fits. False where it is left out.
-  bool restore(const Situation& situation) { return take(restored(situation)); }
 
   /// The candidate is left out where there is no lighter schedule. False then.
   bool take(std::optional<moe::Schedule> lighter) {

@@ -9,10 +9,6 @@ namespace {
 /// Of bytes: what sums of them may lose.
 constexpr double kOfSums = 1e-9;
 
-double at_place(const std::vector<double>& seconds, std::size_t place) {
-  return place < seconds.size() ? seconds[place] : 0;
-}
-
 }  // namespace
 
 LeastRecomputation::LeastRecomputation(std::span<const PieceCost* const> kinds, std::size_t place,

@@ -10,6 +10,7 @@
 
 #include "db/console/format_rows.h"
 #include "db/console/progress.h"
+#include "db/console/shown_text.h"
 #include "moe/errors.h"
 #include "tuner/search/candidate_bounds.h"
 #include "tuner/search/closer_look.h"
@@ -121,17 +122,17 @@ class BestFirst {
   std::set<Kind> kinds_;
 };
 
-/// "; a rank has 80.0 GiB, and ep=64,pp=4 needs the least, at least 93.1 GiB": where that is known of
-/// all candidates.
+/// "; a rank has 80.0 GiB, and ep=64,pp=4 in 1 micro-batch needs the least, at least 93.1 GiB": where
+/// that is known of all candidates.
 std::string least_needed(const SearchedSetups& searched,
                          const std::vector<SearchCandidate>& candidates) {
   const auto least = std::ranges::min_element(candidates, {}, &SearchCandidate::needed_bytes);
   if (least == candidates.end() || least->needed_bytes == 0) return "";
   const TrainingSetup& setup = searched.space.setups[least->setup];
-  return fmt::format("; a rank has {}, and {} in {} micro-batch{} needs the least, at least {}",
+  return fmt::format("; a rank has {}, and {} in {} needs the least, at least {}",
                      db::format_cell("memory_bytes", searched.memory_bytes()),
-                     moe::short_text(setup.layout), setup.micro_batches,
-                     setup.micro_batches == 1 ? "" : "es",
+                     moe::short_text(setup.layout),
+                     db::counted(setup.micro_batches, "micro-batch", "micro-batches"),
                      db::format_cell("needed_bytes", least->needed_bytes));
 }
 

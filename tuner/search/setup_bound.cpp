@@ -29,7 +29,7 @@ double largest(const std::vector<double>& seconds) {
 /// The value at the place where `by` is largest.
 double at_longest(const std::vector<double>& seconds, const std::vector<double>& by) {
   const auto place = static_cast<std::size_t>(std::ranges::max_element(by) - by.begin());
-  return place < seconds.size() ? seconds[place] : 0;
+  return at_place(seconds, place);
 }
 
 void sum_up(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
@@ -57,17 +57,14 @@ PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model,
   std::vector<double> sum;
   for (const PieceCost* const piece : all) sum_up(sum, piece->pass_s);
   const auto place = static_cast<std::size_t>(std::ranges::max_element(sum) - sum.begin());
-  const auto at = [&](const std::vector<double>& seconds) {
-    return place < seconds.size() ? seconds[place] : 0;
-  };
   std::vector<const PieceCost*> kinds;
   std::vector<PiecesInTurn::Piece> turn;
   for (const PieceCost* const piece : all) {
     const auto kind = std::ranges::find(kinds, piece);
     turn.push_back({.kind = static_cast<std::size_t>(kind - kinds.begin()),
-                    .forward_s = at(piece->forward_s),
-                    .pass_s = at(piece->pass_s),
-                    .once_s = at(piece->once_s),
+                    .forward_s = at_place(piece->forward_s, place),
+                    .pass_s = at_place(piece->pass_s, place),
+                    .once_s = at_place(piece->once_s, place),
                     .state_bytes = piece->state_bytes,
                     .kept_bytes = piece->kept.empty() ? 0 : piece->kept.front().bytes,
                     .least_kept_bytes = piece->least_kept_bytes()});
@@ -137,20 +134,6 @@ bool can_be_cut(const PiecesInTurn& turn, const TrainingSetup& setup, double mos
   return next == turn.pieces.end();
 }
 
-/// Whether they can within so many bytes, in any time.
-bool fit_when_cut(const PiecesInTurn& turn, const TrainingSetup& setup, std::int64_t most_bytes) {
-  auto next = turn.pieces.begin();
-  for (int i = 0; i < setup.layout.pipeline; ++i) {
-    const int under_way = std::min(setup.micro_batches, setup.layout.pipeline - i);
-    std::int64_t bytes = 0;
-    for (; next != turn.pieces.end(); ++next) {
-      bytes += next->state_bytes + under_way * next->least_kept_bytes;
-      if (bytes > most_bytes) break;
-    }
-  }
-  return next == turn.pieces.end();
-}
-
 /// The least value for which `is_enough` holds, from below and to 1e-6 of it; 0 where 0 is enough.
 template <class IsEnough>
 double least_enough(double enough, const IsEnough& is_enough) {
@@ -179,7 +162,8 @@ double filled_and_drained_s(const PiecesInTurn& turn, const TrainingSetup& setup
 
 /// What all stages compute again for one micro-batch, together, where one is under way; 0 where that
 /// does not fit.
-double again_s(const PiecesInTurn& turn, const TrainingSetup& setup, std::int64_t memory_bytes) {
+double computed_again_s(const PiecesInTurn& turn, const TrainingSetup& setup,
+                        std::int64_t memory_bytes) {
   if (memory_bytes > kAnyBytes / setup.layout.pipeline) return 0;
   Stage all(turn, 1, memory_bytes * setup.layout.pipeline);
   for (const PiecesInTurn::Piece& piece : turn.pieces) all.take(piece);
@@ -206,25 +190,26 @@ double bound_s(const SetupPieces& pieces, const moe::Model& model, const Trainin
     if (stage == 0) sum_up(first_once_s, piece->once_s);
     ++block;
   }
-  const PiecesInTurn turn = in_turn(pieces, model);
+  const auto all_again_s = [&](std::vector<double> KeptActivations::*again) {
+    return m * computed_again_s(in_turn(pieces, model, again), setup, memory_bytes);
+  };
   switch (passes) {
     case Passes::one_after_other:
       sum_up(first_once_s, pass_s);
-      return at_longest(first_once_s, pass_s) + m * again_s(turn, setup, memory_bytes);
+      return at_longest(first_once_s, pass_s) + all_again_s(&KeptActivations::again_s);
     case Passes::filled_and_drained:
-      return std::max(filled_and_drained_s(turn, setup, memory_bytes),
+      return std::max(filled_and_drained_s(in_turn(pieces, model), setup, memory_bytes),
                       bound_s(pieces, model, setup, Passes::bubbles_filled, limit_bytes));
     case Passes::exchanges_hidden: {
       std::vector<double> moving_s = pass_s;
       sum_up(moving_s, computing_s, -1);
-      const PiecesInTurn computed = in_turn(pieces, model, &KeptActivations::again_computing_s);
-      return std::max({at_longest(computing_s, pass_s) + m * again_s(computed, setup, memory_bytes),
-                       largest(moving_s),
-                       (at_longest(pass_s, pass_s) + m * again_s(turn, setup, memory_bytes)) / 2});
+      return std::max(
+          {at_longest(computing_s, pass_s) + all_again_s(&KeptActivations::again_computing_s),
+           largest(moving_s), (largest(pass_s) + all_again_s(&KeptActivations::again_s)) / 2});
     }
     case Passes::bubbles_filled:
       sum_up(once_s, pass_s);
-      return (at_longest(once_s, pass_s) + m * again_s(turn, setup, memory_bytes)) / stages;
+      return (at_longest(once_s, pass_s) + all_again_s(&KeptActivations::again_s)) / stages;
     case Passes::undecided:
       return largest(computing_s) / stages;
   }
@@ -259,8 +244,9 @@ std::int64_t least_bytes(const SetupPieces& pieces, const moe::Model& model,
   for (const PiecesInTurn::Piece& piece : turn.pieces) {
     all += piece.state_bytes + setup.layout.pipeline * piece.least_kept_bytes;
   }
+  constexpr double kAnySeconds = std::numeric_limits<double>::max();
   const double least = least_enough(static_cast<double>(all), [&](double bytes) {
-    return fit_when_cut(turn, setup, static_cast<std::int64_t>(bytes));
+    return can_be_cut(turn, setup, kAnySeconds, static_cast<std::int64_t>(bytes));
   });
   return std::max(of_one, static_cast<std::int64_t>(least));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,6 +14,11 @@
 #include "tuner/search/setup.h"
 
 namespace tuner {
+
+/// The time at a place of the stage, of the times of a piece below; 0 where it has none.
+inline double at_place(const std::vector<double>& seconds, std::size_t place) {
+  return place < seconds.size() ? seconds[place] : 0;
+}
 
 /// What activations of a micro-batch take from forward to backward, where some are computed again.
 struct KeptActivations {

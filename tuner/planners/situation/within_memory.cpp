@@ -114,15 +114,12 @@ struct StageBlocks {
 
   void add_to(Restorable& restored) const {
     if (!fewest) return;
-    const auto first = [&](const std::vector<int>& blocks, std::size_t count) {
-      return std::span(blocks).first(count);
+    const auto take = [](const std::vector<int>& from, std::size_t count, std::vector<int>& to) {
+      std::ranges::copy(std::span(from).first(count), std::back_inserter(to));
     };
     const std::size_t number = fewest->number();
-    std::ranges::copy(some_whole ? std::span(all.blocks) : first(all.blocks, number),
-                      std::back_inserter(restored.blocks));
-    if (some_whole) {
-      std::ranges::copy(first(all.whole, number), std::back_inserter(restored.whole));
-    }
+    take(all.blocks, some_whole ? all.blocks.size() : number, restored.blocks);
+    if (some_whole) take(all.whole, number, restored.whole);
   }
 };
 
