@@ -15,17 +15,16 @@ class Lowering {
         load_(at_home.load),
         slots_(slots),
         sources_(members_by(load_, true)),
+        takers_(members_by(load_, false)),
         free_slots_(load_.size()) {}
 
   /// Whether every member comes down to the threshold, by transfers().
   bool lower_to(std::int64_t threshold) {
     transfers_.clear();
     free_slots_.assign(load_.size(), slots_);
-    takers_.clear();
-    for (int member = 0; member < home_.members(); ++member) {
-      if (load_[member] < threshold) takers_.push_back({threshold - load_[member], member});
-    }
-    std::make_heap(takers_.begin(), takers_.end());
+    threshold_ = threshold;
+    next_ = 0;
+    again_.clear();
     for (const int source : sources_) {
       const std::int64_t need = load_[source] - threshold;
       if (need <= 0) break;
@@ -46,24 +45,37 @@ class Lowering {
     }
   };
 
+  /// The greatest of those that were given nothing, which come as they are loaded, and of those that
+  /// have room again. Without room where there is none.
+  Taker take_greatest() {
+    Taker taker;
+    if (next_ < takers_.size()) taker = {threshold_ - load_[takers_[next_]], takers_[next_]};
+    if (!again_.empty() && (taker.room <= 0 || taker < again_.front())) {
+      std::pop_heap(again_.begin(), again_.end());
+      taker = again_.back();
+      again_.pop_back();
+    } else {
+      ++next_;
+    }
+    return taker;
+  }
+
   /// A member that is given rows of an expert takes all that it can, so it is not asked again for
   /// the same one.
   bool relieve(int source, std::int64_t need) {
     for (const int expert : home_.at(source)) {
       std::int64_t available = home_.rows[expert] - 1;
       while (need > 0 && available > 0) {
-        if (takers_.empty()) return false;
-        std::pop_heap(takers_.begin(), takers_.end());
-        Taker taker = takers_.back();
-        takers_.pop_back();
+        Taker taker = take_greatest();
+        if (taker.room <= 0) return false;
         const std::int64_t count = std::min({need, taker.room, available});
         transfers_.push_back({expert, taker.member, count});
         need -= count;
         available -= count;
         taker.room -= count;
         if (taker.room == 0 || --free_slots_[taker.member] == 0) continue;
-        takers_.push_back(taker);
-        std::push_heap(takers_.begin(), takers_.end());
+        again_.push_back(taker);
+        std::push_heap(again_.begin(), again_.end());
       }
       if (need <= 0) return true;
     }
@@ -74,8 +86,11 @@ class Lowering {
   const std::vector<std::int64_t>& load_;  ///< [member]: at home
   int slots_;
   std::vector<int> sources_;  ///< most loaded first
+  std::vector<int> takers_;   ///< least loaded first, of equal ones the first
   std::vector<int> free_slots_;
-  std::vector<Taker> takers_;  ///< a heap
+  std::int64_t threshold_ = 0;
+  std::size_t next_ = 0;      ///< of takers_: the first that was given nothing yet
+  std::vector<Taker> again_;  ///< a heap
   std::vector<LateTransfer> transfers_;
 };
 

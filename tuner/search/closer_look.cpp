@@ -9,6 +9,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/search/candidate_bounds.h"
+#include "tuner/search/fastest_stages.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
@@ -17,8 +18,17 @@ namespace {
 
 /// From so many on, it saves time to look first whether one of them fits.
 constexpr int kManyMicroBatches = 4;
+/// The memory of further micro-batches under way follows from so many and one more.
+constexpr int kFewUnderWay = 2;
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
 constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
+
+/// [stage]
+std::vector<std::int64_t> sum_of(std::vector<std::int64_t> bytes,
+                                 const std::vector<std::int64_t>& more, int times = 1) {
+  for (std::size_t stage = 0; stage < bytes.size(); ++stage) bytes[stage] += times * more[stage];
+  return bytes;
+}
 
 template <class Seconds>
 double median_s(const std::vector<ProgramCosts>& costs, const Seconds& seconds_of) {
@@ -68,8 +78,7 @@ class CloserLook {
                           setup_.micro_batches >= kManyMicroBatches;
     if (!is_asked) return true;
     if (known_.one_fits) return *known_.one_fits;
-    const Scenario one =
-        searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, 1));
+    const Scenario one = in_micro_batches(1);
     Situation situation = one.situation();
     PlanMemory memory;
     situation.memory = &memory;
@@ -99,10 +108,8 @@ class CloserLook {
       if (one_.least_s > next_s) return;
     }
     if (!fits_memory(situation, one_.schedule, &program)) {
-      if (!take(restored(situation))) return;
-      program = moe::apply(scenario.program, one_.schedule);
-      costs = judged_costs(situation, program);
-      seconds.reset();
+      seconds = restore(situation);
+      if (!seconds) return;
     }
     if (!seconds) {
       seconds = median_s(costs, [&](const ProgramCosts& of) {
@@ -113,29 +120,84 @@ class CloserLook {
     one_.known = Known::time;
   }
 
-  /// The order is planned for the fewer of the two numbers.
+  /// The order is planned for the fewer of the two numbers, or its stages are cut by the pieces.
   void look_at_fewer(const FewerMicroBatches& fewer) {
-    const moe::Model& model = searched_.model;
-    const Scenario few =
-        searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.few));
+    const Scenario few = in_micro_batches(fewer.few);
     const Situation of_few = remembering(few);
-    if (!some_cut_fits(of_few)) {
-      one_.out = kPlan;
+    const bool has_stages = one_.order->passes == Passes::filled_and_drained;
+    if (!(has_stages ? take_stages(of_few) : take_order(of_few)) ||
+        !fit(of_few, std::vector<std::int64_t>(static_cast<std::size_t>(few.program.stages)))) {
       return;
     }
-    if (!take_order(of_few)) return;
-    const Scenario more =
-        searched_.of_setup(setup_, with_so_many_micro_batches(model, setup_, fewer.more));
+    const Scenario more = in_micro_batches(fewer.more);
     const Situation of_more = remembering(more);
-    if (searched_.memory_bytes() > 0 && !fit_all(fewer, of_few, of_more)) return;
+    if (!fit_all(fewer, of_few, of_more)) return;
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
     one_.known = Known::time;
   }
 
-  /// Makes the candidate fit with all its micro-batches, by the memory of the fewer ones. False where
+  const SetupPieces& pieces() const {
+    return one_.sharded ? known_.costs->sharded.front() : known_.costs->whole;
+  }
+
+  /// Takes the order with the stages that are the fastest by the pieces: of a large Program that is
+  /// known sooner than which cut of the planner is. False where the candidate is left out.
+  bool take_stages(const Situation& situation) {
+    const Scenario two = in_micro_batches(2);
+    if (!take_order(two.situation())) return false;
+    auto cut = fastest_stages(situation, one_.schedule);
+    return take(cut ? std::optional(std::move(cut->schedule)) : std::nullopt);
+  }
+  std::optional<CutSchedule> fastest_stages(const Situation& situation,
+                                            const moe::Schedule& schedule) const {
+    return with_fastest_stages(
+        pieces(), searched_.model, setup_, situation.program, schedule, searched_.memory_bytes(),
+        [&](const moe::Schedule& cut) { return excess_bytes(situation, cut); });
+  }
+
+  /// Makes the candidate fit with so many bytes to spare [stage]. How many blocks are restored is found
+  /// by the Programs of two and three micro-batches: each further one under way takes as much. False
+  /// where it is left out.
+  bool fit(const Situation& situation, const std::vector<std::int64_t>& spare) {
+    if (searched_.memory_bytes() == 0) return true;
+    const auto excess_of = [&](const moe::Schedule& schedule) {
+      return sum_of(excess_bytes(situation, schedule), spare);
+    };
+    const std::vector<std::int64_t> as_it_is = excess_of(one_.schedule);
+    if (std::ranges::max(as_it_is) <= 0) return true;
+    if (comes_sharded_next(situation)) return take(std::nullopt);
+    if (situation.program.stages > kFewUnderWay + 1) {
+      const Scenario two = in_micro_batches(kFewUnderWay),
+                     three = in_micro_batches(kFewUnderWay + 1);
+      const Situation of_two = two.situation(), of_three = three.situation();
+      const auto further = [&](const moe::Schedule& schedule) {
+        std::vector<std::int64_t> excess = excess_bytes(of_two, schedule);
+        const std::vector<std::int64_t> of_more = excess_bytes(of_three, schedule);
+        for (int stage = 0; stage < std::ssize(excess); ++stage) {
+          const int under_way =
+              std::min(situation.program.micro_batches, situation.program.stages - stage);
+          excess[stage] += (under_way - kFewUnderWay) * (of_more[stage] - excess[stage]);
+        }
+        return excess;
+      };
+      const std::vector<std::int64_t> beyond = sum_of(as_it_is, further(one_.schedule), -1);
+      auto lighter = fitting(lighter_schedule(
+          two.program, one_.schedule,
+          [&](const moe::Schedule& schedule) { return sum_of(further(schedule), beyond); },
+          nullptr));
+      if (lighter && std::ranges::max(excess_of(*lighter)) <= 0) return take(std::move(lighter));
+    }
+    return take(fitting(lighter_schedule(situation.program, one_.schedule, excess_of, nullptr)));
+  }
+  Scenario in_micro_batches(int count) const {
+    return searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, count));
+  }
+
+  /// Makes the candidate fit with all its micro-batches, which fits with the fewer ones. False where
   /// it is left out.
   bool fit_all(const FewerMicroBatches& fewer, const Situation& of_few, const Situation& of_more) {
+    if (searched_.memory_bytes() == 0) return true;
     const auto excess_of_all = [&](const moe::Schedule& schedule) {
       std::vector<std::int64_t> excess = excess_bytes(of_more, schedule);
       std::ranges::transform(excess_bytes(of_few, schedule), excess, excess.begin(),
@@ -144,43 +206,17 @@ class CloserLook {
                              });
       return excess;
     };
-    const std::vector<std::int64_t> as_it_is = excess_of_all(one_.schedule);
-    if (std::ranges::max(as_it_is) <= 0) return true;
+    if (std::ranges::max(excess_of_all(one_.schedule)) <= 0) return true;
     if (comes_sharded_next(of_more)) return take(std::nullopt);
-    // Mostly the others add as many bytes whatever is restored, and planning the few ones will do.
-    const std::vector<std::int64_t> few_as_it_is = excess_bytes(of_few, one_.schedule);
-    const auto about = [&](const moe::Schedule& schedule) {
-      std::vector<std::int64_t> excess = excess_bytes(of_few, schedule);
-      for (std::size_t stage = 0; stage < excess.size(); ++stage) {
-        excess[stage] += as_it_is[stage] - few_as_it_is[stage];
-      }
-      return excess;
-    };
-    auto lighter = fitting(lighter_schedule(of_few.program, one_.schedule, about, nullptr));
-    if (!lighter || std::ranges::max(excess_of_all(*lighter)) > 0) {
-      lighter = fitting(lighter_schedule(of_more.program, one_.schedule, excess_of_all, nullptr));
-    }
-    return take(std::move(lighter));
-  }
-
-  /// Whether the order fits with any of its cuts into stages and all that lightens it: of a large
-  /// Program that is known sooner than which cut is the fastest.
-  bool some_cut_fits(const Situation& situation) const {
-    if (searched_.memory_bytes() == 0 || one_.order->candidates == nullptr ||
-        one_.order->passes != Passes::filled_and_drained) {
-      return true;
-    }
-    const auto fits = [&](const Candidate& cut) {
-      const bool comes_sharded =
-          !one_.sharded && with_sharded_optimizer(situation.program, cut.schedule);
-      if (comes_sharded) return fits_memory(situation, cut.schedule);
-      // Whole blocks seldom need more than their dense layers.
-      const auto lighter = lighter_schedules(situation.program, cut.schedule);
-      return std::any_of(lighter.rbegin(), lighter.rend(), [&](const moe::Schedule& schedule) {
-        return fits_memory(situation, schedule);
-      });
-    };
-    return std::ranges::any_of(one_.order->candidates(situation, {}), fits);
+    // Mostly the others add as many bytes whatever is restored.
+    const std::vector<std::int64_t> added =
+        sum_of(excess_of_all(one_.schedule), excess_bytes(of_few, one_.schedule), -1);
+    std::erase_if(one_.schedule.decisions, [](const moe::Decision& decision) {
+      return std::holds_alternative<moe::RestoreBlock>(decision);
+    });
+    const moe::Schedule whole = one_.schedule;
+    if (fit(of_few, added) && std::ranges::max(excess_of_all(one_.schedule)) <= 0) return true;
+    return take(fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr)));
   }
 
   /// Plans the candidate's order. False where it is left out.
@@ -226,20 +262,56 @@ class CloserLook {
     return known_.ordered.emplace(one_.order, std::move(schedule)).first->second;
   }
 
-  /// The candidate's schedule with blocks restored so that it fits; none where none of them is
-  /// enough, or where it is the candidate with shard_optimizer that comes next. How many blocks is
-  /// found with as few micro-batches as stages have under way, and then tried with all of them.
-  std::optional<moe::Schedule> restored(const Situation& situation) const {
-    if (comes_sharded_next(situation)) return std::nullopt;
+  /// Restores blocks so that the candidate fits, with the stages of its order or with those that are
+  /// the fastest so, and tells its time. None where it is left out, also where it is the candidate with
+  /// shard_optimizer that comes next.
+  std::optional<double> restore(const Situation& situation) {
+    std::vector<moe::Schedule> fit;
+    if (!comes_sharded_next(situation)) {
+      if (auto own = restored(situation, one_.schedule)) fit.push_back(std::move(*own));
+      if (auto other = restored_in_fastest_stages(situation)) fit.push_back(std::move(*other));
+    }
+    std::optional<double> least_s;
+    std::optional<moe::Schedule> fastest;
+    for (moe::Schedule& schedule : fit) {
+      const double seconds = simulated_s(situation, schedule);
+      if (least_s && *least_s <= seconds) continue;
+      least_s = seconds;
+      fastest = std::move(schedule);
+    }
+    take(std::move(fastest));
+    return least_s;
+  }
+
+  std::optional<moe::Schedule> restored_in_fastest_stages(const Situation& situation) const {
+    if (one_.order->passes != Passes::filled_and_drained || situation.program.stages < 2) {
+      return std::nullopt;
+    }
+    try {
+      auto cut = fastest_stages(situation, one_.schedule);
+      if (!cut || moe::decisions_json(cut->schedule) == moe::decisions_json(one_.schedule)) {
+        return std::nullopt;
+      }
+      if (std::ranges::max(cut->excess) <= 0) return std::move(cut->schedule);
+      return restored(situation, cut->schedule);
+    } catch (const moe::Refusal&) {  // what the order decides is not legal with such stages
+      return std::nullopt;
+    }
+  }
+
+  /// A schedule that exceeds the memory, with blocks restored so that it fits; none where none of them
+  /// is enough. How many blocks is found with as few micro-batches as stages have under way, and then
+  /// tried with all of them.
+  std::optional<moe::Schedule> restored(const Situation& situation,
+                                        const moe::Schedule& schedule) const {
     const int under_way = 2 * setup_.layout.pipeline;
     if (situation.program.micro_batches > under_way) {
-      const Scenario few = searched_.of_setup(
-          setup_, with_so_many_micro_batches(searched_.model, setup_, under_way));
-      auto lighter = lighter_schedule(few.situation(), one_.schedule);
+      const Scenario few = in_micro_batches(under_way);
+      auto lighter = lighter_schedule(few.situation(), schedule);
       if (lighter && !lighter->fits) return std::nullopt;
       if (lighter && fits_memory(situation, lighter->schedule)) return lighter->schedule;
     }
-    return fitting(lighter_schedule(situation, one_.schedule));
+    return fitting(lighter_schedule(situation, schedule));
   }
 
   SearchedSetups& searched_;

@@ -8,9 +8,9 @@
 
 namespace tuner {
 
-/// The least time in which a stage computes activations again, so that the others fit its memory.
-/// Pieces may be restored in part, and those first that free most bytes a second: so no schedule
-/// that restores whole blocks takes less. [ours]
+/// The least time in which a stage computes activations again, so that the others fit its memory: of
+/// all numbers of pieces of each kind in each way. Where these are too many, pieces may be restored in
+/// part, and those first that free most bytes a second: no whole pieces take less. [ours]
 class LeastRecomputation {
  public:
   /// `kinds`: pieces that differ; their times are those of the `place`, of all that is repeated or of
@@ -23,12 +23,22 @@ class LeastRecomputation {
   double seconds(std::span<const int> counts, double bytes) const;
 
  private:
+  /// A way to keep less of a piece than all.
+  struct Way {
+    std::size_t kind = 0;
+    double bytes = 0, seconds = 0;  ///< that it frees, and that it repeats
+  };
+  std::vector<Way> ways_;  ///< by kind
   /// From one way to keep the activations of a piece to one that keeps fewer.
   struct Step {
     std::size_t kind = 0;
     double bytes = 0, seconds = 0;
   };
   std::vector<Step> steps_;  ///< those that free most bytes a second first
+
+  double in_part_s(std::span<const int> counts, double bytes) const;
+  double arrangements(std::span<const int> counts) const;
+  double whole_s(std::span<const int> counts, double bytes, std::size_t way, int left) const;
 };
 
 }  // namespace tuner

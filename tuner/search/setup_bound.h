@@ -15,8 +15,8 @@ namespace tuner {
 ///   filled_and_drained   a pass of the stages before and m of its own, or forward before, m of its
 ///                        own and what comes once, with the best cuts into whole blocks
 ///   bubbles_filled       m passes of the mean stage
-///   exchanges_hidden     m times computation or communication, the longer
-///   undecided            m times the computation of the mean stage
+///   exchanges_hidden     m times what stays on the stream that computes, or what need not, the longer
+///   undecided            m times what stays on the stream that computes, of the mean stage
 /// `bubbles_filled` with what comes once, and the first four with what must be computed again to keep
 /// to `memory_bytes` of a rank, which is no less than least_bytes(); 0: of no matter. [ours]
 double bound_s(const SetupPieces& pieces, const moe::Model& model, const TrainingSetup& setup,

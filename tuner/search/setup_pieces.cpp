@@ -84,11 +84,6 @@ std::vector<double> seconds_by_rank(const OpCost& cost, const moe::Op& op,
   return seconds;
 }
 
-void add(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
-  if (sum.size() < more.size()) sum.resize(more.size());
-  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
-}
-
 /// The weighted mean, as the only value.
 std::vector<double> mean_of(const std::vector<double>& seconds, const std::vector<int>& counts) {
   double sum = 0, ranks = 0;
@@ -187,9 +182,15 @@ void add_kept(const moe::Program& program, const std::vector<moe::Binding>& rows
 /// The seconds of ops of forward, by block and name; of two alike the shorter ones.
 struct ForwardOp {
   std::vector<double> seconds;
-  bool communicates = false;
+  bool stays = false;
 };
 using ForwardOps = std::map<std::pair<int, std::string>, ForwardOp>;
+
+/// No planner lets that go on a stream of its own.
+bool gathers_or_scatters_tokens(const moe::Op& op) {
+  return std::holds_alternative<moe::AllGather>(op.kind) ||
+         std::holds_alternative<moe::ReduceScatter>(op.kind);
+}
 
 /// Tells the times of forward, for those of its ops that backward repeats.
 ForwardOps add_costs(const moe::Program& program, const moe::Groups& groups,
@@ -214,16 +215,16 @@ ForwardOps add_costs(const moe::Program& program, const moe::Groups& groups,
       own = mean_of(own, {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(in_stage)});
     }
     if (moe::comes_once(op)) {
-      add(piece->once_s, own);
+      sum_up(piece->once_s, own);
       continue;
     }
-    add(piece->pass_s, own);
-    const bool communicates = costs.ops[i].activity == moe::Activity::communication;
-    if (!communicates) add(piece->computing_s, own);
+    sum_up(piece->pass_s, own);
+    const bool stays =
+        costs.ops[i].activity != moe::Activity::communication || gathers_or_scatters_tokens(op);
+    if (stays) sum_up(piece->staying_s, own);
     if (op.phase != moe::Phase::forward) continue;
-    add(piece->forward_s, own);
-    const auto [same, is_new] =
-        forward.try_emplace({op.layer, op.name}, ForwardOp{own, communicates});
+    sum_up(piece->forward_s, own);
+    const auto [same, is_new] = forward.try_emplace({op.layer, op.name}, ForwardOp{own, stays});
     std::vector<double>& least = same->second.seconds;
     std::ranges::transform(own, least, least.begin(),
                            [](double one, double other) { return std::min(one, other); });
@@ -242,8 +243,8 @@ void add_repeated(const std::vector<moe::Program>& ways, const ForwardOps& forwa
       const auto first = forward.find({op.layer, moe::name_of_repeated(op)});
       if (first == forward.end()) continue;
       KeptActivations& kept = piece->kept[way];
-      add(kept.again_s, first->second.seconds);
-      if (!first->second.communicates) add(kept.again_computing_s, first->second.seconds);
+      sum_up(kept.again_s, first->second.seconds);
+      if (first->second.stays) sum_up(kept.again_staying_s, first->second.seconds);
     }
   }
 }
@@ -332,11 +333,11 @@ SetupPieces in_micro_batches(SetupPieces pieces, int from, int to, int experts) 
       const std::int64_t lost = kept.routed_row_bytes * experts;
       kept.bytes = std::max<std::int64_t>(0, static_cast<std::int64_t>(scaled) - lost);
       shorten(kept.again_s);
-      shorten(kept.again_computing_s);
+      shorten(kept.again_staying_s);
     }
     shorten(piece.forward_s);
     shorten(piece.pass_s);
-    shorten(piece.computing_s);
+    shorten(piece.staying_s);
   };
   for (auto& [kind, piece] : pieces.blocks) scale(piece);
   scale(pieces.first);

@@ -20,24 +20,30 @@ inline double at_place(const std::vector<double>& seconds, std::size_t place) {
   return place < seconds.size() ? seconds[place] : 0;
 }
 
+inline void sum_up(std::vector<double>& sum, const std::vector<double>& more, double times = 1) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += times * more[i];
+}
+
 /// What activations of a micro-batch take from forward to backward, where some are computed again.
 struct KeptActivations {
   std::int64_t bytes = 0;             ///< the least that stays on any rank
   std::int64_t routed_row_bytes = 0;  ///< of a routed row, among them
   // What is repeated in backward, as PieceCost's times:
-  std::vector<double> again_s{};            ///< with exchanges
-  std::vector<double> again_computing_s{};  ///< without communication
+  std::vector<double> again_s{};          ///< with exchanges
+  std::vector<double> again_staying_s{};  ///< as PieceCost::staying_s
 };
 
 /// What a block, or what is outside the blocks of a stage, costs a rank. Times are by the place in
 /// the stage, or one for all where loads are uneven: their mean, which no rank with most exceeds.
 struct PieceCost {
   // Of one micro-batch, on the stream that computes:
-  std::vector<double> forward_s;    ///< forward, with exchanges
-  std::vector<double> pass_s;       ///< forward and backward, with exchanges
-  std::vector<double> computing_s;  ///< without communication
-  std::vector<double> once_s;       ///< what comes once in an iteration
-  std::int64_t state_bytes = 0;     ///< parameters, gradients and optimizer states
+  std::vector<double> forward_s;  ///< forward, with exchanges
+  std::vector<double> pass_s;     ///< forward and backward, with exchanges
+  /// Without what planners let go on a stream of its own: exchanges of routed rows, all-reduces.
+  std::vector<double> staying_s;
+  std::vector<double> once_s;    ///< what comes once in an iteration
+  std::int64_t state_bytes = 0;  ///< parameters, gradients and optimizer states
   /// Of one micro-batch: all of it, then with dense layers restored, then with whole blocks restored
   /// (restore_block). Empty where memory is not limited.
   std::vector<KeptActivations> kept;

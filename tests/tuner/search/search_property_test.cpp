@@ -19,6 +19,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/scenario/measured_costs.h"
+#include "tuner/search/fastest_stages.h"
 #include "tuner/search/search.h"
 #include "tuner/search/setup_bound.h"
 
@@ -137,13 +138,28 @@ std::vector<OrderedSetup> ordered(const DrawnCase& c, SetupInWhole& setup) {
   return all;
 }
 
-/// The time of a schedule, restored where memory asks for it; none where it does not fit.
-std::optional<double> time_of(const Situation& situation, const OrderedSetup& one) {
-  if (fits_memory(situation, one.schedule)) return simulated_s(situation, one.schedule);
-  if (one.keeps_all) return std::nullopt;
-  const auto lighter = lighter_schedule(situation, one.schedule);
+std::optional<double> restored_s(const Situation& situation, const moe::Schedule& schedule) {
+  if (fits_memory(situation, schedule)) return simulated_s(situation, schedule);
+  const auto lighter = lighter_schedule(situation, schedule);
   if (!lighter || !lighter->fits) return std::nullopt;
   return simulated_s(situation, lighter->schedule);
+}
+
+/// The time of a schedule; where memory asks for it, restored with its stages or with those that are
+/// the fastest so. None where it does not fit.
+std::optional<double> time_of(const DrawnCase& c, const SetupPieces& pieces,
+                              const TrainingSetup& setup, const Situation& situation,
+                              const OrderedSetup& one) {
+  if (fits_memory(situation, one.schedule)) return simulated_s(situation, one.schedule);
+  if (one.keeps_all) return std::nullopt;
+  std::optional<double> best = restored_s(situation, one.schedule);
+  if (one.order->passes != Passes::filled_and_drained) return best;
+  const auto cut = with_fastest_stages(
+      pieces, c.model, setup, situation.program, one.schedule, situation.cluster.memory_bytes,
+      [&](const moe::Schedule& schedule) { return excess_bytes(situation, schedule); });
+  if (!cut) return best;
+  const auto other = restored_s(situation, cut->schedule);
+  return best && other ? std::min(best, other) : best ? best : other;
 }
 
 /// Of the schedule: 0 no block is restored, 1 without its exchanges, 2 a whole one.
@@ -224,7 +240,7 @@ std::optional<double> best_of_orders(const DrawnCase& c, SetupInWhole& setup,
       return one.sharded ? of.costs.sharded.front() : of.costs.whole;
     };
     const Passes passes = one.order->passes;
-    if (const auto seconds = time_of(situation, one)) {
+    if (const auto seconds = time_of(c, pieces_of(setup), setup.setup, situation, one)) {
       best = std::min(best.value_or(*seconds), *seconds);
       const double rounding = c.scenario.routing == "uniform" ? 1 : 0.98;
       EXPECT_LE(rounding * bound_s(pieces_of(setup), c.model, setup.setup, passes, limit),
