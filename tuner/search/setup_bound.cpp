@@ -1,9 +1,6 @@
 #include "tuner/search/setup_bound.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include "moe/model/iteration.h"

@@ -137,7 +137,7 @@ std::optional<StageCut> fastest_cut(const PiecesInTurn& turn, const TrainingSetu
   const Between least =
       least_enough(most_s, [&](double some_s) { return cut_in(some_s).has_value(); });
   const std::vector<std::size_t> pieces = *cut_in(least.enough);
-  StageCut cut{.least_s = least.too_little};
+  StageCut cut{{}, {}, least.too_little};
   std::size_t next = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const int under_way = std::min(setup.micro_batches, static_cast<int>(pieces.size() - i));
