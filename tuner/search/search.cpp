@@ -20,7 +20,7 @@ namespace tuner {
 namespace {
 
 /// Candidates that are looked at together: a constant, so that results do not depend on cores.
-constexpr std::size_t kAtOnce = 4;
+constexpr std::size_t kAtOnce = 6;
 
 constexpr const char* kByPieces = "cannot be faster, by the work of its stages";
 constexpr const char* kByProgram = "cannot be faster, by the lower bound of its schedule";
@@ -31,10 +31,14 @@ constexpr const char* kSameKind = "another setup with its tp and pp is faster";
 /// The candidates by the time that they cannot beat, of which the best are taken.
 class BestFirst {
  public:
-  BestFirst(SearchedSetups& searched, std::vector<SearchCandidate>& candidates, int top)
-      : searched_(searched), candidates_(candidates), top_(static_cast<std::size_t>(top)) {
+  BestFirst(SearchedSetups& searched, std::vector<SearchCandidate>& candidates,
+            const SearchOptions& options)
+      : searched_(searched),
+        candidates_(candidates),
+        top_(static_cast<std::size_t>(options.top)),
+        slower_(1 + options.later_rows_within) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (candidates[i].out.empty()) queue_.emplace(candidates[i].least_s, i);
+      if (candidates[i].out.empty()) put_in_queue(i);
     }
   }
 
@@ -43,18 +47,16 @@ class BestFirst {
     db::Progress progress("search: simulations", static_cast<double>(top_));
     while (!queue_.empty() && taken_.size() < top_) {
       const Together together = take_next();
-      for (const std::size_t i : together.candidates) {
-        queue_.erase({candidates_[i].least_s, i});
-      }
+      for (const std::size_t i : together.candidates) queue_.erase({candidates_[i].least_s, i});
       in_parallel(together.candidates.size(), [&](std::size_t i) {
         look_closer(searched_, candidates_[together.candidates[i]], together.next_s);
       });
       for (const std::size_t i : together.candidates) {
-        if (candidates_[i].out.empty()) queue_.emplace(candidates_[i].least_s, i);
+        if (candidates_[i].out.empty()) put_in_queue(i);
       }
       progress.at(static_cast<double>(taken_.size()));
     }
-    for (const auto& [least_s, i] : queue_) {
+    for (const auto& [place, i] : queue_) {
       SearchCandidate& one = candidates_[i];
       one.out = one.known <= Known::pieces    ? kByPieces
                 : one.known == Known::program ? kByProgram
@@ -68,6 +70,17 @@ class BestFirst {
   Kind kind_of(const SearchCandidate& one) const {
     const moe::Layout& layout = searched_.space.setups[one.setup].layout;
     return {layout.tensor, layout.pipeline};
+  }
+
+  /// By its least time. A known time is taken once no other can be so much faster that it matters.
+  void put_in_queue(std::size_t i) {
+    const SearchCandidate& one = candidates_[i];
+    const bool may_be_slower = one.known == Known::time && !taken_.empty();
+    queue_.emplace(may_be_slower ? one.least_s / slower_ : one.least_s, i);
+  }
+  void put_all_in_queue_again() {
+    const auto before = std::exchange(queue_, {});
+    for (const auto& [place, i] : before) put_in_queue(i);
   }
 
   /// Why a candidate is not among those that are asked for; "" where it may be.
@@ -98,13 +111,15 @@ class BestFirst {
         taken_.push_back(&one);
         setups_.insert(one.setup);
         kinds_.insert(kind_of(one));
-        at = queue_.erase(at);
+        queue_.erase(at);
         if (taken_.size() >= top_) break;
+        if (taken_.size() == 1) put_all_in_queue_again();
+        at = queue_.begin();
         continue;
       }
       if (one.known == Known::time || together.candidates.size() == kAtOnce ||
           !setups.insert(one.setup).second) {
-        together.next_s = one.least_s;
+        together.next_s = at->first;
         break;
       }
       together.candidates.push_back(at->second);
@@ -116,6 +131,7 @@ class BestFirst {
   SearchedSetups& searched_;
   std::vector<SearchCandidate>& candidates_;
   std::size_t top_;
+  double slower_;
   std::set<std::pair<double, std::size_t>> queue_;
   std::vector<const SearchCandidate*> taken_;
   std::set<std::size_t> setups_;
@@ -165,8 +181,7 @@ SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& mo
     searched.costs.costed.cluster.memory_bytes = options.memory_bytes;
   }
   std::vector<SearchCandidate> candidates = bounded_candidates(searched, options.orders);
-  const std::vector<const SearchCandidate*> taken =
-      BestFirst(searched, candidates, options.top).take();
+  const std::vector<const SearchCandidate*> taken = BestFirst(searched, candidates, options).take();
 
   SearchResult result;
   result.layouts = searched.space.layouts;

@@ -25,6 +25,8 @@ struct SearchOptions {
   std::vector<PlannerRequest> planners;
   std::int64_t memory_bytes = 0;  ///< of a rank; 0: what the cluster says
   int top = 8;                    ///< setups that are planned and told
+  /// A row after the first may take longer by this share than the fastest setup that is left.
+  double later_rows_within = 0.05;
 };
 
 struct SearchResult {
@@ -43,9 +45,10 @@ struct SearchResult {
 ///
 /// Best first. Each candidate has a time that it cannot beat: first bound_s() of its pieces, then
 /// lower_bound() of its whole Program where that is not too large, then its simulated time. The candidate of least time is
-/// looked at more closely, again and again, until it is one that was simulated. So the candidates
-/// that are left over cannot be faster than those that were taken. What does not fit the memory of
-/// a rank is left out: by its states, by its micro-batches under way, or by its plan.
+/// looked at more closely, again and again, until it is one that was simulated. So no candidate is
+/// faster than the first that is taken, and none that is left over is faster than a later one by more
+/// than `later_rows_within`. What does not fit the memory of a rank is left out: by its states, by its
+/// micro-batches under way, or by its plan.
 ///
 /// The first half of `top` are the fastest setups. The others are the fastest of further pairs of tp
 /// and pp. Each is planned by `planners`, and the fastest schedule counts (plan_found.h).

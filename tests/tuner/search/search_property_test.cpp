@@ -291,7 +291,7 @@ Limit limit_of_case(int number) {
 }
 
 TEST(SearchProperty, PruningLosesNothing) {
-  std::size_t simulated = 0, candidates = 0;
+  std::size_t simulated = 0, candidates = 0, simulated_sooner = 0;
   std::array<int, 3> cases{};  // by most_restored() of any row
   int number = 0;
   for (unsigned seed = 1; number < 50; ++seed) {
@@ -313,6 +313,7 @@ TEST(SearchProperty, PruningLosesNothing) {
     options.micro_batches = c.micro_batches;
     options.orders = c.orders;
     options.top = 4;
+    options.later_rows_within = 0;
     const SearchResult result = search_setups(c.scenario, c.model, c.costs, c.ranks, options);
     const std::vector<double> expected = expected_times(all, static_cast<std::size_t>(options.top));
     ASSERT_EQ(result.found.size(), expected.size());
@@ -336,12 +337,19 @@ TEST(SearchProperty, PruningLosesNothing) {
         EXPECT_LE(found.peak.all(), memory_bytes);
       }
     }
+    SearchOptions about = options;
+    about.later_rows_within = 0.05;
+    const SearchResult sooner = search_setups(c.scenario, c.model, c.costs, c.ranks, about);
+    EXPECT_EQ(sooner.found.front().predicted_s, result.found.front().predicted_s);
+    EXPECT_LE(sooner.simulated, result.simulated);
+    simulated_sooner += sooner.simulated;
     ++cases[most];
     simulated += result.simulated;
     candidates += result.candidates;
   }
   EXPECT_GE(cases[1], 8);
   EXPECT_GE(cases[2], 8);
+  EXPECT_LT(simulated_sooner, simulated);
   // It prunes at all: less than half of the candidates were simulated.
   EXPECT_LT(2 * simulated, candidates);
 }
