@@ -20,6 +20,8 @@ namespace {
 constexpr int kManyMicroBatches = 4;
 /// The memory of further micro-batches under way follows from so many and one more.
 constexpr int kFewUnderWay = 2;
+/// Such estimates of what must be restored, each mended by the plan of the one before.
+constexpr int kMostEstimates = 3;
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
 constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
 
@@ -181,12 +183,17 @@ class CloserLook {
         }
         return excess;
       };
-      const std::vector<std::int64_t> beyond = sum_of(as_it_is, further(one_.schedule), -1);
-      auto lighter = fitting(lighter_schedule(
-          two.program, one_.schedule,
-          [&](const moe::Schedule& schedule) { return sum_of(further(schedule), beyond); },
-          nullptr));
-      if (lighter && std::ranges::max(excess_of(*lighter)) <= 0) return take(std::move(lighter));
+      std::vector<std::int64_t> beyond = sum_of(as_it_is, further(one_.schedule), -1);
+      for (int tried = 0; tried < kMostEstimates; ++tried) {
+        auto lighter = fitting(lighter_schedule(
+            two.program, one_.schedule,
+            [&](const moe::Schedule& schedule) { return sum_of(further(schedule), beyond); },
+            nullptr));
+        if (!lighter) break;
+        const std::vector<std::int64_t> excess = excess_of(*lighter);
+        if (std::ranges::max(excess) <= 0) return take(std::move(lighter));
+        beyond = sum_of(excess, further(*lighter), -1);
+      }
     }
     return take(fitting(lighter_schedule(situation.program, one_.schedule, excess_of, nullptr)));
   }
