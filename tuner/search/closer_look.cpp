@@ -22,6 +22,7 @@ constexpr int kManyMicroBatches = 4;
 constexpr int kFewUnderWay = 2;
 /// Such estimates of what must be restored, each mended by the plan of the one before.
 constexpr int kMostEstimates = 3;
+constexpr int kSpareShare = 50;  ///< of the memory, which the first estimate leaves free
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
 constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
 
@@ -184,6 +185,7 @@ class CloserLook {
         return excess;
       };
       std::vector<std::int64_t> beyond = sum_of(as_it_is, further(one_.schedule), -1);
+      for (std::int64_t& bytes : beyond) bytes += searched_.memory_bytes() / kSpareShare;
       for (int tried = 0; tried < kMostEstimates; ++tried) {
         auto lighter = fitting(lighter_schedule(
             two.program, one_.schedule,

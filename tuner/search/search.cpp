@@ -25,7 +25,7 @@ constexpr std::size_t kAtOnce = 6;
 constexpr const char* kByPieces = "cannot be faster, by the work of its stages";
 constexpr const char* kByProgram = "cannot be faster, by the lower bound of its schedule";
 constexpr const char* kSlower = "simulated, slower";
-constexpr const char* kSameSetup = "another order of the same setup is faster";
+constexpr const char* kSameLayout = "another setup or order of the same layout is faster";
 constexpr const char* kSameKind = "another setup with its tp and pp is faster";
 
 /// The candidates by the time that they cannot beat, of which the best are taken.
@@ -68,8 +68,10 @@ class BestFirst {
  private:
   using Kind = std::pair<int, int>;
   Kind kind_of(const SearchCandidate& one) const {
-    const moe::Layout& layout = searched_.space.setups[one.setup].layout;
-    return {layout.tensor, layout.pipeline};
+    return {layout_of(one).tensor, layout_of(one).pipeline};
+  }
+  const moe::Layout& layout_of(const SearchCandidate& one) const {
+    return searched_.space.setups[one.setup].layout;
   }
 
   /// By its least time. A known time is taken once no other can be so much faster that it matters.
@@ -85,7 +87,7 @@ class BestFirst {
 
   /// Why a candidate is not among those that are asked for; "" where it may be.
   std::string refusal_of(const SearchCandidate& one) const {
-    if (setups_.contains(one.setup)) return kSameSetup;
+    if (std::ranges::count(layouts_, layout_of(one)) > 0) return kSameLayout;
     const bool of_new_kinds = taken_.size() >= (top_ + 1) / 2;
     return of_new_kinds && kinds_.contains(kind_of(one)) ? kSameKind : "";
   }
@@ -109,7 +111,7 @@ class BestFirst {
       }
       if (one.known == Known::time && together.candidates.empty()) {
         taken_.push_back(&one);
-        setups_.insert(one.setup);
+        layouts_.push_back(layout_of(one));
         kinds_.insert(kind_of(one));
         queue_.erase(at);
         if (taken_.size() >= top_) break;
@@ -134,7 +136,7 @@ class BestFirst {
   double slower_;
   std::set<std::pair<double, std::size_t>> queue_;
   std::vector<const SearchCandidate*> taken_;
-  std::set<std::size_t> setups_;
+  std::vector<moe::Layout> layouts_;
   std::set<Kind> kinds_;
 };
 

@@ -50,8 +50,8 @@ struct SearchResult {
 /// than `later_rows_within`. What does not fit the memory of a rank is left out: by its states, by its
 /// micro-batches under way, or by its plan.
 ///
-/// The first half of `top` are the fastest setups. The others are the fastest of further pairs of tp
-/// and pp. Each is planned by `planners`, and the fastest schedule counts (plan_found.h).
+/// The first half of `top` are the fastest layouts, each with its fastest setup. The others are the
+/// fastest of further pairs of tp and pp. Each is planned by `planners`, and the fastest schedule counts (plan_found.h).
 ///
 /// `scenario` names routing and settings; its ranks and layout are not read. Throws moe::Refusal
 /// where nothing is left, with the reasons.

@@ -71,8 +71,8 @@ TEST(FewerMicroBatches, AreNotUsedOfSmallPrograms) {
   const Passes passes = Passes::filled_and_drained;
   EXPECT_FALSE(fewer_micro_batches(setup, passes, kMostWholeOps / 16));
   EXPECT_TRUE(fewer_micro_batches(setup, passes, kMostWholeOps / 16 + 1));
-  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->few, 3);
-  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->more, 6);
+  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->few, 5);
+  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->more, 7);
 }
 
 }  // namespace

@@ -269,15 +269,18 @@ std::vector<Tried> tried_one_by_one(const DrawnCase& c, std::vector<SetupInWhole
   return all;
 }
 
-/// The times that a search should give: the first half the fastest, then one of each further pair
-/// of tp and pp.
+/// The times that a search should give, each of another layout: the first half the fastest, then one of
+/// each further pair of tp and pp.
 std::vector<double> expected_times(const std::vector<Tried>& all, std::size_t top) {
   std::vector<double> times;
   std::set<std::pair<int, int>> kinds;
+  std::vector<moe::Layout> layouts;
   for (const Tried& one : all) {
     const std::pair<int, int> kind{one.setup.layout.tensor, one.setup.layout.pipeline};
     if (times.size() >= top) break;
     if (times.size() >= (top + 1) / 2 && kinds.contains(kind)) continue;
+    if (std::ranges::count(layouts, one.setup.layout) > 0) continue;
+    layouts.push_back(one.setup.layout);
     kinds.insert(kind);
     times.push_back(one.seconds);
   }
