@@ -6,7 +6,7 @@ namespace tuner {
 namespace {
 
 /// As many as are under way in the order, two more where a stage receives the rows of one before it has
-/// done another, and then one for every other stage: times and memory of further ones repeat.
+/// done another, and then one for each stage: times and memory of further ones repeat.
 FewerMicroBatches in_steady_state(Passes passes, int stages) {
   switch (passes) {
     case Passes::one_after_other:
@@ -14,7 +14,7 @@ FewerMicroBatches in_steady_state(Passes passes, int stages) {
     case Passes::exchanges_hidden:
       return {2, 4};
     case Passes::filled_and_drained:
-      return {stages + 2, stages + 2 + (stages + 1) / 2};
+      return {stages + 2, 2 * stages + 2};
     case Passes::bubbles_filled:
     case Passes::undecided:
       break;

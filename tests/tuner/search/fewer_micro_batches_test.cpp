@@ -72,7 +72,7 @@ TEST(FewerMicroBatches, AreNotUsedOfSmallPrograms) {
   EXPECT_FALSE(fewer_micro_batches(setup, passes, kMostWholeOps / 16));
   EXPECT_TRUE(fewer_micro_batches(setup, passes, kMostWholeOps / 16 + 1));
   EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->few, 5);
-  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->more, 7);
+  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->more, 8);
 }
 
 }  // namespace
