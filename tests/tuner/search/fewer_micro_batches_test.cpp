@@ -61,7 +61,7 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
       const PeakParts peak = peak_of_all(setup, *fewer, few.stages[stage], more.stages[stage]);
       // Zero bubble lets the number of micro-batches under way grow for long.
       EXPECT_NEAR(static_cast<double>(peak.all()), planned,
-                  (order == "zero_bubble" ? 0.1 : 0.02) * planned);
+                  (order == "zero_bubble" ? 0.1 : 0.03) * planned);
     }
   }
 }
