@@ -18,11 +18,8 @@ namespace {
 
 /// From so many on, it saves time to look first whether one of them fits.
 constexpr int kManyMicroBatches = 4;
-/// The memory of further micro-batches under way follows from so many and one more.
-constexpr int kFewUnderWay = 2;
-/// Such estimates of what must be restored, each mended by the plan of the one before.
+/// Of what must be restored.
 constexpr int kMostEstimates = 3;
-constexpr int kSpareShare = 50;  ///< of the memory, which the first estimate leaves free
 constexpr const char* kOneMicroBatch = "one micro-batch exceeds the memory of a rank";
 constexpr const char* kPlan = "the planned peak exceeds the memory of a rank";
 
@@ -46,6 +43,40 @@ std::optional<double> known_seconds(const PlanMemory& memory, const moe::Schedul
   if (found == memory.simulated.end() || found->second.empty()) return std::nullopt;
   return found->second[median_place(found->second)];
 }
+
+/// What stages keep under way, by the Programs of so many micro-batches and of one more: each further
+/// one under way takes as much.
+class UnderWay {
+ public:
+  static constexpr int kFew = 2;
+  /// `all`: the Program with as many as are under way in any stage, or more.
+  UnderWay(Scenario few, Scenario one_more, const moe::Program& all)
+      : few_(std::move(few)), one_more_(std::move(one_more)), all_(all) {}
+
+  const moe::Program& program() const { return few_.program; }
+  /// [stage]: as excess_bytes() of `all`, about.
+  std::vector<std::int64_t> excess(const moe::Schedule& schedule) {
+    std::vector<std::int64_t> excess = excess_in(few_, of_few_, schedule);
+    const std::vector<std::int64_t> of_more = excess_in(one_more_, of_one_more_, schedule);
+    for (int stage = 0; stage < std::ssize(excess); ++stage) {
+      const int under_way = std::min(all_.micro_batches, all_.stages - stage);
+      excess[stage] += (under_way - kFew) * (of_more[stage] - excess[stage]);
+    }
+    return excess;
+  }
+
+ private:
+  static std::vector<std::int64_t> excess_in(const Scenario& scenario, PlanMemory& memory,
+                                             const moe::Schedule& schedule) {
+    Situation situation = scenario.situation();
+    situation.memory = &memory;
+    return excess_bytes(situation, schedule);
+  }
+
+  Scenario few_, one_more_;
+  PlanMemory of_few_, of_one_more_;
+  const moe::Program& all_;
+};
 
 /// One candidate, looked at.
 class CloserLook {
@@ -127,83 +158,81 @@ class CloserLook {
   void look_at_fewer(const FewerMicroBatches& fewer) {
     const Scenario few = in_micro_batches(fewer.few);
     const Situation of_few = remembering(few);
-    const bool has_stages = one_.order->passes == Passes::filled_and_drained;
-    if (!(has_stages ? take_stages(of_few) : take_order(of_few)) ||
-        !fit(of_few, std::vector<std::int64_t>(static_cast<std::size_t>(few.program.stages)))) {
-      return;
-    }
+    if (!(fewer.adds_memory ? take_planned(of_few) : take_under_way(of_few))) return;
     const Scenario more = in_micro_batches(fewer.more);
     const Situation of_more = remembering(more);
-    if (!fit_all(fewer, of_few, of_more)) return;
+    if (fewer.adds_memory && !fit_all(fewer, of_few, of_more)) return;
     one_.least_s = seconds_of_all(setup_, fewer, simulated_s(of_few, one_.schedule),
                                   simulated_s(of_more, one_.schedule));
     one_.known = Known::time;
   }
 
+  Scenario in_micro_batches(int count) const {
+    return searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, count));
+  }
   const SetupPieces& pieces() const {
     return one_.sharded ? known_.costs->sharded.front() : known_.costs->whole;
   }
 
+  /// Takes an order of which further micro-batches add to the memory. False where the candidate is left
+  /// out.
+  bool take_planned(const Situation& situation) {
+    if (one_.order->passes != Passes::filled_and_drained) return take_order(situation);
+    return take_stages(situation, [&](const moe::Schedule& schedule) {
+      return excess_bytes(situation, schedule);
+    });
+  }
+  /// Takes an order whose stages keep no more than what is under way, and makes it fit. False where the
+  /// candidate is left out.
+  bool take_under_way(const Situation& situation) {
+    UnderWay under_way(in_micro_batches(UnderWay::kFew), in_micro_batches(UnderWay::kFew + 1),
+                             situation.program);
+    const auto excess_of = [&](const moe::Schedule& schedule) { return under_way.excess(schedule); };
+    return take_stages(situation, excess_of) && fit(situation, under_way);
+  }
   /// Takes the order with the stages that are the fastest by the pieces: of a large Program that is
-  /// known sooner than which cut of the planner is. False where the candidate is left out.
-  bool take_stages(const Situation& situation) {
+  /// known sooner than which cut of the planner is.
+  bool take_stages(const Situation& situation, const ExcessOf& excess_of) {
     const Scenario two = in_micro_batches(2);
     if (!take_order(two.situation())) return false;
-    auto cut = fastest_stages(situation, one_.schedule);
+    auto cut = fastest_stages(situation, one_.schedule, excess_of);
     return take(cut ? std::optional(std::move(cut->schedule)) : std::nullopt);
   }
   std::optional<CutSchedule> fastest_stages(const Situation& situation,
-                                            const moe::Schedule& schedule) const {
-    return with_fastest_stages(
-        pieces(), searched_.model, setup_, situation.program, schedule, searched_.memory_bytes(),
-        [&](const moe::Schedule& cut) { return excess_bytes(situation, cut); });
+                                            const moe::Schedule& schedule,
+                                            const ExcessOf& excess_of) const {
+    return with_fastest_stages(pieces(), searched_.model, setup_, situation.program, schedule,
+                               searched_.memory_bytes(), excess_of);
   }
 
-  /// Makes the candidate fit with so many bytes to spare [stage]. How many blocks are restored is found
-  /// by the Programs of two and three micro-batches: each further one under way takes as much. False
-  /// where it is left out.
-  bool fit(const Situation& situation, const std::vector<std::int64_t>& spare) {
+  /// Makes the candidate fit by estimates, each mended by the plan of the one before.
+  bool fit(const Situation& situation, UnderWay& under_way) {
     if (searched_.memory_bytes() == 0) return true;
-    const auto excess_of = [&](const moe::Schedule& schedule) {
-      return sum_of(excess_bytes(situation, schedule), spare);
-    };
-    const std::vector<std::int64_t> as_it_is = excess_of(one_.schedule);
-    if (std::ranges::max(as_it_is) <= 0) return true;
-    if (comes_sharded_next(situation)) return take(std::nullopt);
-    if (situation.program.stages > kFewUnderWay + 1) {
-      const Scenario two = in_micro_batches(kFewUnderWay),
-                     three = in_micro_batches(kFewUnderWay + 1);
-      const Situation of_two = two.situation(), of_three = three.situation();
-      const auto further = [&](const moe::Schedule& schedule) {
-        std::vector<std::int64_t> excess = excess_bytes(of_two, schedule);
-        const std::vector<std::int64_t> of_more = excess_bytes(of_three, schedule);
-        for (int stage = 0; stage < std::ssize(excess); ++stage) {
-          const int under_way =
-              std::min(situation.program.micro_batches, situation.program.stages - stage);
-          excess[stage] += (under_way - kFewUnderWay) * (of_more[stage] - excess[stage]);
-        }
-        return excess;
-      };
-      std::vector<std::int64_t> beyond = sum_of(as_it_is, further(one_.schedule), -1);
-      for (std::int64_t& bytes : beyond) bytes += searched_.memory_bytes() / kSpareShare;
-      for (int tried = 0; tried < kMostEstimates; ++tried) {
-        auto lighter = fitting(lighter_schedule(
-            two.program, one_.schedule,
-            [&](const moe::Schedule& schedule) { return sum_of(further(schedule), beyond); },
-            nullptr));
-        if (!lighter) break;
-        const std::vector<std::int64_t> excess = excess_of(*lighter);
-        if (std::ranges::max(excess) <= 0) return take(std::move(lighter));
-        beyond = sum_of(excess, further(*lighter), -1);
-      }
+    if (comes_sharded_next(situation)) {
+      return fits_memory(situation, one_.schedule) || take(std::nullopt);
     }
-    return take(fitting(lighter_schedule(situation.program, one_.schedule, excess_of, nullptr)));
-  }
-  Scenario in_micro_batches(int count) const {
-    return searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, count));
+    const moe::Schedule whole = one_.schedule;
+    std::vector<std::int64_t> beyond(static_cast<std::size_t>(situation.program.stages));
+    for (int tried = 0; tried < kMostEstimates; ++tried) {
+      const auto estimate = [&](const moe::Schedule& schedule) {
+        return sum_of(under_way.excess(schedule), beyond);
+      };
+      if (std::ranges::max(estimate(whole)) <= 0) {
+        one_.schedule = whole;
+      } else {
+        auto lighter = fitting(lighter_schedule(under_way.program(), whole, estimate, nullptr));
+        if (!lighter) break;
+        one_.schedule = std::move(*lighter);
+      }
+      const std::vector<std::int64_t> excess = excess_bytes(situation, one_.schedule);
+      if (std::ranges::max(excess) <= 0) return true;
+      beyond = sum_of(excess, under_way.excess(one_.schedule), -1);
+    }
+    if (fits_memory(situation, whole)) return take(whole);
+    return take(fitting(lighter_schedule(situation, whole)));
   }
 
-  /// Makes the candidate fit with all its micro-batches, which fits with the fewer ones. False where
+  /// Makes the candidate fit with all its micro-batches, by the memory of the fewer ones. False where
   /// it is left out.
   bool fit_all(const FewerMicroBatches& fewer, const Situation& of_few, const Situation& of_more) {
     if (searched_.memory_bytes() == 0) return true;
@@ -215,17 +244,20 @@ class CloserLook {
                              });
       return excess;
     };
-    if (std::ranges::max(excess_of_all(one_.schedule)) <= 0) return true;
-    if (comes_sharded_next(of_more)) return take(std::nullopt);
-    // Mostly the others add as many bytes whatever is restored.
-    const std::vector<std::int64_t> added =
-        sum_of(excess_of_all(one_.schedule), excess_bytes(of_few, one_.schedule), -1);
-    std::erase_if(one_.schedule.decisions, [](const moe::Decision& decision) {
-      return std::holds_alternative<moe::RestoreBlock>(decision);
-    });
     const moe::Schedule whole = one_.schedule;
-    if (fit(of_few, added) && std::ranges::max(excess_of_all(one_.schedule)) <= 0) return true;
-    return take(fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr)));
+    const std::vector<std::int64_t> as_it_is = excess_of_all(whole);
+    if (std::ranges::max(as_it_is) <= 0) return true;
+    if (comes_sharded_next(of_more)) return take(std::nullopt);
+    // Mostly the others add as many bytes whatever is restored, and planning the few ones will do.
+    const std::vector<std::int64_t> added = sum_of(as_it_is, excess_bytes(of_few, whole), -1);
+    const auto about = [&](const moe::Schedule& schedule) {
+      return sum_of(excess_bytes(of_few, schedule), added);
+    };
+    auto lighter = fitting(lighter_schedule(of_few.program, whole, about, nullptr));
+    if (!lighter || std::ranges::max(excess_of_all(*lighter)) > 0) {
+      lighter = fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr));
+    }
+    return take(std::move(lighter));
   }
 
   /// Plans the candidate's order. False where it is left out.
@@ -297,7 +329,9 @@ class CloserLook {
       return std::nullopt;
     }
     try {
-      auto cut = fastest_stages(situation, one_.schedule);
+      auto cut = fastest_stages(situation, one_.schedule, [&](const moe::Schedule& schedule) {
+        return excess_bytes(situation, schedule);
+      });
       if (!cut || moe::decisions_json(cut->schedule) == moe::decisions_json(one_.schedule)) {
         return std::nullopt;
       }
@@ -348,7 +382,7 @@ std::optional<FewerMicroBatches> fewer_of(SearchedSetups& searched, std::size_t 
     const moe::Model one = with_so_many_micro_batches(searched.model, setup, 1);
     ops = searched.of_setup(setup, one).program.ops.size();
   }
-  return fewer_micro_batches(setup, order.passes, ops);
+  return fewer_micro_batches(setup, order, ops);
 }
 
 Situation remembered_situation(SearchedSetups& searched, std::size_t setup,

@@ -7,14 +7,14 @@ namespace {
 
 /// As many as are under way in the order, two more where a stage receives the rows of one before it has
 /// done another, and then one for each stage: times and memory of further ones repeat.
-FewerMicroBatches in_steady_state(Passes passes, int stages) {
-  switch (passes) {
+FewerMicroBatches in_steady_state(const Planner& order, int stages) {
+  switch (order.passes) {
     case Passes::one_after_other:
       return {1, 2};
     case Passes::exchanges_hidden:
       return {2, 4};
     case Passes::filled_and_drained:
-      return {stages + 2, 2 * stages + 2};
+      return {stages + 2, 2 * stages + 2, order.keeps_all};
     case Passes::bubbles_filled:
     case Passes::undecided:
       break;
@@ -24,10 +24,10 @@ FewerMicroBatches in_steady_state(Passes passes, int stages) {
 
 }  // namespace
 
-std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup, Passes passes,
-                                                     std::size_t ops_of_one) {
+std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
+                                                     const Planner& order, std::size_t ops_of_one) {
   const auto all = static_cast<std::size_t>(setup.micro_batches);
-  const FewerMicroBatches fewer = in_steady_state(passes, setup.layout.pipeline);
+  const FewerMicroBatches fewer = in_steady_state(order, setup.layout.pipeline);
   if (ops_of_one * all <= kMostWholeOps || fewer.more >= setup.micro_batches) return std::nullopt;
   return fewer;
 }
@@ -40,6 +40,7 @@ double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer
 
 std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                           std::int64_t few_bytes, std::int64_t more_bytes) {
+  if (!fewer.adds_memory) return few_bytes;
   const std::int64_t further = setup.micro_batches - fewer.more, between = fewer.more - fewer.few;
   const std::int64_t added = std::max<std::int64_t>(more_bytes - few_bytes, 0);
   return more_bytes + (added * further + between - 1) / between;
@@ -47,6 +48,7 @@ std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& f
 
 PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                       const PeakParts& few, PeakParts more) {
+  if (!fewer.adds_memory) return few;
   more.activations = bytes_of_all(setup, fewer, few.activations, more.activations);
   more.buffers = bytes_of_all(setup, fewer, few.buffers, more.buffers);
   return more;

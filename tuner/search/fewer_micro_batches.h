@@ -15,6 +15,7 @@ namespace tuner {
 /// every stage is at work, each further micro-batch takes as long, and adds as many bytes. [ours]
 struct FewerMicroBatches {
   int few = 0, more = 0;
+  bool adds_memory = true;  ///< else the fewer ones need as much as all
 };
 
 /// Programs of all micro-batches have up to this many ops.
@@ -22,14 +23,14 @@ inline constexpr std::size_t kMostWholeOps = 100'000;
 
 /// None where the Program of all micro-batches is small enough, or these are no more than would
 /// take its place. `ops_of_one`: of the Program of one micro-batch.
-std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup, Passes passes,
-                                                     std::size_t ops_of_one);
+std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
+                                                     const Planner& order, std::size_t ops_of_one);
 
 /// The time of all micro-batches of the setup, from those of fewer.
 double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
                       double more_s);
 
-/// The bytes of a rank with all of them: each further one adds as many as the last ones did.
+/// The bytes of a rank with all of them: each further one adds as many as the last ones did, if any.
 std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                           std::int64_t few_bytes, std::int64_t more_bytes);
 PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,

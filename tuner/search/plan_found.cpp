@@ -84,13 +84,15 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   const auto parts_in = [&](const Scenario& scene, const Situation& its) {
     return stage_parts(moe::apply(scene.program, found.schedule), scene.groups, routings_of(its));
   };
-  std::vector<PeakParts> stages = parts_in(scenario, situation);
+  std::vector<PeakParts> stages;
+  if (!fewer || fewer->adds_memory) stages = parts_in(scenario, situation);
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
     const Situation of_few = remembered_situation(searched, one.setup, few, silent);
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
-    const std::vector<PeakParts> of_fewer = parts_in(few, of_few);
+    std::vector<PeakParts> of_fewer = parts_in(few, of_few);
+    if (!fewer->adds_memory) stages.resize(of_fewer.size());
     std::ranges::transform(of_fewer, stages, stages.begin(),
                            [&](const PeakParts& less, const PeakParts& more) {
                              return peak_of_all(found.setup, *fewer, less, more);

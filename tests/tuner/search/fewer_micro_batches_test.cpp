@@ -44,7 +44,7 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
   const TrainingSetup setup{{1, 2, 1, 1, 3}, moe::BatchPer::rank, 32};
   for (const std::string_view order : {"sequential", "gpipe", "one_f_one_b", "zero_bubble"}) {
     SCOPED_TRACE(order);
-    const auto fewer = fewer_micro_batches(setup, planner_named(order).passes, kMostWholeOps);
+    const auto fewer = fewer_micro_batches(setup, planner_named(order), kMostWholeOps);
     ASSERT_TRUE(fewer.has_value());
     const InOrder few = in_order(order, setup, fewer->few, fewer->few);
     const InOrder more = in_order(order, setup, fewer->more, fewer->few);
@@ -68,11 +68,11 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
 
 TEST(FewerMicroBatches, AreNotUsedOfSmallPrograms) {
   const TrainingSetup setup{{1, 2, 1, 1, 3}, moe::BatchPer::rank, 16};
-  const Passes passes = Passes::filled_and_drained;
-  EXPECT_FALSE(fewer_micro_batches(setup, passes, kMostWholeOps / 16));
-  EXPECT_TRUE(fewer_micro_batches(setup, passes, kMostWholeOps / 16 + 1));
-  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->few, 5);
-  EXPECT_EQ(fewer_micro_batches(setup, passes, kMostWholeOps)->more, 8);
+  const Planner& order = planner_named("one_f_one_b");
+  EXPECT_FALSE(fewer_micro_batches(setup, order, kMostWholeOps / 16));
+  EXPECT_TRUE(fewer_micro_batches(setup, order, kMostWholeOps / 16 + 1));
+  EXPECT_EQ(fewer_micro_batches(setup, order, kMostWholeOps)->few, 5);
+  EXPECT_EQ(fewer_micro_batches(setup, order, kMostWholeOps)->more, 8);
 }
 
 }  // namespace

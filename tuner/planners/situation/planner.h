@@ -91,6 +91,7 @@ struct Planner {
   /// Of a planner that decides the order of micro-batches, and of `sequential`: `moe-tune search`
   /// tries each of these with every layout, and prunes by what it says.
   Passes passes = Passes::undecided;
+  bool keeps_all = false;  ///< such an order: stages keep the activations of all micro-batches
   /// Deals with the memory of a rank in its own way, or decides nothing at all. A plan of any other
   /// planner that exceeds it is replaced by a lighter one with the same decisions, where that fits
   /// (within_memory.h).
