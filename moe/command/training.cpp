@@ -317,7 +317,8 @@ std::vector<InputFact> facts_of(const TrainArguments& arguments, const TrainInpu
     // Ranks of other computers may see another state of a shared folder.
     facts.push_back(
         {fmt::format("the last checkpoint in {}", arguments.checkpoint.string()),
-         inputs.resume ? inputs.resume->folder.filename().string() : std::string("none")});
+         inputs.resume ? inputs.resume->folder.filename().string() : std::string("none"),
+         std::nullopt, "another training may have written it meanwhile: begin again"});
   }
   return facts;
 }

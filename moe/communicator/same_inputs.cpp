@@ -36,9 +36,11 @@ std::vector<std::string> differences(
     const std::string& self) {
   std::vector<std::string> found;
   const auto compare = [&](const std::string& key, const std::string& expected,
-                           const std::string& who, const std::string& value) {
+                           const std::string& who, const std::string& value,
+                           const std::string& remark = "") {
     if (expected == value) return;
-    found.push_back(fmt::format("{} is {} on {} and {} on {}", key, expected, who, value, self));
+    found.push_back(fmt::format("{} is {} on {} and {} on {}{}{}", key, expected, who, value, self,
+                                remark.empty() ? "" : ": ", remark));
   };
   for (const InputFact& fact : mine) {
     if (fact.expected) {
@@ -47,7 +49,8 @@ std::vector<std::string> differences(
     }
     const auto same =
         std::ranges::find(of_rank_0, fact.key, [](const auto& one) { return one.first; });
-    compare(fact.key, same == of_rank_0.end() ? kNone : same->second, rank_0, fact.value);
+    compare(fact.key, same == of_rank_0.end() ? kNone : same->second, rank_0, fact.value,
+            fact.remark);
   }
   for (const auto& [key, value] : of_rank_0) {
     if (std::ranges::find(mine, key, &InputFact::key) == mine.end()) {

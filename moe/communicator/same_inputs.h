@@ -15,6 +15,7 @@ struct InputFact {
   std::string value;  ///< for a person
   /// The value that all ranks work with, where one process has read it for them; none: rank 0's.
   std::optional<std::string> expected{};
+  std::string remark{};  ///< what to do where it differs
 };
 
 /// Ranks of one job have been given different inputs. All ranks throw it together. The message says

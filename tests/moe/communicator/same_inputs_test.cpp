@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,15 @@ TEST(SameInputs, EveryRankIsToldKeyValuesHostsAndRanks) {
   const std::string text = "the ranks do not agree: --steps is 7 on rank 0 (" + node +
                            ") and 8 on rank 2 (" + node + ")";
   EXPECT_THAT(all, testing::Each(text));
+}
+
+TEST(SameInputs, AFactMaySayWhatToDo) {
+  const auto all = told(2, [](int rank) -> std::vector<InputFact> {
+    return {{"the last checkpoint", rank == 0 ? "3" : "6", std::nullopt, "begin again"}};
+  });
+  const std::string node = node_name();
+  EXPECT_THAT(all, testing::Each("the ranks do not agree: the last checkpoint is 3 on rank 0 (" +
+                                 node + ") and 6 on rank 1 (" + node + "): begin again"));
 }
 
 TEST(SameInputs, WhatAProcessHasReadForAllIsComparedWithItAlsoOnRank0) {
