@@ -245,19 +245,25 @@ class CloserLook {
       return excess;
     };
     const moe::Schedule whole = one_.schedule;
-    const std::vector<std::int64_t> as_it_is = excess_of_all(whole);
-    if (std::ranges::max(as_it_is) <= 0) return true;
+    std::vector<std::int64_t> excess = excess_of_all(whole);
+    if (std::ranges::max(excess) <= 0) return true;
     if (comes_sharded_next(of_more)) return take(std::nullopt);
     // Mostly the others add as many bytes whatever is restored, and planning the few ones will do.
-    const std::vector<std::int64_t> added = sum_of(as_it_is, excess_bytes(of_few, whole), -1);
-    const auto about = [&](const moe::Schedule& schedule) {
-      return sum_of(excess_bytes(of_few, schedule), added);
-    };
-    auto lighter = fitting(lighter_schedule(of_few.program, whole, about, nullptr));
-    if (!lighter || std::ranges::max(excess_of_all(*lighter)) > 0) {
-      lighter = fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr));
+    for (int tried = 0; tried < kMostEstimates; ++tried) {
+      const std::vector<std::int64_t> added =
+          sum_of(excess, excess_bytes(of_few, one_.schedule), -1);
+      auto lighter = fitting(lighter_schedule(
+          of_few.program, whole,
+          [&](const moe::Schedule& schedule) {
+            return sum_of(excess_bytes(of_few, schedule), added);
+          },
+          nullptr));
+      if (!lighter) break;
+      one_.schedule = std::move(*lighter);
+      excess = excess_of_all(one_.schedule);
+      if (std::ranges::max(excess) <= 0) return true;
     }
-    return take(std::move(lighter));
+    return take(fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr)));
   }
 
   /// Plans the candidate's order. False where it is left out.
