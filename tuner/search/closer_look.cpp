@@ -186,8 +186,10 @@ class CloserLook {
   /// candidate is left out.
   bool take_under_way(const Situation& situation) {
     UnderWay under_way(in_micro_batches(UnderWay::kFew), in_micro_batches(UnderWay::kFew + 1),
-                             situation.program);
-    const auto excess_of = [&](const moe::Schedule& schedule) { return under_way.excess(schedule); };
+                       situation.program);
+    const auto excess_of = [&](const moe::Schedule& schedule) {
+      return under_way.excess(schedule);
+    };
     return take_stages(situation, excess_of) && fit(situation, under_way);
   }
   /// Takes the order with the stages that are the fastest by the pieces: of a large Program that is
