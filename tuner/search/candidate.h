@@ -51,6 +51,7 @@ struct SearchedSetups {
   const moe::Model& model;
   MeasuredCosts costs;
   SetupSpace space;
+  std::size_t most_whole_ops = 0;     ///< of SearchOptions
   std::vector<KnownOfSetup> known{};  ///< [setup]
 
   std::int64_t memory_bytes() const { return costs.costed.cluster.memory_bytes; }

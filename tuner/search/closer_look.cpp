@@ -133,7 +133,8 @@ class CloserLook {
     std::optional<double> seconds = known_seconds(*situation.memory, one_.schedule);
     std::vector<ProgramCosts> costs;
     if (!seconds) costs = judged_costs(situation, program);
-    if (one_.known == Known::pieces) {
+    const bool fits = !may_be_cut_anew() || fits_memory(situation, one_.schedule, &program);
+    if (one_.known == Known::pieces && fits) {
       one_.least_s =
           std::max(one_.least_s, seconds ? *seconds : median_s(costs, [&](const ProgramCosts& of) {
                      return lower_bound(program, of, situation.cluster).seconds();
@@ -169,6 +170,11 @@ class CloserLook {
 
   Scenario in_micro_batches(int count) const {
     return searched_.of_setup(setup_, with_so_many_micro_batches(searched_.model, setup_, count));
+  }
+  /// Whether restore() may give it other stages.
+  bool may_be_cut_anew() const {
+    return searched_.memory_bytes() > 0 && setup_.layout.pipeline > 1 &&
+           one_.order->passes == Passes::filled_and_drained;
   }
   const SetupPieces& pieces() const {
     return one_.sharded ? known_.costs->sharded.front() : known_.costs->whole;
@@ -333,9 +339,7 @@ class CloserLook {
   }
 
   std::optional<moe::Schedule> restored_in_fastest_stages(const Situation& situation) const {
-    if (one_.order->passes != Passes::filled_and_drained || situation.program.stages < 2) {
-      return std::nullopt;
-    }
+    if (!may_be_cut_anew()) return std::nullopt;
     try {
       auto cut = fastest_stages(situation, one_.schedule, [&](const moe::Schedule& schedule) {
         return excess_bytes(situation, schedule);
@@ -390,7 +394,7 @@ std::optional<FewerMicroBatches> fewer_of(SearchedSetups& searched, std::size_t 
     const moe::Model one = with_so_many_micro_batches(searched.model, setup, 1);
     ops = searched.of_setup(setup, one).program.ops.size();
   }
-  return fewer_micro_batches(setup, order, ops);
+  return fewer_micro_batches(setup, order, ops, searched.most_whole_ops);
 }
 
 Situation remembered_situation(SearchedSetups& searched, std::size_t setup,

@@ -46,17 +46,18 @@ std::optional<CutSchedule> with_fastest_stages(const SetupPieces& pieces, const 
                                    limit_bytes == 0 ? kAnyBytes : limit_bytes);
   const auto first = fastest_cut(turn, setup, memory);
   if (!first) return std::nullopt;
-  CutSchedule cut{with_stages(program, schedule, first->blocks), {}};
+  const bool is_legal = !first->blocks.empty();
+  CutSchedule cut{is_legal ? with_stages(program, schedule, first->blocks) : schedule, {}};
   if (limit_bytes == 0) return cut;
   cut.excess = excess_of(cut.schedule);
-  if (std::ranges::max(cut.excess) <= 0) return cut;
+  if (!is_legal || std::ranges::max(cut.excess) <= 0) return cut;
   const std::int64_t restored_bytes = most_restored_bytes(pieces);
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const std::int64_t beyond = limit_bytes + cut.excess[i] - first->bytes[i];
     memory[i] -= std::max<std::int64_t>(beyond, 0) + restored_bytes;
   }
   const auto second = fastest_cut(turn, setup, memory);
-  if (!second || second->blocks == first->blocks) return cut;
+  if (!second || second->blocks.empty() || second->blocks == first->blocks) return cut;
   cut.schedule = with_stages(program, schedule, second->blocks);
   cut.excess = excess_of(cut.schedule);
   return cut;

@@ -7,7 +7,8 @@ namespace {
 
 /// As many as are under way in the order, two more where a stage receives the rows of one before it has
 /// done another, and then one for each stage: times and memory of further ones repeat.
-FewerMicroBatches in_steady_state(const Planner& order, int stages) {
+FewerMicroBatches in_steady_state(const Planner& order, const TrainingSetup& setup) {
+  const int stages = setup.layout.pipeline;
   switch (order.passes) {
     case Passes::one_after_other:
       return {1, 2};
@@ -19,16 +20,18 @@ FewerMicroBatches in_steady_state(const Planner& order, int stages) {
     case Passes::undecided:
       break;
   }
-  return {4 * stages, 5 * stages};  // interleaved stages take multiples of the stages
+  const int more = setup.micro_batches % stages;  // interleaved stages take multiples of the stages
+  return {4 * stages + more, 5 * stages + more};
 }
 
 }  // namespace
 
 std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
-                                                     const Planner& order, std::size_t ops_of_one) {
+                                                     const Planner& order, std::size_t ops_of_one,
+                                                     std::size_t most_whole_ops) {
   const auto all = static_cast<std::size_t>(setup.micro_batches);
-  const FewerMicroBatches fewer = in_steady_state(order, setup.layout.pipeline);
-  if (ops_of_one * all <= kMostWholeOps || fewer.more >= setup.micro_batches) return std::nullopt;
+  const FewerMicroBatches fewer = in_steady_state(order, setup);
+  if (ops_of_one * all <= most_whole_ops || fewer.more >= setup.micro_batches) return std::nullopt;
   return fewer;
 }
 

@@ -24,7 +24,8 @@ inline constexpr std::size_t kMostWholeOps = 100'000;
 /// None where the Program of all micro-batches is small enough, or these are no more than would
 /// take its place. `ops_of_one`: of the Program of one micro-batch.
 std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
-                                                     const Planner& order, std::size_t ops_of_one);
+                                                     const Planner& order, std::size_t ops_of_one,
+                                                     std::size_t most_whole_ops = kMostWholeOps);
 
 /// The time of all micro-batches of the setup, from those of fewer.
 double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,

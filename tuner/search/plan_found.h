@@ -26,7 +26,7 @@ struct FoundSetup {
   PeakParts peak;
   std::int64_t tokens = 0;  ///< of an iteration
   /// Fewer than the setup's where the Program of all would be too large (fewer_micro_batches.h):
-  /// times are drawn on, and the peak is that of so many.
+  /// times are drawn on, and the peak is that of what is under way, or drawn on too.
   int simulated_micro_batches = 0;
 };
 

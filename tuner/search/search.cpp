@@ -25,7 +25,7 @@ constexpr std::size_t kAtOnce = 6;
 constexpr const char* kByPieces = "cannot be faster, by the work of its stages";
 constexpr const char* kByProgram = "cannot be faster, by the lower bound of its schedule";
 constexpr const char* kSlower = "simulated, slower";
-constexpr const char* kSameLayout = "another setup or order of the same layout is faster";
+constexpr const char* kSameLayout = "another setup or order of the same layout was taken";
 constexpr const char* kSameKind = "another setup with its tp and pp is faster";
 
 /// The candidates by the time that they cannot beat, of which the best are taken.
@@ -176,7 +176,8 @@ SearchResult search_setups(const ScenarioOptions& scenario, const moe::Model& mo
   const LayoutRange layouts =
       options.layouts.value_or(usual_layouts(costs.costed.cluster.ranks_per_node));
   SearchedSetups searched{scenario, model, costs,
-                          setups_of(model, ranks, layouts, options.micro_batches)};
+                          setups_of(model, ranks, layouts, options.micro_batches),
+                          options.most_whole_ops};
   searched.scenario.ranks = ranks;
   searched.known.resize(searched.space.setups.size());
   if (options.memory_bytes > 0) {

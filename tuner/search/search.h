@@ -8,6 +8,7 @@
 #include "moe/model/model.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/scenario.h"
+#include "tuner/search/fewer_micro_batches.h"
 #include "tuner/search/plan_found.h"
 #include "tuner/search/search_orders.h"
 #include "tuner/search/setup_space.h"
@@ -25,6 +26,8 @@ struct SearchOptions {
   std::vector<PlannerRequest> planners;
   std::int64_t memory_bytes = 0;  ///< of a rank; 0: what the cluster says
   int top = 8;                    ///< setups that are planned and told
+  /// Larger Programs are predicted from fewer micro-batches.
+  std::size_t most_whole_ops = kMostWholeOps;
   /// A row after the first may take longer by this share than the fastest setup that is left.
   double later_rows_within = 0.05;
 };
@@ -41,17 +44,18 @@ struct SearchResult {
 };
 
 /// Searches all setups of `ranks` ranks, with every order of micro-batches, with and without
-/// shard_optimizer, the first blocks restored where memory asks for it (within_memory.h).
+/// shard_optimizer, the first blocks of stages restored where memory asks for it (within_memory.h).
 ///
 /// Best first. Each candidate has a time that it cannot beat: first bound_s() of its pieces, then
-/// lower_bound() of its whole Program where that is not too large, then its simulated time. The candidate of least time is
-/// looked at more closely, again and again, until it is one that was simulated. So no candidate is
-/// faster than the first that is taken, and none that is left over is faster than a later one by more
-/// than `later_rows_within`. What does not fit the memory of a rank is left out: by its states, by its
-/// micro-batches under way, or by its plan.
+/// lower_bound() of its whole Program where that is not too large, then its simulated time. The
+/// candidate of least time is looked at more closely, again and again, until it is one that was
+/// simulated. So no candidate is faster than the first that is taken, and none that is left over is
+/// faster than a later one by more than `later_rows_within`. What does not fit the memory of a rank is
+/// left out: by its states, by its micro-batches under way, or by its plan.
 ///
-/// The first half of `top` are the fastest layouts, each with its fastest setup. The others are the
-/// fastest of further pairs of tp and pp. Each is planned by `planners`, and the fastest schedule counts (plan_found.h).
+/// All are of different layouts. The first half of `top` are the fastest, the others the fastest of
+/// further pairs of tp and pp. Each is planned by `planners`, and the fastest schedule counts
+/// (plan_found.h).
 ///
 /// `scenario` names routing and settings; its ranks and layout are not read. Throws moe::Refusal
 /// where nothing is left, with the reasons.

@@ -75,9 +75,10 @@ class Stage {
   double forward_s_ = 0, pass_s_ = 0, once_s_ = 0, bytes_ = 0;
 };
 
-/// [stage]: how many of the pieces it has, if they can be had within so much time and so many bytes of
-/// a rank [stage]. Each takes all that it may, of which a later one keeps less, but at least one block,
-/// and leaves one for each stage behind it.
+/// [stage]: how many of the pieces it has, if they can be had within so much time and so many bytes
+/// of a rank [stage]. Each takes all that it may, since a later one keeps less, but leaves a block for
+/// each stage behind it. No legal cut comes farther with as many stages. One that may take nothing
+/// stays empty, which no legal cut has.
 std::optional<std::vector<std::size_t>> cut_within(const PiecesInTurn& turn,
                                                    const TrainingSetup& setup, double most_s,
                                                    std::span<const std::int64_t> memory_bytes) {
@@ -99,7 +100,6 @@ std::optional<std::vector<std::size_t>> cut_within(const PiecesInTurn& turn,
       pass_s = stage.pass_s();
       ++taken[i];
     }
-    if (taken[i] < (i == 0 ? 2U : 1U)) return std::nullopt;
     forward_before_s += forward_s;
     before_s += pass_s;
   }
@@ -138,6 +138,8 @@ std::optional<StageCut> fastest_cut(const PiecesInTurn& turn, const TrainingSetu
       least_enough(most_s, [&](double some_s) { return cut_in(some_s).has_value(); });
   const std::vector<std::size_t> pieces = *cut_in(least.enough);
   StageCut cut{{}, {}, least.too_little};
+  const bool has_empty = pieces.front() < 2 || std::ranges::min(pieces) < 1;
+  if (has_empty) return cut;
   std::size_t next = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const int under_way = std::min(setup.micro_batches, static_cast<int>(pieces.size() - i));

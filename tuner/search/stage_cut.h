@@ -36,16 +36,16 @@ PiecesInTurn in_turn(const SetupPieces& pieces, const moe::Model& model,
 
 inline constexpr std::int64_t kAnyBytes = std::numeric_limits<std::int64_t>::max();
 
-/// The time of stages that are filled and drained, of the fastest cut: a stage waits for forward of all
-/// before it, then has m passes of its own, and then backward of those before is left, and beside it
-/// what the stage does once. It keeps what as many micro-batches keep as there are stages from it on.
-/// What does not fit `memory_bytes` [stage] is computed again. The cut has at least one block in each
-/// stage. None where no cut fits. [ours]
+/// A cut of stages that are filled and drained. A stage waits for forward of all before it, then has m
+/// passes of its own, and then backward of those before is left, and beside it what the stage does
+/// once. It keeps what as many micro-batches keep as there are stages from it on.
 struct StageCut {
-  std::vector<int> blocks;          ///< [stage]
+  std::vector<int> blocks;          ///< [stage]; none where the least time is that of no legal cut
   std::vector<std::int64_t> bytes;  ///< [stage]: states and all that is kept, nothing restored
-  double least_s = 0;               ///< no cut takes less
+  double least_s = 0;               ///< no legal cut takes less
 };
+/// The fastest cut. What does not fit `memory_bytes` [stage] is computed again. None where no cut fits.
+/// [ours]
 std::optional<StageCut> fastest_cut(const PiecesInTurn& turn, const TrainingSetup& setup,
                                     std::span<const std::int64_t> memory_bytes);
 /// The least bytes of a rank with which there is a cut.
