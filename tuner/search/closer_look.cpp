@@ -10,6 +10,7 @@
 #include "tuner/planners/situation/within_memory.h"
 #include "tuner/search/candidate_bounds.h"
 #include "tuner/search/fastest_stages.h"
+#include "tuner/search/setup_memory.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
@@ -63,6 +64,14 @@ class UnderWay {
       excess[stage] += (under_way - kFew) * (of_more[stage] - excess[stage]);
     }
     return excess;
+  }
+
+  /// [stage]: what so many micro-batches add that are not under way yet.
+  std::vector<std::int64_t> bytes_of_further(int count) const {
+    std::vector<std::int64_t> bytes = bytes_of_whole_iteration(one_more_.program);
+    bytes = sum_of(std::move(bytes), bytes_of_whole_iteration(few_.program), -1);
+    for (std::int64_t& one : bytes) one *= count;
+    return bytes;
   }
 
  private:
@@ -216,11 +225,16 @@ class CloserLook {
   /// Makes the candidate fit by estimates, each mended by the plan of the one before.
   bool fit(const Situation& situation, UnderWay& under_way) {
     if (searched_.memory_bytes() == 0) return true;
+    const std::vector<std::int64_t> further =
+        under_way.bytes_of_further(setup_.micro_batches - situation.program.micro_batches);
+    const auto excess_of = [&](const moe::Schedule& schedule) {
+      return sum_of(excess_bytes(situation, schedule), further);
+    };
     if (comes_sharded_next(situation)) {
-      return fits_memory(situation, one_.schedule) || take(std::nullopt);
+      return std::ranges::max(excess_of(one_.schedule)) <= 0 || take(std::nullopt);
     }
     const moe::Schedule whole = one_.schedule;
-    std::vector<std::int64_t> beyond(static_cast<std::size_t>(situation.program.stages));
+    std::vector<std::int64_t> beyond = further;
     for (int tried = 0; tried < kMostEstimates; ++tried) {
       const auto estimate = [&](const moe::Schedule& schedule) {
         return sum_of(under_way.excess(schedule), beyond);
@@ -232,12 +246,12 @@ class CloserLook {
         if (!lighter) break;
         one_.schedule = std::move(*lighter);
       }
-      const std::vector<std::int64_t> excess = excess_bytes(situation, one_.schedule);
+      const std::vector<std::int64_t> excess = excess_of(one_.schedule);
       if (std::ranges::max(excess) <= 0) return true;
       beyond = sum_of(excess, under_way.excess(one_.schedule), -1);
     }
-    if (fits_memory(situation, whole)) return take(whole);
-    return take(fitting(lighter_schedule(situation, whole)));
+    if (std::ranges::max(excess_of(whole)) <= 0) return take(whole);
+    return take(fitting(lighter_schedule(situation.program, whole, excess_of, nullptr)));
   }
 
   /// Makes the candidate fit with all its micro-batches, by the memory of the fewer ones. False where

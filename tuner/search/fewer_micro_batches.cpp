@@ -43,7 +43,6 @@ double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer
 
 std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                           std::int64_t few_bytes, std::int64_t more_bytes) {
-  if (!fewer.adds_memory) return few_bytes;
   const std::int64_t further = setup.micro_batches - fewer.more, between = fewer.more - fewer.few;
   const std::int64_t added = std::max<std::int64_t>(more_bytes - few_bytes, 0);
   return more_bytes + (added * further + between - 1) / between;
@@ -51,8 +50,9 @@ std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& f
 
 PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                       const PeakParts& few, PeakParts more) {
-  if (!fewer.adds_memory) return few;
-  more.activations = bytes_of_all(setup, fewer, few.activations, more.activations);
+  more.activations = fewer.adds_memory
+                         ? bytes_of_all(setup, fewer, few.activations, more.activations)
+                         : few.activations;
   more.buffers = bytes_of_all(setup, fewer, few.buffers, more.buffers);
   return more;
 }

@@ -15,7 +15,7 @@ namespace tuner {
 /// every stage is at work, each further micro-batch takes as long, and adds as many bytes. [ours]
 struct FewerMicroBatches {
   int few = 0, more = 0;
-  bool adds_memory = true;  ///< else the fewer ones need as much as all
+  bool adds_memory = true;  ///< further ones do, beside their inputs and results
 };
 
 /// Programs of all micro-batches have up to this many ops.
@@ -31,7 +31,7 @@ std::optional<FewerMicroBatches> fewer_micro_batches(const TrainingSetup& setup,
 double seconds_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer, double few_s,
                       double more_s);
 
-/// The bytes of a rank with all of them: each further one adds as many as the last ones did, if any.
+/// The bytes of a rank with all of them: each further one adds as many as the last ones did.
 std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                           std::int64_t few_bytes, std::int64_t more_bytes);
 PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,

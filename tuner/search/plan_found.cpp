@@ -59,6 +59,17 @@ LowerBound bound_of(const Situation& situation, const moe::Schedule& schedule) {
                      situation.cluster);
 }
 
+/// The parts with the inputs and results of more micro-batches, and all else as of `fewer`.
+std::vector<PeakParts> with_bytes_of(const moe::Program& more, const moe::Program& fewer,
+                                     std::vector<PeakParts> parts) {
+  const std::vector<std::int64_t> of_more = bytes_of_whole_iteration(more);
+  const std::vector<std::int64_t> of_fewer = bytes_of_whole_iteration(fewer);
+  for (std::size_t stage = 0; stage < parts.size(); ++stage) {
+    parts[stage].buffers += of_more[stage] - of_fewer[stage];
+  }
+  return parts;
+}
+
 struct PlannedSetup {
   FoundSetup found;
   std::vector<std::string> remarks;
@@ -91,8 +102,8 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
     const Situation of_few = remembered_situation(searched, one.setup, few, silent);
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
-    std::vector<PeakParts> of_fewer = parts_in(few, of_few);
-    if (!fewer->adds_memory) stages.resize(of_fewer.size());
+    const std::vector<PeakParts> of_fewer = parts_in(few, of_few);
+    if (!fewer->adds_memory) stages = with_bytes_of(scenario.program, few.program, of_fewer);
     std::ranges::transform(of_fewer, stages, stages.begin(),
                            [&](const PeakParts& less, const PeakParts& more) {
                              return peak_of_all(found.setup, *fewer, less, more);

@@ -1,6 +1,7 @@
 #include "tuner/search/setup_memory.h"
 
 #include <algorithm>
+#include <set>
 
 #include "moe/memory/memory_plan.h"
 #include "moe/rows/binding.h"
@@ -37,6 +38,27 @@ std::vector<PeakParts> stage_parts(const moe::Program& scheduled, const moe::Gro
 
 PeakParts of_fullest(const std::vector<PeakParts>& stages) {
   return *std::ranges::max_element(stages, {}, &PeakParts::all);
+}
+
+std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& program) {
+  std::vector<std::set<moe::TensorId>> seen(static_cast<std::size_t>(program.stages));
+  for (const moe::Op& op : program.ops) {
+    for (const auto* const uses : {&op.reads, &op.writes}) {
+      for (const moe::Use& use : *uses) {
+        const moe::Role role = program.tensors[use.tensor].role;
+        const bool stays = role == moe::Role::input || role == moe::Role::result;
+        if (stays) seen[op.stage].insert(use.tensor);
+      }
+    }
+  }
+  std::vector<std::int64_t> bytes;
+  for (const std::set<moe::TensorId>& of_stage : seen) {
+    std::int64_t& sum = bytes.emplace_back();
+    for (const moe::TensorId tensor : of_stage) {
+      sum += moe::allocated_bytes(program.tensors[tensor], {});
+    }
+  }
+  return bytes;
 }
 
 }  // namespace tuner

@@ -30,4 +30,7 @@ std::vector<PeakParts> stage_parts(const moe::Program& scheduled, const moe::Gro
 /// Of the stage that needs most: all() is what planned_peaks() says of the device.
 PeakParts of_fullest(const std::vector<PeakParts>& stages);
 
+/// [stage]: bytes of inputs and results, which all micro-batches have at once.
+std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& program);
+
 }  // namespace tuner

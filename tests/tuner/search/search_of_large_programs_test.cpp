@@ -26,7 +26,7 @@ class LargePrograms : public testing::TestWithParam<LargeCase> {};
 
 TEST_P(LargePrograms, ArePredictedAboutAsInWhole) {
   const LargeCase& c = GetParam();
-  const moe::Model model = test::small_setup_model(8, 64);
+  const moe::Model model = test::small_setup_model(8, 128);
   MeasuredCosts costs;
   costs.costed = test::small_setup_cluster(2, 2);
   ScenarioOptions scenario;
