@@ -67,9 +67,10 @@ class UnderWay {
   }
 
   /// [stage]: what so many micro-batches add that are not under way yet.
-  std::vector<std::int64_t> bytes_of_further(int count) const {
-    std::vector<std::int64_t> bytes = bytes_of_whole_iteration(one_more_.program);
-    bytes = sum_of(std::move(bytes), bytes_of_whole_iteration(few_.program), -1);
+  std::vector<std::int64_t> bytes_of_further(const moe::Schedule& schedule, int count) const {
+    std::vector<std::int64_t> bytes =
+        sum_of(bytes_of_whole_iteration(moe::apply(one_more_.program, schedule)),
+               bytes_of_whole_iteration(moe::apply(few_.program, schedule)), -1);
     for (std::int64_t& one : bytes) one *= count;
     return bytes;
   }
@@ -225,8 +226,8 @@ class CloserLook {
   /// Makes the candidate fit by estimates, each mended by the plan of the one before.
   bool fit(const Situation& situation, UnderWay& under_way) {
     if (searched_.memory_bytes() == 0) return true;
-    const std::vector<std::int64_t> further =
-        under_way.bytes_of_further(setup_.micro_batches - situation.program.micro_batches);
+    const std::vector<std::int64_t> further = under_way.bytes_of_further(
+        one_.schedule, setup_.micro_batches - situation.program.micro_batches);
     const auto excess_of = [&](const moe::Schedule& schedule) {
       return sum_of(excess_bytes(situation, schedule), further);
     };

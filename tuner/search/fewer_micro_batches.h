@@ -15,7 +15,7 @@ namespace tuner {
 /// every stage is at work, each further micro-batch takes as long, and adds as many bytes. [ours]
 struct FewerMicroBatches {
   int few = 0, more = 0;
-  bool adds_memory = true;  ///< further ones do, beside their inputs and results
+  bool adds_memory = true;  ///< further ones do, beside what bytes_of_whole_iteration() tells
 };
 
 /// Programs of all micro-batches have up to this many ops.

@@ -59,7 +59,7 @@ LowerBound bound_of(const Situation& situation, const moe::Schedule& schedule) {
                      situation.cluster);
 }
 
-/// The parts with the inputs and results of more micro-batches, and all else as of `fewer`.
+/// The parts with what stays of more micro-batches, and all else as of `fewer`. Both are scheduled.
 std::vector<PeakParts> with_bytes_of(const moe::Program& more, const moe::Program& fewer,
                                      std::vector<PeakParts> parts) {
   const std::vector<std::int64_t> of_more = bytes_of_whole_iteration(more);
@@ -103,7 +103,9 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
     const Situation of_few = remembered_situation(searched, one.setup, few, silent);
     bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
     const std::vector<PeakParts> of_fewer = parts_in(few, of_few);
-    if (!fewer->adds_memory) stages = with_bytes_of(scenario.program, few.program, of_fewer);
+    if (!fewer->adds_memory)
+      stages = with_bytes_of(moe::apply(scenario.program, found.schedule),
+                             moe::apply(few.program, found.schedule), of_fewer);
     std::ranges::transform(of_fewer, stages, stages.begin(),
                            [&](const PeakParts& less, const PeakParts& more) {
                              return peak_of_all(found.setup, *fewer, less, more);

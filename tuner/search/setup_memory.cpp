@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+#include <variant>
 
 #include "moe/memory/memory_plan.h"
 #include "moe/rows/binding.h"
@@ -40,22 +42,32 @@ PeakParts of_fullest(const std::vector<PeakParts>& stages) {
   return *std::ranges::max_element(stages, {}, &PeakParts::all);
 }
 
-std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& program) {
-  std::vector<std::set<moe::TensorId>> seen(static_cast<std::size_t>(program.stages));
-  for (const moe::Op& op : program.ops) {
+std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& scheduled) {
+  std::set<std::pair<int, moe::Stream>> receiving;
+  for (const moe::Op& op : scheduled.ops) {
+    if (const auto* passes = std::get_if<moe::PassOn>(&op.kind)) {
+      receiving.emplace(passes->to_stage, op.stream);
+    }
+  }
+  std::vector<std::set<moe::TensorId>> stay(static_cast<std::size_t>(scheduled.stages));
+  for (const moe::Op& op : scheduled.ops) {
+    const bool is_sent_unseen = std::holds_alternative<moe::PassOn>(op.kind) &&
+                                op.stream != moe::Stream::compute &&
+                                !receiving.contains({op.stage, op.stream});
     for (const auto* const uses : {&op.reads, &op.writes}) {
       for (const moe::Use& use : *uses) {
-        const moe::Role role = program.tensors[use.tensor].role;
-        const bool stays = role == moe::Role::input || role == moe::Role::result;
-        if (stays) seen[op.stage].insert(use.tensor);
+        const moe::Role role = scheduled.tensors[use.tensor].role;
+        const bool is_whole = role == moe::Role::input || role == moe::Role::result;
+        const bool is_sent = is_sent_unseen && uses == &op.reads;
+        if (is_whole || is_sent) stay[op.stage].insert(use.tensor);
       }
     }
   }
   std::vector<std::int64_t> bytes;
-  for (const std::set<moe::TensorId>& of_stage : seen) {
+  for (const std::set<moe::TensorId>& of_stage : stay) {
     std::int64_t& sum = bytes.emplace_back();
     for (const moe::TensorId tensor : of_stage) {
-      sum += moe::allocated_bytes(program.tensors[tensor], {});
+      sum += moe::allocated_bytes(scheduled.tensors[tensor], {});
     }
   }
   return bytes;

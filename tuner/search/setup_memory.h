@@ -30,7 +30,9 @@ std::vector<PeakParts> stage_parts(const moe::Program& scheduled, const moe::Gro
 /// Of the stage that needs most: all() is what planned_peaks() says of the device.
 PeakParts of_fullest(const std::vector<PeakParts>& stages);
 
-/// [stage]: bytes of inputs and results, which all micro-batches have at once.
-std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& program);
+/// [stage]: bytes that all micro-batches have at once: inputs, results, and rows that the stage passes
+/// on in a stream from which it receives nothing. It never waits for that stream, so a plan cannot
+/// know when they are sent.
+std::vector<std::int64_t> bytes_of_whole_iteration(const moe::Program& scheduled);
 
 }  // namespace tuner
