@@ -55,13 +55,14 @@ TEST(FewerMicroBatches, GiveTheTimeTheBoundAndTheMemoryOfAll) {
     EXPECT_LE(bound.seconds(), all.bound.seconds() * (1 + 1e-9));
     EXPECT_GE(bound.seconds(), 0.95 * all.bound.seconds());
     EXPECT_EQ(bound.where, all.bound.where);
+    if (!fewer->adds_memory) continue;  // search_of_large_programs_test.cpp
     for (std::size_t stage = 0; stage < all.stages.size(); ++stage) {
       SCOPED_TRACE(stage);
       const auto planned = static_cast<double>(all.stages[stage].all());
       const PeakParts peak = peak_of_all(setup, *fewer, few.stages[stage], more.stages[stage]);
       // Zero bubble lets the number of micro-batches under way grow for long.
       EXPECT_NEAR(static_cast<double>(peak.all()), planned,
-                  (order == "zero_bubble" ? 0.1 : 0.03) * planned);
+                  (order == "zero_bubble" ? 0.1 : 0.02) * planned);
     }
   }
 }

@@ -55,7 +55,9 @@ TEST_P(LargePrograms, ArePredictedAboutAsInWhole) {
   EXPECT_NEAR(about.predicted_s, seconds, 0.01 * seconds);
   EXPECT_NEAR(about.predicted_s, whole.found.front().predicted_s, 0.05 * seconds);
   const auto bytes = static_cast<double>(planned_peak_bytes(situation, about.schedule));
-  EXPECT_NEAR(static_cast<double>(about.peak.all()), bytes, 0.03 * bytes);
+  // Two micro-batches of two_batch take less than each two of four or more.
+  EXPECT_NEAR(static_cast<double>(about.peak.all()), bytes,
+              (c.order == "two_batch" ? 0.06 : 0.03) * bytes);
   if (c.memory_share > 0) {
     EXPECT_FALSE(moe::decisions_of<moe::RestoreBlock>(about.schedule).empty());
     EXPECT_LE(bytes, 1.03 * static_cast<double>(options.memory_bytes));
@@ -65,7 +67,7 @@ TEST_P(LargePrograms, ArePredictedAboutAsInWhole) {
 INSTANTIATE_TEST_SUITE_P(All, LargePrograms,
                          testing::Values(LargeCase{"pp=1,ep=4,tp=1,esp=1", "sequential"},
                                          LargeCase{"pp=1,ep=4,tp=1,esp=1", "two_batch"},
-                                         LargeCase{"pp=1,ep=4,tp=1,esp=1", "two_batch", 0.9},
+                                         LargeCase{"pp=1,ep=4,tp=1,esp=1", "two_batch", 0.7},
                                          LargeCase{"pp=2,ep=2,tp=1,esp=1", "one_f_one_b"},
                                          LargeCase{"pp=4,ep=1,tp=1,esp=1", "one_f_one_b"},
                                          LargeCase{"pp=4,ep=1,tp=1,esp=1", "one_f_one_b", 0.9},
