@@ -51,9 +51,9 @@ void take_fastest_plan(const std::vector<PlannerRequest>& planners, const Situat
   }
 }
 
-/// That of the median iteration.
-LowerBound bound_of(const Situation& situation, const moe::Schedule& schedule) {
-  const moe::Program program = moe::apply(situation.program, schedule);
+/// That of the median iteration. `program`: with the schedule.
+LowerBound bound_of(const Situation& situation, const moe::Schedule& schedule,
+                    const moe::Program& program) {
   const std::vector<double> seconds = simulated_iterations_s(situation, schedule, &program);
   return lower_bound(program, judged_costs(situation, program)[median_place(seconds)],
                      situation.cluster);
@@ -91,21 +91,22 @@ PlannedSetup plan_one(SearchedSetups& searched, const std::vector<PlannerRequest
   const auto ops = static_cast<int>(scenario.program.ops.size());
   found.was_planned = !fewer && ops <= kMostPlannedOps && searched.known[one.setup].any_s <= best_s;
   if (found.was_planned) take_fastest_plan(planners, situation, found);
-  LowerBound bound = bound_of(situation, found.schedule);
-  const auto parts_in = [&](const Scenario& scene, const Situation& its) {
-    return stage_parts(moe::apply(scene.program, found.schedule), scene.groups, routings_of(its));
-  };
+  const moe::Program program = moe::apply(scenario.program, found.schedule);
+  LowerBound bound = bound_of(situation, found.schedule, program);
   std::vector<PeakParts> stages;
-  if (!fewer || fewer->adds_memory) stages = parts_in(scenario, situation);
+  if (!fewer || fewer->adds_memory) {
+    stages = stage_parts(program, scenario.groups, routings_of(situation));
+  }
   if (fewer) {
     const Scenario few = searched.of_setup(
         found.setup, with_so_many_micro_batches(searched.model, found.setup, fewer->few));
     const Situation of_few = remembered_situation(searched, one.setup, few, silent);
-    bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule), std::move(bound));
-    const std::vector<PeakParts> of_fewer = parts_in(few, of_few);
-    if (!fewer->adds_memory)
-      stages = with_bytes_of(moe::apply(scenario.program, found.schedule),
-                             moe::apply(few.program, found.schedule), of_fewer);
+    const moe::Program program_of_few = moe::apply(few.program, found.schedule);
+    bound = bound_of_all(found.setup, *fewer, bound_of(of_few, found.schedule, program_of_few),
+                         std::move(bound));
+    const std::vector<PeakParts> of_fewer =
+        stage_parts(program_of_few, few.groups, routings_of(of_few));
+    if (!fewer->adds_memory) stages = with_bytes_of(program, program_of_few, of_fewer);
     std::ranges::transform(of_fewer, stages, stages.begin(),
                            [&](const PeakParts& less, const PeakParts& more) {
                              return peak_of_all(found.setup, *fewer, less, more);

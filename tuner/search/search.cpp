@@ -20,7 +20,7 @@ namespace tuner {
 namespace {
 
 /// Candidates that are looked at together: a constant, so that results do not depend on cores.
-constexpr std::size_t kAtOnce = 6;
+constexpr std::size_t kAtOnce = 8;
 
 constexpr const char* kByPieces = "cannot be faster, by the work of its stages";
 constexpr const char* kByProgram = "cannot be faster, by the lower bound of its schedule";
