@@ -41,7 +41,8 @@ def iteration_s(row, whole_s):
     """Seconds of an iteration whose stages are cut into chunks, from those without, `whole_s`.
 
     moelab's own interleaved stages are not used here. With v chunks a pipeline of p stages waits for
-    (p - 1) / v micro-batches, not p - 1 [Megatron-LM]. What does not depend on micro-batches, as the optimizer and reductions, stays. So
+    (p - 1) / v micro-batches, not p - 1 [Megatron-LM]. What does not depend on micro-batches, as the
+    optimizer and reductions, stays. So
       whole = fixed + (m + p - 1) t,  chunked = whole - (p - 1) (1 - 1/v) t
     with the time t of one of m micro-batches from a second prediction with twice as many, or with half where
     those are too many for moe-tune.

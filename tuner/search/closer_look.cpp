@@ -206,7 +206,7 @@ class CloserLook {
     const auto excess_of = [&](const moe::Schedule& schedule) {
       return under_way.excess(schedule);
     };
-    return take_stages(situation, excess_of) && fit(situation, under_way);
+    return take_stages(situation, excess_of) && fit_under_way(situation, under_way);
   }
   /// Takes the order with the stages that are the fastest by the pieces: of a large Program that is
   /// known sooner than which cut of the planner is.
@@ -223,8 +223,9 @@ class CloserLook {
                                searched_.memory_bytes(), excess_of);
   }
 
-  /// Makes the candidate fit by estimates, each mended by the plan of the one before.
-  bool fit(const Situation& situation, UnderWay& under_way) {
+  /// Makes a candidate fit whose stages keep no more than what is under way. False where it is left
+  /// out.
+  bool fit_under_way(const Situation& situation, UnderWay& under_way) {
     if (searched_.memory_bytes() == 0) return true;
     const std::vector<std::int64_t> further = under_way.bytes_of_further(
         one_.schedule, setup_.micro_batches - situation.program.micro_batches);
@@ -234,25 +235,8 @@ class CloserLook {
     if (comes_sharded_next(situation)) {
       return std::ranges::max(excess_of(one_.schedule)) <= 0 || take(std::nullopt);
     }
-    const moe::Schedule whole = one_.schedule;
-    std::vector<std::int64_t> beyond = further;
-    for (int tried = 0; tried < kMostEstimates; ++tried) {
-      const auto estimate = [&](const moe::Schedule& schedule) {
-        return sum_of(under_way.excess(schedule), beyond);
-      };
-      if (std::ranges::max(estimate(whole)) <= 0) {
-        one_.schedule = whole;
-      } else {
-        auto lighter = fitting(lighter_schedule(under_way.program(), whole, estimate, nullptr));
-        if (!lighter) break;
-        one_.schedule = std::move(*lighter);
-      }
-      const std::vector<std::int64_t> excess = excess_of(one_.schedule);
-      if (std::ranges::max(excess) <= 0) return true;
-      beyond = sum_of(excess, under_way.excess(one_.schedule), -1);
-    }
-    if (std::ranges::max(excess_of(whole)) <= 0) return take(whole);
-    return take(fitting(lighter_schedule(situation.program, whole, excess_of, nullptr)));
+    const auto about = [&](const moe::Schedule& schedule) { return under_way.excess(schedule); };
+    return fit(under_way.program(), about, further, excess_of);
   }
 
   /// Makes the candidate fit with all its micro-batches, by the memory of the fewer ones. False where
@@ -267,26 +251,39 @@ class CloserLook {
                              });
       return excess;
     };
-    const moe::Schedule whole = one_.schedule;
-    std::vector<std::int64_t> excess = excess_of_all(whole);
-    if (std::ranges::max(excess) <= 0) return true;
+    const std::vector<std::int64_t> as_it_is = excess_of_all(one_.schedule);
+    if (std::ranges::max(as_it_is) <= 0) return true;
     if (comes_sharded_next(of_more)) return take(std::nullopt);
-    // Mostly the others add as many bytes whatever is restored, and planning the few ones will do.
+    const auto about = [&](const moe::Schedule& schedule) {
+      return excess_bytes(of_few, schedule);
+    };
+    // Mostly the others add as many bytes whatever is restored.
+    return fit(of_few.program, about, sum_of(as_it_is, about(one_.schedule), -1), excess_of_all);
+  }
+
+  /// Restores blocks of the candidate's schedule so that it fits by `excess_of`, if it does not as it
+  /// is: first by what is sooner known, `about` and what comes beyond that [stage], which the plan of
+  /// one estimate mends for the next. False where it is left out.
+  bool fit(const moe::Program& program, const ExcessOf& about, std::vector<std::int64_t> beyond,
+           const ExcessOf& excess_of) {
+    const moe::Schedule whole = one_.schedule;
     for (int tried = 0; tried < kMostEstimates; ++tried) {
-      const std::vector<std::int64_t> added =
-          sum_of(excess, excess_bytes(of_few, one_.schedule), -1);
-      auto lighter = fitting(lighter_schedule(
-          of_few.program, whole,
-          [&](const moe::Schedule& schedule) {
-            return sum_of(excess_bytes(of_few, schedule), added);
-          },
-          nullptr));
-      if (!lighter) break;
-      one_.schedule = std::move(*lighter);
-      excess = excess_of_all(one_.schedule);
+      const auto estimate = [&](const moe::Schedule& schedule) {
+        return sum_of(about(schedule), beyond);
+      };
+      if (std::ranges::max(estimate(whole)) <= 0) {
+        one_.schedule = whole;
+      } else {
+        auto lighter = fitting(lighter_schedule(program, whole, estimate, nullptr));
+        if (!lighter) break;
+        one_.schedule = std::move(*lighter);
+      }
+      const std::vector<std::int64_t> excess = excess_of(one_.schedule);
       if (std::ranges::max(excess) <= 0) return true;
+      beyond = sum_of(excess, about(one_.schedule), -1);
     }
-    return take(fitting(lighter_schedule(of_more.program, whole, excess_of_all, nullptr)));
+    if (std::ranges::max(excess_of(whole)) <= 0) return take(whole);
+    return take(fitting(lighter_schedule(program, whole, excess_of, nullptr)));
   }
 
   /// Plans the candidate's order. False where it is left out.

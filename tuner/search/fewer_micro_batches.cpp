@@ -50,9 +50,7 @@ std::int64_t bytes_of_all(const TrainingSetup& setup, const FewerMicroBatches& f
 
 PeakParts peak_of_all(const TrainingSetup& setup, const FewerMicroBatches& fewer,
                       const PeakParts& few, PeakParts more) {
-  more.activations = fewer.adds_memory
-                         ? bytes_of_all(setup, fewer, few.activations, more.activations)
-                         : few.activations;
+  more.activations = bytes_of_all(setup, fewer, few.activations, more.activations);
   more.buffers = bytes_of_all(setup, fewer, few.buffers, more.buffers);
   return more;
 }
